@@ -12,7 +12,7 @@ const OPERATORS = 6;
 
 /** The variable names in `.env`. */
 const PREPARED = Object.fromEntries(
-  ['UID', 'GID', 'ISSUER', 'BASE_URL', 'LOG_ORIGIN'].map((name) => [`ORI_${name}`, '-']),
+  ['UID', 'GID', 'ISSUER', 'BASE_URL', 'LOG_ORIGIN'].map((name) => [`ORI_${name}`, 'x']),
 );
 
 const DEFAULTS = { SIGNER: SIGNER_SPEC, MANAGEMENT: MANAGEMENT_SPEC };

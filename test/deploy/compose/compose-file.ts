@@ -37,17 +37,10 @@ export function networksOf({ networks }: Service): readonly string[] {
 /** `compose.yaml` as Compose reads it: anchors merged, `${NAME}` and `${NAME:?…}` filled in. @throws Error for one not set */
 export function readCompose(env: Readonly<Record<string, string>>): ComposeFile {
   const text = readFileSync(`${ROOT}deploy/docker/compose.yaml`, 'utf8');
-  const fill = (value: unknown): unknown => {
-    if (typeof value === 'string') {
-      return value.replace(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name: string) => {
-        const found = env[name];
-        if (found === undefined) throw new Error(`compose.yaml: ${name} is not set`);
-        return found;
-      });
-    }
-    if (Array.isArray(value)) return value.map(fill);
-    if (value === null || typeof value !== 'object') return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item)]));
-  };
-  return fill(parse(text, { merge: true })) as ComposeFile;
+  const filled = text.replaceAll(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name: string) => {
+    const found = env[name];
+    if (found === undefined) throw new Error(`compose.yaml: ${name} is not set`);
+    return found;
+  });
+  return parse(filled, { merge: true });
 }

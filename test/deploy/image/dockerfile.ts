@@ -1,60 +1,56 @@
 import { readFileSync } from 'node:fs';
-import { type Copy, DockerfileParser, type From, type Instruction } from 'dockerfile-ast';
+import { Copy, DockerfileParser } from 'dockerfile-ast';
 import { ROOT } from '../root.ts';
 
-/** One instruction: `COPY`, its flags without dashes, and the rest of the line with variables filled in. */
+/** One instruction: `COPY`, its stage if it has one, and the rest of the line. */
 export interface Step {
   readonly keyword: string;
-  readonly flags: Readonly<Record<string, string>>;
+  readonly from: string | undefined;
   readonly text: string;
 }
 
 export interface Stage {
-  readonly name: string;
   /** An external image, the name of an earlier stage, or `scratch`. */
   readonly from: string;
   readonly steps: readonly Step[];
 }
 
-export const DOCKERFILE = 'deploy/docker/Dockerfile';
+/** The stages of the Dockerfile by name, in order; global arguments have their default values. */
+export const STAGES: ReadonlyMap<string, Stage> = readStages();
 
-/** The stages of the Dockerfile, in order; global arguments have their default values. */
-export function readStages(): Stage[] {
-  const dockerfile = DockerfileParser.parse(readFileSync(`${ROOT}${DOCKERFILE}`, 'utf8'));
-  const globals = new Map(
-    dockerfile.getInitialARGs().map((arg) => {
-      const property = arg.getProperty();
-      return [property?.getName() ?? '', property?.getValue() ?? ''] as const;
-    }),
-  );
-  const fill = (text: string) => text.replace(/\$\{(\w+)\}/g, (_, name: string) => globals.get(name) ?? '');
-  const stages: { name: string; from: string; steps: Step[] }[] = [];
+function readStages(): Map<string, Stage> {
+  const dockerfile = DockerfileParser.parse(readFileSync(`${ROOT}deploy/docker/Dockerfile`, 'utf8'));
+  const [nodeImage] = dockerfile.getInitialARGs();
+  const stages = new Map<string, Stage>();
+  let steps: Step[] = [];
   for (const instruction of dockerfile.getInstructions()) {
-    const step = toStep(instruction);
-    if (step.keyword === 'FROM') {
-      const [from = '', , name = ''] = fill(step.text).split(/\s+/);
-      stages.push({ name, from, steps: [] });
-    } else stages.at(-1)?.steps.push(step);
+    const keyword = instruction.getKeyword();
+    const text = instruction.getArgumentsContent() ?? '';
+    if (keyword === 'FROM') {
+      const [image = '', , name = ''] = text.split(/\s+/);
+      steps = [];
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: as the Dockerfile has it.
+      const from = image === '${NODE_IMAGE}' ? nodeImage?.getProperty()?.getValue() : image;
+      stages.set(name, { from: from ?? '', steps });
+      continue;
+    }
+    const from = instruction instanceof Copy ? instruction.getFromFlag()?.getValue() : undefined;
+    steps.push({ keyword, from: from ?? undefined, text });
   }
   return stages;
 }
 
-function toStep(instruction: Instruction): Step {
-  const flags = 'getFlags' in instruction ? (instruction as Copy | From).getFlags() : [];
-  return {
-    keyword: instruction.getKeyword(),
-    flags: Object.fromEntries(flags.map((flag) => [flag.getName(), flag.getValue() ?? ''])),
-    text: instruction.getArgumentsContent() ?? '',
-  };
+/** The steps of a stage and of its base stages. */
+export function allSteps(name: string): Step[] {
+  const stage = STAGES.get(name);
+  return stage === undefined ? [] : [...allSteps(stage.from), ...stage.steps];
 }
 
-/** The words of the exec form `["a", "b"]`, which needs no shell. @throws SyntaxError for any other form */
-export function execForm(text: string): string[] {
-  return JSON.parse(text) as string[];
-}
+export const lastOf = (name: string, keyword: string) =>
+  allSteps(name).findLast((step) => step.keyword === keyword)?.text ?? '';
 
 /** The ports of an image: of the API, then of operations. */
-export function exposedPorts(target: string): string[] {
-  const { steps = [] } = readStages().find(({ name }) => name === target) ?? {};
-  return steps.find(({ keyword }) => keyword === 'EXPOSE')?.text.split(' ') ?? [];
-}
+export const exposedPorts = (target: string) => lastOf(target, 'EXPOSE').split(' ').filter(Boolean);
+
+/** The words of the exec form `["a", "b"]`, which needs no shell. @throws SyntaxError for any other form */
+export const execForm = (text: string): string[] => JSON.parse(text);

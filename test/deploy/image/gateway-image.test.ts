@@ -2,12 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { makeCertificate } from '../../env/certificate.ts';
 import { NGINX } from '../../env/gateway.ts';
 import { freePort } from '../../env/ports.ts';
-import { type Answer, createClient } from '../../shipped/client.ts';
+import { createClient } from '../../shipped/client.ts';
 import { ROOT } from '../root.ts';
 import { imageBuilder } from './build-image.ts';
 import { runContained, whyNotContained } from './run-image.ts';
@@ -67,9 +66,9 @@ test.skipIf(why || NGINX === undefined)(
     expect(await judged.exited, judged.output()).toBe(0);
     const nginx = runContained(image, entrypoint, {});
     try {
-      const answer = await answered(port, certificate, nginx.exited);
-      expect(answer.status, nginx.output()).toBe(404);
-      expect(answer.json()).toHaveProperty('error.code');
+      using client = createClient(`https://localhost:${port}`, certificate);
+      const ask = () => client.ask({ path: '/elsewhere' }).then((answer) => answer.json().error.code);
+      await expect.poll(() => ask().catch(nginx.output), { timeout: 20_000 }).toBe(404);
       using later = createClient(`https://localhost:${port}`, await renew());
       expect((await later.ask({ path: '/elsewhere' })).status, 'with a renewed certificate').toBe(404);
     } finally {
@@ -79,20 +78,3 @@ test.skipIf(why || NGINX === undefined)(
     expect(await readFile(join(root, 'dev/stdout'), 'utf8')).toContain('"status":404');
   },
 );
-
-/** The first answer of a server that is starting. */
-async function answered(port: number, certificate: string, exited: Promise<number | null>): Promise<Answer> {
-  let gone = false;
-  void exited.then(() => {
-    gone = true;
-  });
-  using client = createClient(`https://localhost:${port}`, certificate);
-  for (;;) {
-    try {
-      return await client.ask({ path: '/elsewhere' });
-    } catch (error) {
-      if (gone) throw error;
-      await setTimeout(20);
-    }
-  }
-}

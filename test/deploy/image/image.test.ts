@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,18 +95,15 @@ describe.skipIf(whyNone)('the contents of an image', () => {
 });
 
 describe.skipIf(why)('in the image', () => {
-  test.each(['signer'])('%s checks its configuration', async (name) => {
-    const judged = runContained(image(name), [...image(name).entrypoint, 'check-config'], {});
+  test('the signer checks its configuration', async () => {
+    const judged = runContained(image('signer'), [...image('signer').entrypoint, 'check-config'], {});
     expect(await judged.exited).toBe(2);
-    expect(judged.output()).toContain(`${name.toUpperCase()}_KEK_FILE: required`);
+    expect(judged.output()).toContain('SIGNER_KEK_FILE: required');
   });
 
-  test('ori-admin generates a KEK ring and prints its help', async () => {
-    const made = runContained(
-      image('admin'),
-      [...image('admin').entrypoint, 'kek', 'generate', 'signer'],
-      {},
-    );
+  test('ori-admin generates a KEK ring', async () => {
+    const words = [...image('admin').entrypoint, 'kek', 'generate', 'signer'];
+    const made = runContained(image('admin'), words, {});
     expect(await made.exited).toBe(0);
     expect(JSON.parse(made.output()).keys).toHaveLength(1);
   });
@@ -143,7 +139,7 @@ describe.skipIf(why)('in the image', () => {
       const before = await filesOf(image(name));
       const service = runContained(image(name), entrypoint, env);
       try {
-        await listening(service);
+        await expect.poll(service.output, { timeout: 20_000 }).toContain('"listening"');
         expect(await runContained(image(name), health, env).exited).toBe(0);
         const elsewhere = { ...env, [`${prefix}_OPS_PORT`]: '1' };
         expect(await runContained(image(name), health, elsewhere).exited).toBe(1);
@@ -161,15 +157,4 @@ async function writeSecret(file: string, text: string, gid: number): Promise<voi
   await writeFile(file, text, { mode: 0o440 });
   await chmod(file, 0o440);
   await chown(file, 0, gid);
-}
-
-/** Resolves with the log line of the service's address. @throws Error with its output if it exits first */
-async function listening(service: ReturnType<typeof runContained>): Promise<void> {
-  while (!service.output().includes('"listening"')) {
-    const ended = await Promise.race([
-      service.exited.then(() => true),
-      once(service.child.stdout as NodeJS.ReadableStream, 'data').then(() => false),
-    ]);
-    if (ended && !service.output().includes('"listening"')) throw new Error(service.output());
-  }
 }

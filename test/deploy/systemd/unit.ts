@@ -16,25 +16,18 @@ export const UNITS = [
 ] as const;
 export const FOLDER = `${ROOT}deploy/systemd`;
 
-/** The settings of a unit, in order, including repeated ones. */
+/** The settings of a unit, or the variables of an EnvironmentFile, in order, including repeated ones. */
 export function readUnit(name: string): [name: string, value: string][] {
   const text = readFileSync(`${FOLDER}/${name}`, 'utf8');
   return [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]);
 }
 
-export function valuesOf(name: string, key: string): string[] {
-  return readUnit(name)
-    .filter(([each]) => each === key)
-    .map(([, value]) => value);
-}
+export const valuesOf = (name: string, key: string): string[] =>
+  readUnit(name).flatMap(([each, value]) => (each === key ? value : []));
 
-/** The variables of a file in `examples`, as systemd reads an EnvironmentFile. */
-export function readEnvironmentFile(name: string): Record<string, string> {
-  const text = readFileSync(`${FOLDER}/examples/${name}`, 'utf8');
-  return Object.fromEntries(
-    [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]),
-  );
-}
+/** The variables of a file in `examples`. */
+export const readEnvironmentFile = (name: string): Record<string, string> =>
+  Object.fromEntries(readUnit(`examples/${name}`));
 
 /** The environment of an instance: its files first, then its own lines, with `%i`, `%d`, `%L`, `%S` and `%t` filled in. */
 export function environmentOf(

@@ -1,13 +1,10 @@
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { generateKekRing } from '@ori/store/sealing';
 import { afterAll, describe, expect, test } from 'vitest';
-import { findProgram } from '../../env/room.ts';
-import { checkConfig } from '../check-config.ts';
-import { readStages } from '../image/dockerfile.ts';
+import { findProgram, openRoom } from '../../env/room.ts';
+import { expectAccepted, writeSecrets } from '../check-config.ts';
+import { execForm, lastOf } from '../image/dockerfile.ts';
 import { ROOT } from '../root.ts';
 import { environmentOf, FOLDER, readEnvironmentFile, readUnit, UNITS, valuesOf } from './unit.ts';
 
@@ -16,8 +13,9 @@ if (!analyze)
   console.log(
     'Not run: the tests with systemd-analyze, which is not installed. `npm run setup` installs it.',
   );
-const folder = await mkdtemp(join(tmpdir(), 'ori-units-'));
-afterAll(() => rm(folder, { recursive: true }));
+const room = await openRoom('ori-units');
+afterAll(() => room[Symbol.asyncDispose]());
+const folder = room.directory;
 
 /** Of 100. The rest is needed by any network service, and by V8; the gateway may also listen below 1024. */
 const exposureMax = (name: string) => (name === 'ori-gateway.service' ? 14 : 12);
@@ -57,26 +55,17 @@ describe.skipIf(!analyze).each(UNITS)('systemd-analyze on %s', (name) => {
 });
 
 describe.each(UNITS)('%s', (name) => {
-  test.skipIf(name === 'ori-canary.service')('starts the same entry as the image, from /opt/ori', () => {
+  test.skipIf(name === 'ori-canary.service')('starts the same entry as the image', () => {
     const command = COMMANDS[name];
     const target = command === undefined ? name.replace(/^ori-|@?\.service$/g, '') : 'admin';
-    const entry = readStages()
-      .find((stage) => stage.name === target)
-      ?.steps.find(({ keyword }) => keyword === 'ENTRYPOINT');
     // The KMS agent has no image.
-    const ofAgent = '["/usr/local/bin/node", "/app/kms-agent/ori-kms-agent.js"]';
-    const [node, program] = JSON.parse(entry?.text ?? (target === 'kms-agent' ? ofAgent : '[]'));
-    const words = command === undefined ? '' : ` ${command}`;
-    if (target === 'gateway') {
-      const words = JSON.parse(entry?.text ?? '[]').join(' ');
-      expect(valuesOf(name, 'ExecStart')).toEqual([
-        words.replace('/srv/gateway/', '%S/ori-gateway/').replace('/etc/ori/gateway/', '/etc/ori-gateway/'),
-      ]);
-      return;
-    }
-    expect(node).toBe('/usr/local/bin/node');
+    const entry = lastOf(target, 'ENTRYPOINT') || lastOf('log', 'ENTRYPOINT').replaceAll('log', target);
+    const words = [...execForm(entry), ...(command === undefined ? [] : [command])].join(' ');
     expect(valuesOf(name, 'ExecStart')).toEqual([
-      `/opt/ori/node/bin/node ${program.replace('/app/', '/opt/ori/')}${words}`,
+      words
+        .replace('/usr/local/bin/node /app/', '/opt/ori/node/bin/node /opt/ori/')
+        .replace('/srv/gateway/', '%S/ori-gateway/')
+        .replace('/etc/ori/gateway/', '/etc/ori-gateway/'),
     ]);
   });
 
@@ -107,24 +96,6 @@ describe.each(UNITS)('%s', (name) => {
 describe.each(SERVICES)('%s', (service) => {
   const unit = `ori-${service}@.service`;
 
-  test('has an environment that its own check-config accepts', async () => {
-    const d = join(folder, `credentials-${service}`);
-    await mkdir(d);
-    const content: Record<string, string> = {
-      'kek.json': generateKekRing(service),
-      'database-url': 'postgres://login:password@db.example.com/ori',
-      'redis-url': 'redis://ori-signer:password@redis.example.com:6379/0',
-    };
-    for (const line of valuesOf(unit, 'LoadCredential')) {
-      const [id = ''] = line.split(':');
-      await writeFile(join(d, id), content[id] ?? '', { mode: 0o400 });
-    }
-    expect(await checkConfig(service, environmentOf(unit, { i: '1', d, L: folder }))).toEqual({
-      code: 0,
-      output: `the ${service.toUpperCase()}_… configuration is valid\n`,
-    });
-  });
-
   test('has the same settings in both instances, except for the ports', () => {
     const [one, other] = ['1', '2'].map((i) => readEnvironmentFile(`${service}@${i}.env`));
     expect(Object.keys(one ?? {})).toEqual(Object.keys(other ?? {}));
@@ -138,46 +109,33 @@ describe.each(SERVICES)('%s', (service) => {
   });
 });
 
-test.each(['log', 'witness', 'guard'] as const)(
-  '%s has an environment that its own check-config accepts',
-  async (service) => {
-    const unit = service === 'guard' ? 'ori-guard@.service' : `ori-${service}.service`;
-    const d = join(folder, `credentials-${service}`);
-    await mkdir(d);
-    for (const line of valuesOf(unit, 'LoadCredential')) {
-      await writeFile(join(d, line.split(':')[0] ?? ''), randomBytes(32).toString('base64'), { mode: 0o400 });
-    }
-    const environment = environmentOf(unit, { i: '1', d, L: folder, S: folder });
-    const placed = Object.entries(environment).map(([name, value]) => [
-      name,
-      value.replace('/etc/ori/', `${FOLDER}/examples/`),
-    ]);
-    expect(await checkConfig(service, Object.fromEntries(placed))).toEqual({
-      code: 0,
-      output: `the ${service.toUpperCase()}_… configuration is valid\n`,
-    });
-  },
-);
+test.each([
+  ['signer', 'ori-signer@.service', '1'],
+  ['management', 'ori-management@.service', '1'],
+  ['guard', 'ori-guard@.service', '1'],
+  ['log', 'ori-log.service', ''],
+  ['witness', 'ori-witness.service', ''],
+  ['kms-agent', 'ori-kms-agent@.service', 'signer'],
+])('%s accepts its environment', async (service, unit, i) => {
+  const d = join(folder, `credentials-${service}`);
+  await writeSecrets(d, service, 0o400);
+  const environment = Object.entries(environmentOf(unit, { i, d, L: folder, S: folder, t: '/run' }));
+  const placed = environment.map(([name, value]) => [
+    name,
+    value.replace('/etc/ori/', `${FOLDER}/examples/`),
+  ]);
+  await expectAccepted(service, Object.fromEntries(placed));
+});
 
-test.each(SERVICES)(
-  'the KMS agent of %s has a valid environment, and a socket that only that service can open',
-  async (service) => {
-    const unit = 'ori-kms-agent@.service';
-    const d = join(folder, `credentials-kms-${service}`);
-    await mkdir(d);
-    await writeFile(join(d, 'kms-pin'), '1234', { mode: 0o400 });
-    const environment = environmentOf(unit, { i: service, d, t: '/run' });
-    expect(await checkConfig('kms-agent', environment)).toEqual({
-      code: 0,
-      output: 'the KMS_AGENT_… configuration is valid\n',
-    });
-    const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
-    expect(readme).toContain(`unix:${environment['KMS_AGENT_SOCKET']?.replace(service, 'signer')}`);
-    expect(valuesOf(unit, 'Group')).toEqual(['ori-%i']);
-    expect(valuesOf(unit, 'RuntimeDirectory')).toEqual(['ori-kms-%i']);
-    expect(valuesOf(unit, 'RuntimeDirectoryMode')).toEqual(['0750']);
-  },
-);
+test.each(SERVICES)('only %s can open the socket of its KMS agent', async (service) => {
+  const unit = 'ori-kms-agent@.service';
+  const { KMS_AGENT_SOCKET: socket } = environmentOf(unit, { i: service, d: '', t: '/run' });
+  const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
+  expect(readme).toContain(`unix:${socket?.replace(service, 'signer')}`);
+  expect(valuesOf(unit, 'Group')).toEqual(['ori-%i']);
+  expect(valuesOf(unit, 'RuntimeDirectory')).toEqual(['ori-kms-%i']);
+  expect(valuesOf(unit, 'RuntimeDirectoryMode')).toEqual(['0750']);
+});
 
 test('the log can read the audit files of both signers, and runs as a different user', async () => {
   const files = ['1', '2'].map((i) => `/var/log/ori-signer/audit-${i}.jsonl`);
