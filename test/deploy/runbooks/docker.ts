@@ -31,14 +31,18 @@ function after(word: string): string[] {
 async function compose(verb: string): Promise<void> {
   const file = readCompose(variables());
   if (verb === 'run') {
-    const { words, env } = adminOf(file, after('admin'));
-    return runOnce({ words, env: { ...env, ...passedOn() } });
+    const options = words.slice(0, words.indexOf('admin'));
+    const needed = [join(FOLDER, 'compose.yaml'), '--no-TTY', `${process.cwd()}:${process.cwd()}`];
+    const missing = needed.filter((word) => !options.includes(word));
+    if (missing.length > 0) throw new Error(`docker compose run without ${missing}`);
+    const start = adminOf(file, after('admin'));
+    return runOnce({ words: start.words, env: { ...start.env, ...passedOn(options) } });
   }
   if (verb === 'exec')
     return runOnce({ words: after('postgres'), env: process.env as Record<string, string> });
   if (verb === 'kill') return void process.kill(pidOf(words.at(-1) ?? ''), `SIG${after('--signal')[0]}`);
   if (verb === 'ps') return console.log(SERVICES.map((name) => `${name} ${pidOf(name)}`).join('\n'));
-  await prepareServers();
+  await prepareServers(file);
   runOnce(startOf(file, 'migrate', [...program('admin/ori-admin.js'), 'migrate']));
   const recreate = async (name: string) => {
     await stopService(name);
@@ -49,8 +53,7 @@ async function compose(verb: string): Promise<void> {
 }
 
 /** What `--env NAME` before the service passes on. */
-function passedOn(): Record<string, string> {
-  const options = words.slice(0, words.indexOf('admin'));
+function passedOn(options: readonly string[]): Record<string, string> {
   const names = options.filter((_, index) => options[index - 1] === '--env');
   return Object.fromEntries(names.map((name) => [name, process.env[name] ?? '']));
 }
@@ -96,7 +99,7 @@ function startOf(file: ComposeFile, name: string, words: readonly string[]): Sta
 }
 
 /** What the containers of PostgreSQL and Redis do at their first start. */
-async function prepareServers(): Promise<void> {
+async function prepareServers(file: ComposeFile): Promise<void> {
   if (existsSync(join(HOST, 'run/servers'))) return;
   writeFileSync(join(HOST, 'run/servers'), '');
   const [{ default: pg }, { Redis }] = await Promise.all([import('pg'), import('ioredis')]);
@@ -108,6 +111,9 @@ async function prepareServers(): Promise<void> {
   const redis = new Redis(RUNBOOK_REDIS);
   for (const line of readFileSync(join(FOLDER, 'secrets/redis.acl'), 'utf8').trim().split('\n'))
     if (!line.startsWith('user default')) await redis.call('ACL', 'SETUSER', ...line.split(' ').slice(1));
+  const settings = file.services['redis']?.command?.slice(1) ?? [];
+  for (const [at, name] of settings.entries())
+    if (/^--(?!aclfile|dir$)/.test(name)) await redis.config('SET', name.slice(2), settings[at + 1] ?? '');
   await redis.quit();
   const hosts = { postgres: new URL(RUNBOOK_POSTGRES).host, redis: new URL(RUNBOOK_REDIS).host };
   for (const name of ['owner', 'operator', 'signer-database', 'management-database', 'signer-redis']) {

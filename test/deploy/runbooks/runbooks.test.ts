@@ -74,6 +74,10 @@ const AROUND: readonly { readonly at: RegExp; readonly before?: string; readonly
   { at: /^org=/, before: 'cd "$RUNBOOK_HOST/work"' },
   { at: /exec -T postgres pg_restore/, before: EMPTY_DATABASE },
   { at: /openai\.key/, before: 'echo sk-proj-0123456789abcdefghijklmnop > openai.key' },
+  {
+    at: /audit list/,
+    after: 'ori-admin audit list --json | of_json "[0].break_glass" | grep -x false && ! ori-admin migrate',
+  },
   { at: /compare \/var\/lib/, before: 'systemctl start ori-audit-export' },
   { at: /apply -f team/, before: `cat > team.yaml << 'END'\n${TEAM}END\nmkdir -p keys` },
   { at: /apply -f canary/, before: 'cp "$RUNBOOK_HOST/checkout/deploy/prometheus/canary.yaml" .' },
