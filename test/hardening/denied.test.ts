@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { openRoom } from '../env/room.ts';
-import { SIGN_BODY, startWorld } from '../env/world.ts';
-import { PROBE, probedFlags, start } from './signer-process.ts';
+import { startWorld } from '../env/world.ts';
+import { PROBE, probedFlags, signAt, start } from './signer-process.ts';
 
 const DENIED = 'ERR_ACCESS_DENIED';
 
@@ -62,14 +62,8 @@ async function place(): Promise<Record<string, string>> {
   const outside = join(room.directory, `outside-${folders}`);
   const own = join(room.directory, `own-${folders}`);
   await Promise.all([mkdir(outside), mkdir(own)]);
-  for (const [name, content] of Object.entries({
-    secret: '0',
-    'module.json': '{}',
-    removed: '',
-    renamed: '',
-  })) {
-    await writeFile(join(outside, name), content);
-  }
+  for (const name of ['secret', 'module.json', 'removed', 'renamed'])
+    await writeFile(join(outside, name), '0');
   return {
     ...world.environment,
     SIGNER_AUDIT_FILE: join(own, 'audit.jsonl'),
@@ -95,14 +89,7 @@ test('code inside the signer is denied everything that the signer does not need,
   const env = await place();
   await using signer = await start(room, { ...env, SIGNER_REQUIRE_HARDENED: 'true' }, await probedFlags(env));
   expect(outcomesIn(signer.output)).toEqual(ATTEMPTS);
-  const sign = async () => {
-    const answer = await fetch(`${signer.url}${world.signPath}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${await world.token()}`, 'content-type': 'application/json' },
-      body: SIGN_BODY,
-    });
-    return answer.status;
-  };
+  const sign = () => signAt(signer.url, world);
   await expect.poll(sign, { timeout: 20_000 }).toBe(200);
 
   const audit = env['SIGNER_AUDIT_FILE'] ?? '';

@@ -1,41 +1,24 @@
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createLogger } from '@ori/runtime/log';
 import { loadSignerConfig, startSigner } from '@ori/signer';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { freePort } from '../env/ports.ts';
 import { createDatabase } from '../env/postgres.ts';
 import { startRedis } from '../env/redis.ts';
-import { SIGN_BODY, startWorld } from '../env/world.ts';
+import { startTcpProxy } from '../env/tcp-proxy.ts';
+import { startWorld } from '../env/world.ts';
+import { signAt } from './signer-process.ts';
 
 /** A generous timeout for busy machines. */
 const PATIENT = { timeout: 20_000 };
 
-/** A dependency that is down when the signer starts: nothing listens at the address until `appear` is called. */
+/** A dependency whose connections are closed as soon as they open. */
 async function absent(url: string) {
-  const port = await freePort();
-  const { hostname, port: targetPort } = new URL(url);
-  const sockets = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(Number(targetPort), hostname);
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => {}).on('close', () => [near, far].map((one) => one.destroy()));
-    }
-    near.pipe(far).pipe(near);
-  });
   const address = new URL(url);
-  address.host = `127.0.0.1:${port}`;
-  return {
-    url: address.href,
-    appear: () => once(server.listen(port, '127.0.0.1'), 'listening'),
-    async [Symbol.asyncDispose]() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
+  const proxy = await startTcpProxy(Number(address.port));
+  proxy.set('shut');
+  address.host = `127.0.0.1:${proxy.port}`;
+  return Object.assign(proxy, { url: address.href });
 }
 
 /** A signer of this world with one changed variable. */
@@ -55,15 +38,7 @@ async function startBeside(world: Awaited<ReturnType<typeof startWorld>>, differ
     const { checks } = (await answer.json()) as { checks: Record<string, string> };
     return { status: answer.status, ...checks };
   };
-  const sign = async () => {
-    const answer = await fetch(`${signer.url}${world.signPath}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${await world.token()}`, 'content-type': 'application/json' },
-      body: SIGN_BODY,
-    });
-    return answer.status;
-  };
-  return { readyz, sign, [Symbol.asyncDispose]: () => signer.stop() };
+  return { readyz, sign: () => signAt(signer.url, world), [Symbol.asyncDispose]: () => signer.stop() };
 }
 
 test('with an overprivileged login on a database that comes up after the start, nothing is signed', {
@@ -77,7 +52,7 @@ test('with an overprivileged login on a database that comes up after the start, 
   await using late = await absent(owner.href);
   await using signer = await startBeside(world, { SIGNER_DATABASE_URL: late.url });
   expect(await signer.readyz()).toMatchObject({ status: 503, postgresql: 'failing: unreachable' });
-  await late.appear();
+  late.set('open');
   await expect
     .poll(signer.readyz, PATIENT)
     .toMatchObject({ status: 503, postgresql: 'failing: overprivileged' });
@@ -98,7 +73,7 @@ test('a Redis that comes up after the start is used only once it does not evict'
   await using late = await absent(redis.url);
   await using signer = await startBeside(world, { SIGNER_REDIS_URL: late.url });
   expect(await signer.readyz()).toMatchObject({ status: 503, redis: expect.stringMatching(/^failing: /) });
-  await late.appear();
+  late.set('open');
   await expect.poll(signer.readyz, PATIENT).toMatchObject({ status: 503, redis: 'failing: redis_evicts' });
   expect(await signer.sign()).toBe(500);
   expect(await admin.client.dbsize()).toBe(0);

@@ -10,7 +10,8 @@ import { freePort } from '../env/ports.ts';
 import { shipped } from '../env/programs.ts';
 import { openRoom, type Room } from '../env/room.ts';
 import { hostAsProcess } from '../env/signer-host.ts';
-import { SIGN_BODY, startWorld, type World } from '../env/world.ts';
+import { startWorld, type World } from '../env/world.ts';
+import { signAt } from './signer-process.ts';
 
 /** A KMS that can be made unavailable, and what reaches it. */
 interface Kms extends AsyncDisposable {
@@ -107,10 +108,7 @@ it.each(found)(
           timeout: 20_000,
         })
         .toBe(200);
-    const sign = async () => {
-      const headers = { authorization: `Bearer ${await world.token()}`, 'content-type': 'application/json' };
-      return (await fetch(base + world.signPath, { method: 'POST', headers, body: SIGN_BODY })).status;
-    };
+    const sign = () => signAt(base, world);
     await ready();
     expect(await sign()).toBe(200);
     await kms.stop();

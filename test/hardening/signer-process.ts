@@ -5,6 +5,7 @@ import { hardenedCommand } from '@ori/runtime/hardened-command';
 import { shipped } from '../env/programs.ts';
 import type { Room } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';
+import { SIGN_BODY, type World } from '../env/world.ts';
 
 export const PROBE = join(import.meta.dirname, 'probe.ts');
 
@@ -16,12 +17,7 @@ export async function run(
   env: Environment,
   args: readonly string[] = [],
 ): Promise<{ code: number; stdout: string; stderr: string }> {
-  const program = {
-    'ori-signer': 'signer/ori-signer',
-    'ori-management': 'management/ori-management',
-    main: 'signer/main',
-  } as const;
-  const path = await shipped(program[entry]);
+  const path = await shipped(entry === 'ori-management' ? 'management/ori-management' : `signer/${entry}`);
   const outcome = await promisify(execFile)(process.execPath, [path, ...args], {
     env,
     timeout: 60_000,
@@ -35,6 +31,13 @@ export async function probedFlags(env: Environment): Promise<string[]> {
   const program = { prefix: 'SIGNER', folder, writes: ['SIGNER_AUDIT_FILE'] };
   const { args } = hardenedCommand(program, env, []);
   return [...args.slice(0, -1), `--allow-fs-read=${PROBE}`, '--import', PROBE];
+}
+
+/** The status of a signer's answer at this address to a request of the world. */
+export async function signAt(url: string, world: World, token?: string): Promise<number> {
+  const bearer = token ?? (await world.token());
+  const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
+  return (await fetch(url + world.signPath, { method: 'POST', headers, body: SIGN_BODY })).status;
 }
 
 export interface StartedSigner extends AsyncDisposable {

@@ -1,8 +1,5 @@
-import { once } from 'node:events';
 import { chown, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createSecureContext, TLSSocket } from 'node:tls';
 import { Redis } from 'ioredis';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
@@ -16,74 +13,6 @@ import { createClient } from '../shipped/client.ts';
 import { start } from './signer-process.ts';
 
 const certificate = makeCertificate();
-
-/**
- * Terminates TLS in front of a loopback server, as `localhost`. @param prelude plain-text exchange before TLS:
- * PostgreSQL clients start with one
- */
-async function behindTls(address: string, prelude?: string) {
-  const { hostname, port } = new URL(address);
-  const sockets = new Set<Socket>();
-  const secureContext = createSecureContext(certificate);
-  const server = createServer(async (plain) => {
-    const far = connect(Number(port), hostname);
-    for (const socket of [plain, far]) {
-      sockets.add(socket);
-      socket.on('error', () => {}).on('close', () => [plain, far].map((one) => one.destroy()));
-    }
-    if (prelude !== undefined) {
-      await once(plain, 'data');
-      plain.write(prelude);
-    }
-    const secure = new TLSSocket(plain, { isServer: true, secureContext });
-    secure.on('error', () => plain.destroy());
-    secure.pipe(far).pipe(secure);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
-}
-
-test('the hardened signer signs with TLS to Redis and PostgreSQL, with CA certificates from files', async () => {
-  await using room = await openRoom('ori-hardened-tls');
-  await using world = await startWorld();
-  const authority = join(room.directory, 'authority.pem');
-  await writeFile(authority, certificate.cert);
-  const plain = {
-    redis: new URL(world.environment['SIGNER_REDIS_URL'] ?? ''),
-    database: new URL(world.environment['SIGNER_DATABASE_URL'] ?? ''),
-  };
-  await using redis = await behindTls(plain.redis.href);
-  await using postgres = await behindTls(plain.database.href, 'S');
-  const database = new URL(plain.database);
-  database.host = `localhost:${postgres.port}`;
-  database.search = new URLSearchParams({ sslmode: 'verify-full', sslrootcert: authority }).toString();
-  const redisUrl = new URL(plain.redis.href.replace(/^redis:/, 'rediss:'));
-  redisUrl.host = `localhost:${redis.port}`;
-
-  await using signer = await start(room, {
-    ...world.environment,
-    NODE_EXTRA_CA_CERTS: authority,
-    SIGNER_AUDIT_FILE: join(room.directory, 'audit.jsonl'),
-    SIGNER_DATABASE_URL: database.href,
-    SIGNER_REDIS_URL: redisUrl.href,
-    SIGNER_REQUIRE_HARDENED: 'true',
-  });
-  await expect
-    .poll(async () => (await fetch(`${signer.opsUrl}/readyz`)).text(), { timeout: 20_000 })
-    .toContain('"ready"');
-  const answer = await fetch(`${signer.url}${world.signPath}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${world.issuer.opaqueToken()}`, 'content-type': 'application/json' },
-    body: SIGN_BODY,
-  });
-  expect(answer.status).toBe(200);
-});
 
 /** A PostgreSQL of which a TLS client needs a certificate with the name of its login. */
 async function startPostgresOverTls(room: Room, account = unprivilegedAccount()) {
@@ -107,7 +36,7 @@ async function startPostgresOverTls(room: Room, account = unprivilegedAccount())
   return startPostgres({ settings: ['ssl=on', ...settings] });
 }
 
-test('the hardened signer presents a certificate to a Redis and a PostgreSQL that require one, and a renewed one without a restart', async () => {
+test('the hardened signer trusts the authorities of files, and presents a certificate to a Redis and a PostgreSQL that require one, and a renewed one without a restart', async () => {
   await using room = await openRoom('ori-hardened-mtls');
   await using postgresRoom = await openRoom('ori-postgres-tls', unprivilegedAccount());
   const file = (name: string) => join(room.directory, name);
@@ -130,7 +59,7 @@ test('the hardened signer presents a certificate to a Redis and a PostgreSQL tha
   redisUrl.host = `localhost:${tlsPort}`;
   const databaseUrl = new URL(world.environment['SIGNER_DATABASE_URL'] ?? '');
   databaseUrl.hostname = 'localhost';
-  databaseUrl.search = `sslmode=verify-full&sslrootcert=${file('tls.crt')}`;
+  databaseUrl.search = 'sslmode=verify-full';
   const login = databaseUrl.username;
   using admin = Object.assign(new Redis(redis.url), { [Symbol.dispose]: () => admin.disconnect() });
 
@@ -153,27 +82,32 @@ test('the hardened signer presents a certificate to a Redis and a PostgreSQL tha
   }
   await renew();
 
+  const withCertificate = `${databaseUrl.href}&sslcert=${file('client.crt')}&sslkey=${file('client.key')}`;
   const environment = {
     ...world.environment,
-    SIGNER_AUDIT_FILE: file('audit.jsonl'),
     SIGNER_REDIS_URL: redisUrl.href,
-    SIGNER_REDIS_TLS_CA_FILE: file('tls.crt'),
-    SIGNER_DATABASE_URL: databaseUrl.href,
     SIGNER_TLS_CERT_FILE: file('tls.crt'),
     SIGNER_TLS_KEY_FILE: file('tls.key'),
     SIGNER_REQUIRE_HARDENED: 'true',
   };
+  const ofAll = { NODE_EXTRA_CA_CERTS: file('tls.crt') };
+  const presented = {
+    SIGNER_REDIS_TLS_CERT_FILE: file('client.crt'),
+    SIGNER_REDIS_TLS_KEY_FILE: file('client.key'),
+    SIGNER_DATABASE_URL: withCertificate,
+  };
+  const startWith = (name: string, differs: Record<string, string>) =>
+    start(room, { ...environment, SIGNER_AUDIT_FILE: file(`${name}.jsonl`), ...differs });
   const readiness = async (opsUrl: string) => (await fetch(`${opsUrl}/readyz`)).text();
-  await using anonymous = await start(room, environment);
+  await using anonymous = await startWith('anonymous', { ...ofAll, SIGNER_DATABASE_URL: databaseUrl.href });
   await expect
     .poll(() => readiness(anonymous.opsUrl), { timeout: 20_000 })
     .toMatch(/"redis":"failing.*"postgresql":"failing|"postgresql":"failing.*"redis":"failing/);
-  await using signer = await start(room, {
-    ...environment,
-    SIGNER_AUDIT_FILE: file('audit-2.jsonl'),
-    SIGNER_REDIS_TLS_CERT_FILE: file('client.crt'),
-    SIGNER_REDIS_TLS_KEY_FILE: file('client.key'),
-    SIGNER_DATABASE_URL: `${databaseUrl.href}&sslcert=${file('client.crt')}&sslkey=${file('client.key')}`,
+  await using trusting = await startWith('trusting', { ...ofAll, ...presented });
+  await using signer = await startWith('signer', {
+    ...presented,
+    SIGNER_REDIS_TLS_CA_FILE: file('tls.crt'),
+    SIGNER_DATABASE_URL: `${withCertificate}&sslrootcert=${file('tls.crt')}`,
   });
   using client = createClient(`https://localhost:${new URL(signer.url).port}`, certificate.cert);
   const bearer = world.issuer.opaqueToken();
@@ -181,7 +115,9 @@ test('the hardened signer presents a certificate to a Redis and a PostgreSQL tha
     const question = { method: 'POST', path: world.signPath, bearer, json: JSON.parse(SIGN_BODY) };
     return (await client.ask(question)).status;
   };
-  const ready = () => expect.poll(() => readiness(signer.opsUrl), { timeout: 20_000 }).toContain('"ready"');
+  const ready = ({ opsUrl } = signer) =>
+    expect.poll(() => readiness(opsUrl), { timeout: 20_000 }).toContain('"ready"');
+  await ready(trusting);
   await ready();
   expect(await sign()).toBe(200);
   const metrics = await (await fetch(`${signer.opsUrl}/metrics`)).text();
