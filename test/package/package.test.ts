@@ -26,26 +26,12 @@ beforeAll(async () => {
 
 afterAll(() => rm(project, { recursive: true, force: true }));
 
-test('the installed packages contain code, declarations and documents, and nothing else', async () => {
+test('the installed packages contain code, declarations and documents, readable by everybody, and nothing else', async () => {
+  const expected =
+    /^-rw-r--r-- .* package\/(?:(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|d\.ts)|package\.json|LICENSE|README\.md|SPEC\.md|vectors\/(?:[a-z0-9-]+\.json|README\.md))$/;
   for (const tarball of tarballs) {
-    const { stdout } = await run('tar', ['-tzf', tarball]);
-    for (const file of stdout.trim().split('\n')) {
-      expect(file).toMatch(
-        /^package\/(?:(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|d\.ts)|package\.json|LICENSE|README\.md|SPEC\.md|vectors\/(?:[a-z0-9-]+\.json|README\.md))$/,
-      );
-      expect(file).not.toMatch(/\.test\./);
-    }
-  }
-});
-
-test('everybody can read the packed files, whatever umask they were packed under', async () => {
-  for (const tarball of tarballs) {
-    const { stdout } = await run('tar', ['-tvzf', tarball]);
-    const modes = stdout
-      .trim()
-      .split('\n')
-      .map((line) => line.split(' ')[0]);
-    expect(new Set(modes), tarball).toEqual(new Set(['-rw-r--r--']));
+    const lines = (await run('tar', ['-tvzf', tarball])).stdout.trim().split('\n');
+    expect(lines.filter((line) => !expected.test(line) || line.includes('.test.'))).toEqual([]);
   }
 });
 
@@ -112,18 +98,8 @@ test('declarations contain no code, so editors load only types', async () => {
 });
 
 test('every documented entry point resolves, and internal modules do not', async () => {
-  const entries = [
-    '',
-    '/express',
-    '/fastify',
-    '/fetch',
-    '/hono',
-    '/koa',
-    '/node',
-    '/postgres',
-    '/redis',
-    '/testing',
-  ].map((entry) => `@ori/verifier${entry}`);
+  const names = ' /express /fastify /fetch /hono /koa /node /postgres /redis /testing'.split(' ');
+  const entries = names.map((name) => `@ori/verifier${name}`);
   const script = `for (const entry of ${JSON.stringify(entries)}) await import(entry);
     await import('@ori/verifier/verifier.js').then(() => process.exit(1), (error) => console.log(error.code));`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: project });

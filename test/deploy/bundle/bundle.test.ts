@@ -80,62 +80,39 @@ test('a stack trace names the source if source maps are enabled', async () => {
   expect(lines.at(-1)).toBe('//# sourceMappingURL=main.js.map');
 });
 
-test('a program that would need an external package is not built', async () => {
-  const source = join(room.directory, 'needy.js');
-  await writeFile(source, "import { PGlite } from '@electric-sql/pglite';\nawait PGlite.create();\n");
-  const building = bundle(join(room.directory, 'needy'), [{ name: 'needy', programs: { main: source } }]);
-  await expect(building).rejects.toThrow('would need @electric-sql/pglite');
-});
-
-test('a program with a bundler warning is not built', async () => {
-  const source = join(room.directory, 'doubtful.js');
-  await writeFile(source, "eval('1');\n");
-  const building = bundle(join(room.directory, 'doubtful'), [
-    { name: 'doubtful', programs: { main: source } },
-  ]);
-  await expect(building).rejects.toThrow('eval');
+test.each([
+  ['needy', 'an external package', "import '@electric-sql/pglite';", 'would need @electric-sql/pglite'],
+  ['doubtful', 'what the bundler warns of', "eval('1');", 'eval'],
+])('a %s program, with %s, is not built', async (name, _, text, reason) => {
+  const main = join(room.directory, `${name}.js`);
+  await writeFile(main, text);
+  const building = bundle(join(room.directory, name), [{ name, programs: { main } }]);
+  await expect(building).rejects.toThrow(reason);
 });
 
 describe('the licence of a package', () => {
   const packaged = async (name: string, manifest: object, files: Record<string, string> = {}) => {
     const folder = join(room.directory, name);
     await mkdir(folder);
-    for (const [file, text] of Object.entries({ 'package.json': JSON.stringify(manifest), ...files })) {
-      await writeFile(join(folder, file), text);
-    }
+    const all = { ...files, 'package.json': JSON.stringify({ name, version: '1.0.0', ...manifest }) };
+    for (const [file, text] of Object.entries(all)) await writeFile(join(folder, file), text);
     return folder;
   };
 
   test('includes every licence text in the package', async () => {
-    const folder = await packaged(
-      'two',
-      { name: 'two', version: '1.0.0', license: 'Apache-2.0' },
-      {
-        'LICENSE.md': 'as is',
-        NOTICE: 'by ada',
-      },
-    );
-    expect(renderLicences([folder, folder])).toBe('two 1.0.0\n\nas is\n\nby ada\n');
-    const one = await packaged(
-      'one',
-      { name: 'one', version: '1.0.0', license: 'ISC' },
-      { LICENCE: 'as it is' },
-    );
+    const two = await packaged('two', { license: 'Apache-2.0' }, { 'LICENSE.md': 'as is', NOTICE: 'by ada' });
+    expect(renderLicences([two, two])).toBe('two 1.0.0\n\nas is\n\nby ada\n');
+    const one = await packaged('one', { license: 'ISC' }, { LICENCE: 'as it is' });
     expect(renderLicences([one])).toBe('one 1.0.0\n\nas it is\n');
   });
 
   test('is the one from its manifest if it contains no text', async () => {
-    const folder = await packaged('short', {
-      name: 'short',
-      version: '1.0.0',
-      license: 'MIT',
-      author: { name: 'ada' },
-    });
+    const folder = await packaged('short', { license: 'MIT', author: { name: 'ada' } });
     expect(renderLicences([folder])).toContain('License: MIT\nAuthor: ada\n');
   });
 
   test('must be a known one', async () => {
-    const folder = await packaged('silent', { name: 'silent', version: '1.0.0' });
+    const folder = await packaged('silent', {});
     expect(() => renderLicences([folder])).toThrow('silent states no licence');
   });
 });

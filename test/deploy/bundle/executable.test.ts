@@ -1,23 +1,23 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildExecutable, CAN_BUILD } from '../../../deploy/bundle/executable.ts';
 import { INTERN_ID, openSignedInWorld } from '../../e2e/cli-world.ts';
+import { openRoom } from '../../env/room.ts';
 
 const run = promisify(execFile);
 
 describe.runIf(CAN_BUILD)('the executable of ori', () => {
+  const stack = new AsyncDisposableStack();
   let folder: string;
   let file: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ori-executable-'));
+    ({ directory: folder } = stack.use(await openRoom('ori-executable')));
     file = await buildExecutable(folder);
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  afterAll(() => stack.disposeAsync());
 
   /** Alone: no PATH, so no Node, and no other file. */
   const alone = (args: readonly string[], env: Record<string, string> = {}) =>
@@ -59,10 +59,8 @@ describe.runIf(CAN_BUILD)('the executable of ori', () => {
   });
 
   it('comes with its checksum, its licences and its bill of materials', async () => {
-    const sha256 = createHash('sha256')
-      .update(await readFile(file))
-      .digest('hex');
     execFileSync('sha256sum', ['-c', `${file}.sha256`], { cwd: folder });
+    const [sha256] = (await readFile(`${file}.sha256`, 'utf8')).split(' ');
     const bill = JSON.parse(await readFile(`${file}.cdx.json`, 'utf8'));
     expect(bill.metadata.component.hashes).toEqual([{ alg: 'SHA-256', content: sha256 }]);
     const names = bill.components.map(({ name }: { name: string }) => name);
