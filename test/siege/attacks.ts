@@ -32,12 +32,20 @@ type Attack = (means: Means) => Promise<void>;
 const head = (means: Means, line: string, bearer: string, more = '') =>
   `${line} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${means.address()}\r\nAuthorization: Bearer ${bearer}\r\n${more}`;
 const end = 'Connection: close\r\n\r\n';
-const sign = (means: Means, body: string, bearer = means.stranger, id = means.internId) =>
-  `${head(means, `POST /v1/interns/${id}/daemon/sign`, bearer, 'Content-Type: application/json\r\n')}Content-Length: ${Buffer.byteLength(body)}\r\n${end}${body}`;
+const sign = (means: Means, body: string, bearer?: string, id?: string) =>
+  `${signHead(means, Buffer.byteLength(body), bearer, id)}${end}${body}`;
 const write = (means: Means, body: string, line = 'POST /v1/guardrails') =>
   `${head(means, line, means.managementKey, 'Content-Type: application/json\r\n')}Content-Length: ${Buffer.byteLength(body)}\r\n${end}${body}`;
 const get = (means: Means, path: string, bearer: string, more = '') =>
   `${head(means, `GET ${path}`, bearer, more)}${end}`;
+
+const signHead = (means: Means, bytes: number, bearer = means.stranger, id = means.internId) =>
+  `${head(means, `POST /v1/interns/${id}/daemon/sign`, bearer, 'Content-Type: application/json\r\n')}Content-Length: ${bytes}\r\n`;
+/** Sends these bytes on a new connection, at this rate per second. */
+const repeat =
+  (perSecond: number, bytes: (means: Means) => string | Buffer, options?: { deaf?: boolean }): Attack =>
+  (means) =>
+    means.each(perSecond, () => means.open(bytes(means), options));
 
 const proper = JSON.stringify({ bodySha256: '0'.repeat(64), route: { method: 'POST', path: '/api' } });
 const nested = '['.repeat(500_000) + ']'.repeat(500_000);
@@ -75,41 +83,27 @@ async function trickle(means: Means, count: number, opening: () => string, piece
 
 /** The attacks, by description. */
 export const ATTACKS: Readonly<Record<string, Attack>> = {
-  'bodies that do not end': (means) => {
-    const opening = `${head(means, `POST /v1/interns/${means.internId}/daemon/sign`, means.stranger, 'Content-Type: application/json\r\n')}Content-Length: 1040000\r\n\r\n`;
-    return means.each(150, () => means.open(`${opening}"${'x'.repeat(1_000_000)}`));
-  },
-  'deeply nested bodies': (means) => means.each(20, () => means.open(sign(means, nested))),
-  'bodies of many members': (means) => means.each(20, () => means.open(sign(means, members))),
-  'bodies of white space': (means) => means.each(20, () => means.open(sign(means, blank))),
-  'slow bodies': (means) =>
-    trickle(
-      means,
-      300,
-      () =>
-        `${head(means, `POST /v1/interns/${means.internId}/daemon/sign`, means.stranger, 'Content-Type: application/json\r\n')}Content-Length: 100000\r\n\r\n{`,
-      ' ',
-    ),
+  'bodies that do not end': repeat(
+    150,
+    (means) => `${signHead(means, 1_040_000)}\r\n"${'x'.repeat(1_000_000)}`,
+  ),
+  'deeply nested bodies': repeat(20, (means) => sign(means, nested)),
+  'bodies of many members': repeat(20, (means) => sign(means, members)),
+  'bodies of white space': repeat(20, (means) => sign(means, blank)),
+  'slow bodies': (means) => trickle(means, 300, () => `${signHead(means, 100_000)}\r\n{`, ' '),
   'slow heads': (means) =>
     trickle(means, 300, () => 'GET /v1/byok HTTP/1.1\r\nHost: localhost\r\nX-A: ', 'a'),
-  'huge heads': (means) =>
-    means.each(50, () =>
-      means.open(get(means, '/v1/byok', means.stranger, `X-A: ${'a'.repeat(15_000)}\r\n`)),
+  'huge heads': repeat(50, (means) =>
+    get(means, '/v1/byok', means.stranger, `X-A: ${'a'.repeat(15_000)}\r\n`),
+  ),
+  'compressed bombs': repeat(50, (means) =>
+    write(means, '\u001f'.repeat(1000)).replace('Connection', 'Content-Encoding: gzip\r\nConnection'),
+  ),
+  'requests without waiting': repeat(4, (means) =>
+    `GET /v1/interns/${means.internId}/daemon/jwks.json HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${means.address()}\r\n\r\n`.repeat(
+      500,
     ),
-  'compressed bombs': (means) =>
-    means.each(50, () =>
-      means.open(
-        write(means, '\u001f'.repeat(1000)).replace('Connection', 'Content-Encoding: gzip\r\nConnection'),
-      ),
-    ),
-  'requests without waiting': (means) =>
-    means.each(4, () =>
-      means.open(
-        `GET /v1/interns/${means.internId}/daemon/jwks.json HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: ${means.address()}\r\n\r\n`.repeat(
-          500,
-        ),
-      ),
-    ),
+  ),
   'connections that do nothing': async (means) => {
     for (let count = 0; count < 1000; count += 1) means.open('');
     await pause(Math.max(0, means.until - Date.now()));
@@ -117,50 +111,44 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   'connections that come and go': (means) => means.each(200, () => means.open('').end()),
   'half a handshake of TLS': (means) =>
     means.each(100, () => means.open(Buffer.from([22, 3, 1, 2, 0]), { port: means.securePort })),
-  'what is no HTTP': (means) => means.each(100, () => means.open(randomBytes(200))),
+  'what is no HTTP': repeat(100, () => randomBytes(200)),
   'requests that are given up': (means) =>
     means.each(100, () => {
       const socket = means.open(sign(means, proper, means.member));
       setTimeout(() => socket.resetAndDestroy(), 2);
     }),
-  'answers that nobody reads': (means) =>
-    means.each(30, () =>
-      means.open(get(means, '/v1/guardrails?limit=100', means.managementKey), { deaf: true }),
-    ),
-  'random opaque tokens': (means) =>
-    means.each(200, () => means.open(sign(means, proper, randomBytes(24).toString('base64url')))),
-  'random key ids': (means) => means.each(150, () => means.open(sign(means, proper, jwt(randomUUID())))),
-  'random API keys': (means) =>
-    means.each(150, () => means.open(get(means, '/v1/byok', `sk-ori-v1-${randomBytes(32).toString('hex')}`))),
-  'many interns': (means) =>
-    means.each(150, () =>
-      means.open(sign(means, proper, means.stranger, `int_${randomBytes(8).toString('hex')}`)),
-    ),
-  'many key sets': (means) =>
-    means.each(150, () =>
-      means.open(get(means, `/v1/interns/int_${randomBytes(8).toString('hex')}/daemon/jwks.json`, 'x')),
-    ),
-  'all turns of a member': (means) => means.each(100, () => means.open(sign(means, proper, means.member))),
+  'answers that nobody reads': repeat(
+    30,
+    (means) => get(means, '/v1/guardrails?limit=100', means.managementKey),
+    { deaf: true },
+  ),
+  'random opaque tokens': repeat(200, (means) => sign(means, proper, randomBytes(24).toString('base64url'))),
+  'random key ids': repeat(150, (means) => sign(means, proper, jwt(randomUUID()))),
+  'random API keys': repeat(150, (means) =>
+    get(means, '/v1/byok', `sk-ori-v1-${randomBytes(32).toString('hex')}`),
+  ),
+  'many interns': repeat(150, (means) =>
+    sign(means, proper, means.stranger, `int_${randomBytes(8).toString('hex')}`),
+  ),
+  'many key sets': repeat(150, (means) =>
+    get(means, `/v1/interns/int_${randomBytes(8).toString('hex')}/daemon/jwks.json`, 'x'),
+  ),
+  'all turns of a member': repeat(100, (means) => sign(means, proper, means.member)),
   'two hundred at once': (means) =>
     means.each(1, () => {
       for (let count = 0; count < 200; count += 1) means.open(sign(means, proper, means.member));
     }),
-  'half a million issues': (means) => means.each(5, () => means.open(write(means, manyIssues))),
-  'deep JSON at management': (means) => means.each(10, () => means.open(write(means, nested))),
-  'a megabyte of unknown names': (means) => means.each(10, () => means.open(write(means, unknownNames))),
-  'patterns of Unicode classes': (means) => means.each(5, () => means.open(write(means, patterns))),
-  'the largest patterns': (means) => means.each(10, () => means.open(write(means, heavyPatterns))),
-  'large policies': (means) => means.each(15, () => means.open(write(means, large))),
-  'large pages': (means) =>
-    means.each(15, () => means.open(get(means, '/v1/guardrails?limit=100', means.managementKey))),
-  'deletes in a loop': (means) =>
-    means.each(100, () => means.open(write(means, '', `DELETE /v1/guardrails/${randomUUID()}`))),
-  'forged cursors': (means) =>
-    means.each(100, () =>
-      means.open(
-        get(means, `/v1/interns?starting_after=${cursor('2026-02-30T00:00:00.000Z int_1')}`, means.apiKey),
-      ),
-    ),
+  'half a million issues': repeat(5, (means) => write(means, manyIssues)),
+  'deep JSON at management': repeat(10, (means) => write(means, nested)),
+  'a megabyte of unknown names': repeat(10, (means) => write(means, unknownNames)),
+  'patterns of Unicode classes': repeat(5, (means) => write(means, patterns)),
+  'the largest patterns': repeat(10, (means) => write(means, heavyPatterns)),
+  'large policies': repeat(15, (means) => write(means, large)),
+  'large pages': repeat(15, (means) => get(means, '/v1/guardrails?limit=100', means.managementKey)),
+  'deletes in a loop': repeat(100, (means) => write(means, '', `DELETE /v1/guardrails/${randomUUID()}`)),
+  'forged cursors': repeat(100, (means) =>
+    get(means, `/v1/interns?starting_after=${cursor('2026-02-30T00:00:00.000Z int_1')}`, means.apiKey),
+  ),
 };
 
 /** Runs one attack and releases everything when its time is up. */
