@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Answer, Client } from './client.ts';
 import { startLoad } from './constant-load.ts';
 import type { Incident, IncidentWorld } from './incidents.ts';
+import { callWith, signingOf } from './world.ts';
 
 const PER_SECOND = 20;
 const BODY = '{"prompt":"hello"}';
@@ -13,20 +13,14 @@ export async function startCalling(
   { calls }: Incident,
   perSecond = PER_SECOND,
 ) {
-  const bodySha256 = createHash('sha256').update(BODY).digest('hex');
-  const signing = {
-    method: 'POST',
-    path: `/v1/interns/${world.demo.internId}/daemon/sign`,
-    bearer:
-      calls === 'opaque' ? world.issuer.opaqueToken() : await world.issuer.token({ expiresInSeconds: 3600 }),
-    json: { bodySha256, route: { method: 'POST', path: '/api/invoke' } },
-  };
+  const opaque = calls === 'opaque' ? world.issuer.opaqueToken() : undefined;
+  const bearer = opaque ?? (await world.issuer.token({ expiresInSeconds: 3600 }));
+  const signing = signingOf(world, BODY, bearer);
   const daemon = typeof calls === 'number' ? world.daemons[calls].client : undefined;
   const call = async () => {
     const signed = await client.ask(signing);
     if (daemon === undefined || signed.status !== 200) return outcomeOf(signed);
-    const headers = { 'content-type': 'application/json', ...signed.json() };
-    return outcomeOf(await daemon.ask({ method: 'POST', path: '/api/invoke', headers, body: BODY }));
+    return outcomeOf(await daemon.ask(callWith(signed.json(), BODY)));
   };
   let outcome = 'none';
   const load = startLoad(perSecond, async () => {

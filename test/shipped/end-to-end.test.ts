@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NGINX } from '../env/gateway.ts';
 import { type Daemon, startDaemon } from './daemon-process.ts';
-import { PNG, type ShippedWorld, startShippedWorld } from './world.ts';
+import { callWith, PNG, type ShippedWorld, signingOf, startShippedWorld } from './world.ts';
 
 const BODY = '{"prompt":"hello"}';
 const CANARY_TOKEN_PART = /eyJ[\w-]{20,}/;
@@ -19,19 +18,8 @@ describe.skipIf(NGINX === undefined)('what ships, through its gateway over TLS',
   });
   afterAll(() => stack.disposeAsync());
 
-  const sign = async (bearer: string) => {
-    const bodySha256 = createHash('sha256').update(BODY).digest('hex');
-    const json = { bodySha256, route: { method: 'POST', path: '/api/invoke' } };
-    const path = `/v1/interns/${world.demo.internId}/daemon/sign`;
-    return world.client.ask({ method: 'POST', path, bearer, json });
-  };
-  const call = (proof: Record<string, string>) =>
-    daemon.client.ask({
-      method: 'POST',
-      path: '/api/invoke',
-      headers: { 'content-type': 'application/json', ...proof },
-      body: BODY,
-    });
+  const sign = (bearer: string) => world.client.ask(signingOf(world, BODY, bearer));
+  const call = (proof: Record<string, string>) => daemon.client.ask(callWith(proof, BODY));
 
   test('a client discovers the issuer, signs in, has a call signed, and the daemon accepts it once', async () => {
     const found = await world.client.ask({ path: '/.well-known/oauth-protected-resource/v1' });

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { rotateSigningKey } from '@ori/store/admin';
 import { parseKekRing } from '@ori/store/sealing';
 import type { Redis } from 'ioredis';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Tls } from '../env/certificate.ts';
 import type { PostgresServer } from '../env/postgres.ts';
 import { shipped } from '../env/programs.ts';
@@ -32,12 +32,11 @@ let restarted: Promise<void> | undefined;
 
 export interface Incident {
   readonly name: string;
-  /** Any of these may be the first. */
+  /** Any of these may be the first. The first one, and no other, wakes somebody, unless it is a ticket. */
   readonly alerts: readonly string[];
-  /** The only one that wakes somebody, if any does. */
-  readonly page?: string;
-  /** Whether callers notice the incident. */
-  readonly isNoticed: boolean;
+  readonly isTicket?: boolean;
+  /** Whether callers notice nothing. */
+  readonly isHidden?: boolean;
   /** Default: signings with a JWT. `opaque`: with a token for which the issuer is called. A number: calls of that daemon. */
   readonly calls?: 'opaque' | 0 | 1;
   /** Part of what a failed call got. */
@@ -51,25 +50,31 @@ export interface Incident {
   end(world: IncidentWorld): Promise<void>;
 }
 
+/** Stops some parts, and starts them again. */
+const without = (
+  parts: (world: IncidentWorld) => readonly { stop(): Promise<void>; start(): Promise<void> }[],
+): Pick<Incident, 'begin' | 'end'> => ({
+  begin: async (world) => void (await Promise.all(parts(world).map((part) => part.stop()))),
+  end: async (world) => void (await Promise.all(parts(world).map((part) => part.start()))),
+});
 const toGateway = (signal: NodeJS.Signals) => async (world: IncidentWorld) => {
   for (const pid of world.gateway.pids()) process.kill(pid, signal);
 };
 const moveClock = (whose: keyof IncidentWorld['clockFiles'], seconds: string) => (world: IncidentWorld) =>
   writeFile(world.clockFiles[whose], seconds);
+const changeKey =
+  (change: RawBuilder<unknown>) =>
+  async ({ store, demo }: IncidentWorld) =>
+    void (await sql`update signing_keys set ${change} where intern_id = ${demo.internId}`.execute(
+      store.kysely,
+    ));
 /** Corrupts the sealed seed, or restores it. */
-const reverseSeed = async ({ store, demo }: IncidentWorld) =>
-  void (await sql`update signing_keys set sealed_seed = reverse(sealed_seed) where intern_id = ${demo.internId}`.execute(
-    store.kysely,
-  ));
+const reverseSeed = changeKey(sql`sealed_seed = reverse(sealed_seed)`);
+const endKey = (seconds: number | null) =>
+  changeKey(sql`expires_at = extract(epoch from now())::int8 + ${seconds}`);
 const setFileSizeMax = (bytes: string) => async (world: IncidentWorld) => {
   spawnSync('prlimit', [`--pid=${world.signers[0].pid}`, `--fsize=${bytes}:`]);
 };
-const endKey =
-  (seconds: number | null) =>
-  async ({ store, demo }: IncidentWorld) =>
-    void (await sql`update signing_keys set expires_at = extract(epoch from now())::int8 + ${seconds} where intern_id = ${demo.internId}`.execute(
-      store.kysely,
-    ));
 /** Limits how many connections the signers may have to PostgreSQL (-1: no limit), and closes the open ones. */
 const allowConnections =
   (limit: number) =>
@@ -99,73 +104,51 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the issuer is down, for opaque tokens',
     alerts: ['OriRequestsFailing'],
-    page: 'OriRequestsFailing',
-    isNoticed: true,
     calls: 'opaque',
-    begin: ({ issuer }) => issuer.stop(),
-    end: ({ issuer }) => issuer.start(),
+    ...without(({ issuer }) => [issuer]),
   },
   {
     name: 'the gateway stands still',
     alerts: ['OriGatewayDown'],
-    page: 'OriGatewayDown',
-    isNoticed: true,
     begin: toGateway('SIGSTOP'),
     end: toGateway('SIGCONT'),
   },
-  {
-    name: 'Redis is down',
-    alerts: ['OriDependencyDown'],
-    page: 'OriDependencyDown',
-    isNoticed: true,
-    begin: ({ redis }) => redis.stop(),
-    end: ({ redis }) => redis.start(),
-  },
+  { name: 'Redis is down', alerts: ['OriDependencyDown'], ...without(({ redis }) => [redis]) },
   {
     name: 'both signers are down',
     alerts: ['OriServiceDown', 'OriGatewayDown'],
-    page: 'OriServiceDown',
-    isNoticed: true,
-    begin: async ({ signers }) => void (await Promise.all(signers.map((signer) => signer.stop()))),
-    end: async ({ signers }) => void (await Promise.all(signers.map((signer) => signer.start()))),
+    ...without(({ signers }) => signers),
   },
   {
     name: 'one signer is down',
     alerts: ['OriTargetDown'],
-    isNoticed: false,
-    begin: ({ signers }) => signers[0].stop(),
-    end: ({ signers }) => signers[0].start(),
+    isTicket: true,
+    isHidden: true,
+    ...without(({ signers }) => [signers[0]]),
   },
   {
     name: 'management is down',
     alerts: ['OriServiceDown', 'OriGatewayDown'],
-    page: 'OriServiceDown',
-    isNoticed: false,
-    begin: ({ management }) => management.stop(),
-    end: ({ management }) => management.start(),
+    isHidden: true,
+    ...without(({ management }) => [management]),
   },
   {
     name: 'the audit disk of one signer is full',
     alerts: ['OriAuditFailing'],
-    page: 'OriAuditFailing',
-    isNoticed: true,
     begin: setFileSizeMax('1'),
     end: setFileSizeMax('unlimited'),
   },
   {
     name: 'the clock of one signer is 5 s ahead',
     alerts: ['OriSignerClockWrong'],
-    page: 'OriSignerClockWrong',
-    isNoticed: true,
     isPossible: movesClocks,
     begin: moveClock('signer', '+5'),
     end: moveClock('signer', '+0'),
   },
   {
     name: 'one signer is restarted without its issuer',
-    alerts: ['OriNotListening', 'OriDependencyDown'],
-    page: 'OriDependencyDown',
-    isNoticed: false,
+    alerts: ['OriDependencyDown', 'OriNotListening'],
+    isHidden: true,
     async begin({ signers, issuer }) {
       await signers[1].stop();
       await issuer.stop();
@@ -176,19 +159,10 @@ export const INCIDENTS: readonly Incident[] = [
       await restarted;
     },
   },
-  {
-    name: 'PostgreSQL is down',
-    alerts: ['OriDependencyDown'],
-    page: 'OriDependencyDown',
-    isNoticed: true,
-    begin: ({ postgres }) => postgres.stop(),
-    end: ({ postgres }) => postgres.start(),
-  },
+  { name: 'PostgreSQL is down', alerts: ['OriDependencyDown'], ...without(({ postgres }) => [postgres]) },
   {
     name: 'Redis has no connection left',
     alerts: ['OriDependencyDown'],
-    page: 'OriDependencyDown',
-    isNoticed: true,
     refusal: '500',
     async begin({ redisAdmin }) {
       await redisAdmin.config('SET', 'maxclients', '1');
@@ -199,8 +173,6 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'PostgreSQL has no connection left for signers',
     alerts: ['OriDependencyDown'],
-    page: 'OriDependencyDown',
-    isNoticed: true,
     refusal: '500',
     begin: allowConnections(0),
     end: allowConnections(-1),
@@ -208,9 +180,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the certificate of the gateway expires within two days',
     alerts: ['OriCertificateEnds'],
-    page: 'OriCertificateEnds',
-    // Only of the reload, which closes idle connections.
-    isNoticed: true,
+    // Callers notice only the reload, which closes idle connections.
     async begin({ gateway, oldCertificate: { cert, key } }) {
       const site = join(gateway.folder, 'conf/site');
       await cp(site, `${site}.good`, { recursive: true });
@@ -226,16 +196,13 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the last signing key of an intern expires within a day',
     alerts: ['OriSigningKeyEndsToday'],
-    page: 'OriSigningKeyEndsToday',
-    isNoticed: false,
+    isHidden: true,
     begin: endKey(12 * 3600),
     end: endKey(null),
   },
   {
     name: 'a workspace is taken out of the programme',
     alerts: ['OriProofsStopped'],
-    page: 'OriProofsStopped',
-    isNoticed: true,
     refusal: '404',
     after: 'sum(rate(signer_proofs_issued_total[1m] offset 10s)) > 5',
     begin: (world) => oriAdmin(world, 'programme', 'remove', world.demo.workspaceId),
@@ -244,8 +211,6 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the lifecycle switch is off',
     alerts: ['OriLifecycleOff'],
-    page: 'OriLifecycleOff',
-    isNoticed: true,
     refusal: '404',
     begin: (world) => oriAdmin(world, 'lifecycle', 'off'),
     end: (world) => oriAdmin(world, 'lifecycle', 'on'),
@@ -253,7 +218,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'no calls reach the signers',
     alerts: ['OriNoTraffic'],
-    isNoticed: true,
+    isTicket: true,
     isSilent: true,
     begin: async () => {},
     end: async () => {},
@@ -261,8 +226,6 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the clock of a daemon is 90 s ahead',
     alerts: ['OriClocksApart'],
-    page: 'OriClocksApart',
-    isNoticed: true,
     calls: 0,
     refusal: 'proof_expired',
     isPossible: movesClocks,
@@ -272,8 +235,6 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the clock of a daemon is 30 s behind',
     alerts: ['OriClocksApart'],
-    page: 'OriClocksApart',
-    isNoticed: true,
     calls: 1,
     refusal: 'proof_not_yet_valid',
     isPossible: movesClocks,
@@ -283,8 +244,6 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'a daemon restarts and cannot fetch its keys',
     alerts: ['OriKeysNotAccepted'],
-    page: 'OriKeysNotAccepted',
-    isNoticed: true,
     calls: 0,
     refusal: 'keys_unavailable',
     async begin({ toKeySet, daemons }) {
@@ -296,7 +255,7 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'a key is rotated, and a daemon has only a copy of the former ones',
     alerts: ['OriProofsAltered'],
-    isNoticed: true,
+    isTicket: true,
     calls: 1,
     refusal: 'signature_invalid',
     begin: async (world) => void (await rotate(world)),
@@ -305,8 +264,6 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: "a daemon's copy of the keys expires",
     alerts: ['OriKeysNotAccepted'],
-    page: 'OriKeysNotAccepted',
-    isNoticed: true,
     calls: 1,
     refusal: 'key_unknown',
     async begin(world) {
@@ -318,17 +275,13 @@ export const INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'the last signing key of an intern has expired',
-    alerts: ['OriInternWithoutSigningKey', 'OriRequestsFailing'],
-    page: 'OriRequestsFailing',
-    isNoticed: true,
+    alerts: ['OriRequestsFailing', 'OriInternWithoutSigningKey'],
     begin: endKey(1),
     end: endKey(null),
   },
   {
     name: 'no KEK opens a signing key',
     alerts: ['OriSigningKeyUnusable'],
-    page: 'OriSigningKeyUnusable',
-    isNoticed: true,
     begin: reverseSeed,
     end: reverseSeed,
   },
@@ -339,31 +292,25 @@ export const FURTHER_INCIDENTS: readonly Incident[] = [
   {
     name: 'Redis is frozen',
     alerts: ['OriDependencyDown'],
-    page: 'OriDependencyDown',
-    isNoticed: true,
     begin: async ({ redis }) => redis.freeze(),
     end: async ({ redis }) => redis.thaw(),
   },
   {
     name: 'PostgreSQL is frozen',
     alerts: ['OriDependencyDown'],
-    page: 'OriDependencyDown',
-    isNoticed: true,
     begin: async ({ postgres }) => postgres.freeze(),
     end: async ({ postgres }) => postgres.thaw(),
   },
   {
     name: 'Redis evicts keys',
     alerts: ['OriNonceStoreUnsafe'],
-    page: 'OriNonceStoreUnsafe',
-    isNoticed: true,
     begin: async ({ redisAdmin }) => void (await redisAdmin.config('SET', 'maxmemory-policy', 'allkeys-lru')),
     end: async ({ redisAdmin }) => void (await redisAdmin.config('SET', 'maxmemory-policy', 'noeviction')),
   },
   {
     name: 'one signer is killed',
     alerts: ['OriTargetDown'],
-    isNoticed: true,
+    isTicket: true,
     begin: async ({ signers }) => void process.kill(signers[0].pid ?? 0, 'SIGKILL'),
     end: ({ signers }) => signers[0].start(),
   },

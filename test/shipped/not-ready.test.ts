@@ -7,13 +7,12 @@ import { NGINX } from '../env/gateway.ts';
 import { findProgram } from '../env/room.ts';
 import { startLoad } from './constant-load.ts';
 import type { Service } from './service.ts';
-import { type ShippedWorld, startShippedWorld } from './world.ts';
+import { type ShippedWorld, signingOf, startShippedWorld } from './world.ts';
 
 // Callers do not repeat requests here, so that every lost one is counted.
 
 const PRLIMIT = findProgram('prlimit', ['/usr/bin']);
 const PER_SECOND = 40;
-const BODY_SHA256 = '8a44725210b9dcd4fefd9f0eca07b70ae45e69274a3105fb25eb426a2cf8bbf4';
 
 describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers', () => {
   let world: ShippedWorld;
@@ -88,12 +87,11 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
 
 async function startSigning(world: ShippedWorld) {
   const bearer = await world.issuer.token({ expiresInSeconds: 3600 });
-  const path = `/v1/interns/${world.demo.internId}/daemon/sign`;
-  const json = { bodySha256: BODY_SHA256, route: { method: 'POST', path: '/api/invoke' } };
+  const signing = signingOf(world, '{}', bearer);
   const answered: string[] = [];
   const refused: string[] = [];
   const load = startLoad(PER_SECOND, async () => {
-    const answer = await world.client.ask({ method: 'POST', path, bearer, json });
+    const answer = await world.client.ask(signing);
     if (answer.status === 200) answered.push(String(answer.headers['x-request-id']));
     else refused.push(`${answer.status} ${answer.bytes}`);
   });

@@ -64,8 +64,6 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
 
   const sources = () => [...world.signers, world.management, daemon].map(({ opsAddress }) => opsAddress);
   const page = async (address: string) => (await fetch(`http://${address}/metrics`)).text();
-  const dependency = (dependency: string, up: number) => async () =>
-    (await prometheus.query(`ori_dependency_up{job="signer", dependency="${dependency}"} == ${up}`)).length;
 
   test('both services and the daemon are scraped, each instance separately', async () => {
     const up = async () => {
@@ -84,7 +82,8 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
           ...GATEWAY_PAGES.map((path) => `gateway ${world.gateway.secureUrl}${path} 1`),
         ].sort(),
       );
-    await expect.poll(dependency('redis', 1), { timeout: 20_000 }).toBe(2);
+    const toRedis = 'ori_dependency_up{job="signer", dependency="redis"} == 1';
+    await expect.poll(() => prometheus.query(toRedis), { timeout: 20_000 }).toHaveLength(2);
     const answered = async () => (await prometheus.query('probe_success == 1')).length;
     await expect.poll(answered, { timeout: 20_000 }).toBe(3);
     const month = await prometheus.query(
@@ -169,31 +168,18 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
     }
   });
 
-  test('the canary’s calls through the gateway are accepted', async () => {
-    const up = async () => (await prometheus.query('ori_canary_up == 1')).length;
-    await expect.poll(up, { timeout: 20_000 }).toBe(1);
-  });
-
-  test('alerts fire when the signers’ Redis stops, and resolve when it is back', {
+  test('the canary’s calls through the gateway are accepted, and its alert fires while the signers’ Redis is down', {
     timeout: 120_000,
   }, async () => {
-    const firing = async () =>
-      (await prometheus.firing())
-        .filter(({ labels }) => labels['alertname'] === 'OriDependencyDown')
-        .map(({ labels, annotations }) => [labels['job'], labels['dependency'], annotations['summary']]);
-    const canaryFires = async () =>
+    const up = async () => (await prometheus.query('ori_canary_up == 1')).length;
+    await expect.poll(up, { timeout: 20_000 }).toBe(1);
+    const isFiring = async () =>
       (await prometheus.firing()).some(({ labels }) => labels['alertname'] === 'OriCanaryFailing');
-    await expect.poll(canaryFires, { timeout: 20_000 }).toBe(false);
-    expect(await firing()).toEqual([]);
+    await expect.poll(isFiring, { timeout: 20_000 }).toBe(false);
     await world.redis.stop();
-    await expect
-      .poll(firing, { timeout: 30_000 })
-      .toEqual([['signer', 'redis', '2 of signer cannot use redis']]);
-    await expect.poll(canaryFires, { timeout: 20_000 }).toBe(true);
+    await expect.poll(isFiring, { timeout: 50_000 }).toBe(true);
     await world.redis.start();
-    await expect.poll(firing, { timeout: 30_000 }).toEqual([]);
-    await expect.poll(canaryFires, { timeout: 30_000 }).toBe(false);
-    await expect.poll(dependency('redis', 1), { timeout: 20_000 }).toBe(2);
+    await expect.poll(isFiring, { timeout: 50_000 }).toBe(false);
   });
 });
 

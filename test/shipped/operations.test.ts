@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,7 +10,7 @@ import { type Answer, askAgain } from './client.ts';
 import { startLoad } from './constant-load.ts';
 import { startDaemon } from './daemon-process.ts';
 import { OPERATIONS, type OperatedWorld, operatorOf } from './operations.ts';
-import { startShippedWorld } from './world.ts';
+import { callWith, signingOf, startShippedWorld } from './world.ts';
 
 /** Under load for so long, every operation once in ten minutes; otherwise each once. */
 const HOURS = Number(process.env['OPERATED_HOURS'] ?? 0);
@@ -31,7 +30,7 @@ test.skipIf(NGINX === undefined)(
     const daemon = stack.use(await startDaemon(shipped));
     const ring = join(folder, 'signer-kek.json');
     await writeFile(ring, shipped.kekText, { mode: 0o600 });
-    const { client, issuer, demo, managementKey, byokId } = shipped;
+    const { client, issuer, managementKey, byokId } = shipped;
     let signWith: { kid: string } | undefined;
     const newToken = () => issuer.token({ expiresInSeconds: 3600, ...(signWith && { signWith }) });
     let bearer = await newToken();
@@ -43,16 +42,10 @@ test.skipIf(NGINX === undefined)(
       },
     };
 
-    const json = {
-      bodySha256: createHash('sha256').update(BODY).digest('hex'),
-      route: { method: 'POST', path: '/api/invoke' },
-    };
     const callDaemon = async () => {
-      const path = `/v1/interns/${demo.internId}/daemon/sign`;
-      const signed = await askAgain(client, { method: 'POST', path, bearer, json });
+      const signed = await askAgain(client, signingOf(shipped, BODY, bearer));
       if (signed.status !== 200) return `signer: ${sentence(signed)}`;
-      const headers = { 'content-type': 'application/json', ...signed.json() };
-      const answer = await daemon.client.ask({ method: 'POST', path: '/api/invoke', headers, body: BODY });
+      const answer = await daemon.client.ask(callWith(signed.json(), BODY));
       return answer.status === 200 ? undefined : `daemon: ${sentence(answer)}`;
     };
     const list = async () => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { renderJwkSet } from '@ori/proof';
 import { turnKey } from '@ori/turns';
@@ -9,7 +8,7 @@ import { NGINX } from '../env/gateway.ts';
 import type { Answer } from './client.ts';
 import { startLoad } from './constant-load.ts';
 import type { Service } from './service.ts';
-import { type ShippedWorld, startShippedWorld } from './world.ts';
+import { type ShippedWorld, signingOf, startShippedWorld } from './world.ts';
 
 /** The number of alternating restarts. Set `ROLLING_RESTARTS` for more. */
 const RESTARTS = Number(process.env['ROLLING_RESTARTS'] ?? 4);
@@ -18,7 +17,6 @@ const PER_SECOND = 40;
 const REPEATS_MAX = 5;
 const REPEAT_AFTER_MS = 200;
 const BODY = Buffer.from('{"prompt":"hello"}');
-const ROUTE = { method: 'POST', path: '/api/invoke' };
 
 test.skipIf(NGINX === undefined)(
   `no request is lost, and none is charged twice, while two signers are restarted ${RESTARTS} times in turn`,
@@ -26,13 +24,12 @@ test.skipIf(NGINX === undefined)(
   async () => {
     await using world = await startShippedWorld();
     const bearer = await world.issuer.token({ expiresInSeconds: 3600 });
-    const path = `/v1/interns/${world.demo.internId}/daemon/sign`;
-    const json = { bodySha256: createHash('sha256').update(BODY).digest('hex'), route: ROUTE };
+    const signing = signingOf(world, BODY, bearer);
     const judge = judgeOf(world);
     const refused: string[] = [];
     const load = startLoad(PER_SECOND, async () => {
       for (let repeats = 0; ; repeats += 1) {
-        const answer = await world.client.ask({ method: 'POST', path, bearer, json });
+        const answer = await world.client.ask(signing);
         const requestId = String(answer.headers['x-request-id']);
         if (answer.status === 200) {
           await judge.verify(answer.json());
@@ -118,7 +115,7 @@ function judgeOf({ demo }: ShippedWorld) {
     nonces,
     verify(proof: Readonly<Record<string, string>>) {
       const rawHeaders = ['content-type', 'application/json', ...Object.entries(proof).flat()];
-      return verifier.verify({ method: ROUTE.method, target: ROUTE.path, rawHeaders, body: BODY });
+      return verifier.verify({ method: 'POST', target: '/api/invoke', rawHeaders, body: BODY });
     },
   };
 }

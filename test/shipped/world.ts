@@ -1,4 +1,4 @@
-import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openPostgres, type Database as Store } from '@ori/store';
@@ -38,6 +38,19 @@ export interface ShippedWorld extends AsyncDisposable {
   /** Every line of the audit files of both signers. */
   auditLines(): Promise<string[]>;
 }
+
+/** The question of a caller that has a call with this body signed. */
+export function signingOf({ demo }: Pick<ShippedWorld, 'demo'>, body: string | Uint8Array, bearer: string) {
+  const bodySha256 = createHash('sha256').update(body).digest('hex');
+  const json = { bodySha256, route: { method: 'POST', path: '/api/invoke' } };
+  return { method: 'POST', path: `/v1/interns/${demo.internId}/daemon/sign`, bearer, json };
+}
+
+/** The question of a caller to a daemon, with the signed headers. */
+export const callWith = (proof: Record<string, string>, body: string) => ({
+  ...{ method: 'POST', path: '/api/invoke', body },
+  headers: { 'content-type': 'application/json', ...proof },
+});
 
 export async function startShippedWorld(
   signerEnvironment: Readonly<Record<string, string>> = {},
