@@ -35,6 +35,11 @@ const management = {
   MANAGEMENT_KEK_FILE: world.managementKekFile,
 };
 
+const SERVICES = [
+  ['ori-signer', signer, 'SIGNER'],
+  ['ori-management', management, 'MANAGEMENT'],
+] as const;
+
 async function openFile(content: string | undefined, mode: number): Promise<string> {
   const path = join(room.directory, `${Math.random()}`);
   await writeFile(path, content ?? '');
@@ -42,10 +47,7 @@ async function openFile(content: string | undefined, mode: number): Promise<stri
   return path;
 }
 
-test.each([
-  ['ori-signer', signer, 'SIGNER'],
-  ['ori-management', management, 'MANAGEMENT'],
-] as const)(
+test.each(SERVICES)(
   '%s refuses a key-encryption key or secret that other users can read',
   async (entry, env, prefix) => {
     const open = join(room.directory, `${prefix}-kek.json`);
@@ -70,10 +72,7 @@ test.each([
   },
 );
 
-test.each([
-  ['ori-signer', signer, 'SIGNER'],
-  ['ori-management', management, 'MANAGEMENT'],
-] as const)('%s does not start on the login of the database owner', async (entry, env, prefix) => {
+test.each(SERVICES)('%s does not start on the login of the database owner', async (entry, env, prefix) => {
   const outcome = await run(entry, { ...env, [`${prefix}_DATABASE_URL`]: database.url });
   const { username, password } = new URL(database.url);
   expect(outcome.code).toBe(2);

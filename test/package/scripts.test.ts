@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { openRoom } from '../env/room.ts';
 import { hasProVerif } from '../model/symbolic/prove.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -37,12 +37,6 @@ async function script(name: string, ...args: readonly string[]): Promise<{ statu
   });
 }
 
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ori-script-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 test('each script of package.json is run by some test, or by the CI', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
@@ -55,7 +49,8 @@ test('each script of package.json is run by some test, or by the CI', () => {
 });
 
 test('docs: the reference has a page for each public function, and builds without warnings', async () => {
-  const folder = await newFolder();
+  await using room = await openRoom('ori-script');
+  const folder = room.directory;
   expect(await script('docs', folder)).toMatchObject({ status: 0 });
   expect(await readdir(join(folder, 'functions'))).toEqual(
     expect.arrayContaining([
@@ -68,7 +63,8 @@ test('docs: the reference has a page for each public function, and builds withou
 });
 
 test('vectors: makes the committed files', async () => {
-  const folder = await newFolder();
+  await using room = await openRoom('ori-script');
+  const folder = room.directory;
   expect(await script('vectors', folder)).toMatchObject({ status: 0 });
   const made = await readdir(folder);
   expect(made).toContain('manifest.json');
