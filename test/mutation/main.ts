@@ -9,7 +9,7 @@ import { copyCheckout } from './copy.ts';
 import { drawParts } from './sample.ts';
 import { SURVIVORS } from './survivors.ts';
 
-const USAGE = `npm run mutation -- [--again] [--sample LINES [--seed TEXT]] [AREA...]
+const USAGE = `npm run mutation -- [--again] [--only TEXT] [--sample LINES [--seed TEXT]] [AREA...]
   AREA  ${Object.keys(AREAS).join(', ')}; all by default. test/README.md says what it does.`;
 const ROOT = resolve(import.meta.dirname, '../..');
 const RESULTS = join(ROOT, 'node_modules/.cache/ori-mutation');
@@ -40,6 +40,7 @@ function readArguments() {
         sample: { type: 'string' },
         seed: { type: 'string', default: new Date().toISOString() },
         again: { type: 'boolean', default: false },
+        only: { type: 'string' },
       },
     });
     const unknown = positionals.find((name) => AREAS[name] === undefined);
@@ -56,10 +57,21 @@ async function run(): Promise<boolean> {
   for (const area of areas) {
     results.push({
       area,
-      ...(await (options.sample === undefined ? whole(area) : sample(area, Number(options.sample)))),
+      ...(await mutateArea(area)),
     });
   }
   return results.map(({ area, killed, survivors }) => report(area, killed, survivors)).every(Boolean);
+}
+
+async function mutateArea(area: string): Promise<Pick<Result, 'killed' | 'survivors'>> {
+  const { only, sample: lines } = options;
+  if (only !== undefined) {
+    return await mutate(
+      area,
+      sourcesOf(area).filter((file) => file.includes(only)),
+    );
+  }
+  return await (lines === undefined ? whole(area) : sample(area, Number(lines)));
 }
 
 async function whole(area: string): Promise<Pick<Result, 'killed' | 'survivors'>> {
