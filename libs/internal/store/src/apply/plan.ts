@@ -1,41 +1,55 @@
+import type { Transaction } from 'kysely';
 import { AdminError } from '../queries/admin/admin-error.ts';
+import { type CreatedApiKey, createApiKey, disableApiKey } from '../queries/admin/api-keys.ts';
 import { newId } from '../queries/admin/ids.ts';
-import type { NewPerson } from '../queries/admin/users.ts';
+import { createIntern, deleteIntern, updateIntern } from '../queries/admin/interns.ts';
+import { addMembers, removeMembers } from '../queries/admin/members.ts';
+import { makeDefault, setTurnLimits } from '../queries/admin/organization-changes.ts';
+import {
+  createOrganization,
+  createWorkspace,
+  deleteWorkspace,
+  setProgramme,
+  updateWorkspace,
+} from '../queries/admin/organizations.ts';
+import { addSigningKeyIn, type SigningHome } from '../queries/admin/signing-keys.ts';
+import { createPeople, type NewPerson } from '../queries/admin/users.ts';
+import type { Schema } from '../schema.ts';
 import type { TeamState } from './state.ts';
-import type { Team, TeamIntern, TeamPerson, TeamWorkspace } from './team.ts';
+import type { Team, TeamPerson, TeamWorkspace } from './team.ts';
 
-/** One step from what is stored to what the file says. Steps are taken in their order. */
-export type Step =
-  | { readonly kind: 'organization'; readonly id: string; readonly name: string }
-  | { readonly kind: 'limits'; readonly user?: number | null; readonly organization?: number | null }
-  | { readonly kind: 'workspace'; readonly id: string; readonly wanted: TeamWorkspace }
-  | { readonly kind: 'rename'; readonly id: string; readonly name: string; readonly slug: string }
-  | { readonly kind: 'default'; readonly id: string }
-  | { readonly kind: 'programme'; readonly id: string; readonly inProgramme: boolean }
-  | { readonly kind: 'people'; readonly people: readonly NewPerson[] }
-  | { readonly kind: 'members' | 'removed_members'; readonly id: string; readonly userIds: readonly string[] }
-  | {
-      readonly kind: 'intern';
-      readonly id: string;
-      readonly workspaceId: string;
-      readonly wanted: TeamIntern;
-    }
-  | { readonly kind: 'intern_change'; readonly id: string; readonly fields: Partial<TeamIntern> }
-  | { readonly kind: 'signing_key'; readonly internId: string }
-  | { readonly kind: 'key'; readonly name: string; readonly workspace?: { id: string; slug: string } }
-  | { readonly kind: 'disabled_key'; readonly hash: string }
-  | { readonly kind: 'deleted_intern' | 'deleted_workspace'; readonly id: string };
-
-/** A step, as it is told: `+` creates, `~` changes, `-` removes. */
+/** A step from what is stored to what the file says: `+` creates, `~` changes, `-` removes. */
 interface Change {
   readonly sign: '+' | '~' | '-';
   readonly what: string;
-  readonly step: Step;
+  readonly take: Take;
 }
 
+type Take = (db: { readonly kysely: Transaction<Schema> }) => Promise<unknown>;
+type Add = (sign: Change['sign'], what: string, take: Take) => void;
+
+/** The steps are taken in their order. */
 export interface Plan {
   readonly organizationId: string;
   readonly changes: readonly Change[];
+}
+
+export interface PlanOptions {
+  /** The issuer of the subjects. */
+  readonly issuer: string;
+  /** Whether to remove what a list of the file does not name. */
+  readonly prune: boolean;
+  /** For interns with `signing_key`; absent where none is wanted. */
+  readonly home?: SigningHome | undefined;
+  /** Keeps a new key, before it is committed: it is shown to nobody else. */
+  readonly deliver: (key: CreatedApiKey, place: KeyPlace) => void;
+}
+
+export interface KeyPlace {
+  readonly organization: string;
+  /** Undefined for a management key. */
+  readonly workspace: string | undefined;
+  readonly name: string;
 }
 
 /**
@@ -43,80 +57,96 @@ export interface Plan {
  *
  * @throws AdminError `not_found` for a person who is known by neither subject nor e-mail address
  */
-export function planTeam(team: Team, state: TeamState, { prune }: { readonly prune: boolean }): Plan {
+export function planTeam(team: Team, state: TeamState, options: PlanOptions): Plan {
+  const { prune, issuer, home, deliver } = options;
   const changes: Change[] = [];
-  const add = (sign: Change['sign'], what: string, step: Step) => changes.push({ sign, what, step });
+  const add: Add = (sign, what, take) => changes.push({ sign, what, take });
   const organizationId = state.organization?.id ?? team.id ?? newId('org');
   if (state.organization === undefined) {
-    add('+', 'organization', { kind: 'organization', id: organizationId, name: team.name });
+    add('+', 'organization', (db) => createOrganization(db, { id: organizationId, name: team.name }));
   }
-  planLimits(team, state, add);
-  const people = planPeople(team, state, add);
+  planLimits(organizationId, team, state, add);
+  const people = planPeople(team, state, issuer, add);
 
   for (const wanted of team.workspaces ?? []) {
     const stored = findWorkspace(state.workspaces, wanted);
     const id = stored?.id ?? newId('ws');
-    const at = wanted.slug;
-    if (stored === undefined) add('+', at, { kind: 'workspace', id, wanted });
-    else {
-      const { name, slug } = wanted;
-      if (stored.name !== name) add('~', `${at}: name`, { kind: 'rename', id, name, slug });
-      else if (stored.slug !== slug) add('~', `${at}: slug`, { kind: 'rename', id, name, slug });
-      if (wanted.programme !== undefined && wanted.programme !== stored.in_programme) {
-        add('~', `${at}: programme`, { kind: 'programme', id, inProgramme: wanted.programme });
+    const { name, slug, programme: inProgramme } = wanted;
+    if (stored === undefined) {
+      add('+', slug, (db) => createWorkspace(db, { id, organizationId, name, slug, inProgramme }));
+    } else {
+      const differing = stored.name !== name ? 'name' : stored.slug !== slug ? 'slug' : undefined;
+      if (differing !== undefined) {
+        add('~', `${slug}: ${differing}`, (db) => updateWorkspace(db, { workspaceId: id, name, slug }));
+      }
+      if (inProgramme !== undefined && inProgramme !== stored.in_programme) {
+        add('~', `${slug}: programme`, (db) => setProgramme(db, { workspaceId: id, inProgramme }));
       }
     }
-    if (wanted.default && !stored?.is_default) add('~', `${at}: default`, { kind: 'default', id });
+    if (wanted.default && !stored?.is_default) {
+      add('~', `${slug}: default`, (db) => makeDefault(db, { organizationId, workspaceId: id }));
+    }
     planMembers(wanted, id);
     planInterns(wanted, id);
-    planKeys(`${at}: `, wanted.keys, { id, slug: wanted.slug });
+    planKeys(`${slug}: `, wanted.keys, { id, slug });
   }
   planKeys('management ', team.keys, undefined);
   if (prune && team.workspaces !== undefined) {
     const kept = team.workspaces.map((one) => findWorkspace(state.workspaces, one)?.id);
     for (const { id, slug } of state.workspaces.filter((one) => !kept.includes(one.id))) {
-      add('-', slug, { kind: 'deleted_workspace', id });
+      add('-', slug, (db) => deleteWorkspace(db, { workspaceId: id }));
     }
   }
   return { organizationId, changes };
 
-  function planMembers({ members, slug }: TeamWorkspace, id: string): void {
+  function planMembers({ members, slug }: TeamWorkspace, workspaceId: string): void {
     if (members === undefined) return;
     const wanted = new Set(members.map((person) => people(person)));
-    const stored = state.members.filter((one) => one.workspace_id === id).map((one) => one.user_id);
+    const stored = state.members.filter((one) => one.workspace_id === workspaceId).map((one) => one.user_id);
     const added = [...wanted].filter((userId) => !stored.includes(userId));
     const removed = prune ? stored.filter((userId) => !wanted.has(userId)) : [];
     const told = (count: number) => `${slug}: ${count} member${count === 1 ? '' : 's'}`;
-    if (added.length > 0) add('+', told(added.length), { kind: 'members', id, userIds: added });
-    if (removed.length > 0) add('-', told(removed.length), { kind: 'removed_members', id, userIds: removed });
+    if (added.length > 0) {
+      add('+', told(added.length), (db) => addMembers(db, { workspaceId, userIds: added }));
+    }
+    if (removed.length > 0) {
+      add('-', told(removed.length), (db) => removeMembers(db, { workspaceId, userIds: removed }));
+    }
   }
 
   function planInterns({ interns, slug }: TeamWorkspace, workspaceId: string): void {
     if (interns === undefined) return;
     const stored = state.interns.filter((one) => one.workspace_id === workspaceId);
-    for (const wanted of interns) {
+    for (const { signing_key: wantsKey, ...wanted } of interns) {
       const known = stored.find(({ name }) => name === wanted.name);
-      const id = known?.id ?? wanted.id ?? newId('int');
+      const internId = known?.id ?? wanted.id ?? newId('int');
       const what = `${slug}: intern ${wanted.name}`;
-      if (known === undefined) add('+', what, { kind: 'intern', id, workspaceId, wanted });
-      else {
+      if (known === undefined) {
+        add('+', what, (db) => createIntern(db, { ...wanted, id: internId, workspaceId }));
+      } else {
         const { status, model, hostname, description, instructions } = wanted;
         const given = Object.entries({ status, model, hostname, description, instructions });
         const fields = given.filter(
           ([name, value]) => value !== undefined && value !== known[name as keyof typeof known],
         );
+        const names = fields.map(([name]) => name).join(', ');
         if (fields.length > 0) {
-          const names = fields.map(([name]) => name).join(', ');
-          add('~', `${what}: ${names}`, { kind: 'intern_change', id, fields: Object.fromEntries(fields) });
+          add('~', `${what}: ${names}`, (db) =>
+            updateIntern(db, { internId, ...Object.fromEntries(fields) }),
+          );
         }
       }
-      if (wanted.signing_key && !known?.has_key)
-        add('+', `${what}: signing key`, { kind: 'signing_key', internId: id });
+      if (wantsKey && !known?.has_key) {
+        add('+', `${what}: signing key`, ({ kysely }) => {
+          if (home === undefined) throw new TypeError('a signing key needs a ring');
+          return addSigningKeyIn(kysely, { internId, ...home });
+        });
+      }
     }
     if (!prune) return;
     const names = interns.map(({ name }) => name);
     for (const { id, name } of stored.filter((one) => !names.includes(one.name))) {
-      add('-', `${slug}: intern ${name}`, { kind: 'deleted_intern', id });
+      add('-', `${slug}: intern ${name}`, (db) => deleteIntern(db, { internId: id }));
     }
   }
 
@@ -128,11 +158,19 @@ export function planTeam(team: Team, state: TeamState, { prune }: { readonly pru
     if (names === undefined) return;
     const stored = state.keys.filter(({ workspace_id }) => workspace_id === (workspace?.id ?? null));
     for (const name of names.filter((wanted) => !stored.some((key) => key.name === wanted))) {
-      add('+', `${prefix}key ${name}`, { kind: 'key', name, ...(workspace && { workspace }) });
+      add('+', `${prefix}key ${name}`, async (db) => {
+        const made = await createApiKey(
+          db,
+          workspace === undefined
+            ? { kind: 'management', name, organizationId }
+            : { kind: 'api', name, workspaceId: workspace.id },
+        );
+        deliver(made, { organization: team.name, workspace: workspace?.slug, name });
+      });
     }
     if (!prune) return;
     for (const { hash, name } of stored.filter((key) => !names.includes(key.name))) {
-      add('-', `${prefix}key ${name}`, { kind: 'disabled_key', hash });
+      add('-', `${prefix}key ${name}`, (db) => disableApiKey(db, { hash }));
     }
   }
 }
@@ -147,22 +185,24 @@ function findWorkspace(stored: TeamState['workspaces'], { slug, name }: TeamWork
   return bySlug ?? (byName.length === 1 ? byName[0] : undefined);
 }
 
-type Add = (sign: Change['sign'], what: string, step: Step) => void;
-
-function planLimits({ limits }: Team, { organization }: TeamState, add: Add): void {
-  if (limits === undefined) return;
-  const { turns_per_user: user, turns_per_organization: whole } = limits;
+function planLimits(organizationId: string, team: Team, { organization }: TeamState, add: Add): void {
+  if (team.limits === undefined) return;
+  const { turns_per_user: user, turns_per_organization: whole } = team.limits;
   const differs = (wanted: number | null | undefined, stored: number | null | undefined) =>
     wanted !== undefined && wanted !== (stored ?? null);
-  const step = {
-    ...(differs(user, organization?.turns_per_user) && { user: user ?? null }),
-    ...(differs(whole, organization?.turns_per_organization) && { organization: whole ?? null }),
-  };
-  if (Object.keys(step).length > 0) add('~', 'limits', { kind: 'limits', ...step });
+  if (differs(user, organization?.turns_per_user) || differs(whole, organization?.turns_per_organization)) {
+    const limits = { turnsPerUser: user, turnsPerOrganization: whole };
+    add('~', 'limits', (db) => setTurnLimits(db, { organizationId, ...limits }));
+  }
 }
 
 /** Plans the people who are not known yet, and returns a function from a person to the user's id. */
-function planPeople(team: Team, { people }: TeamState, add: Add): (person: TeamPerson) => string {
+function planPeople(
+  team: Team,
+  { people }: TeamState,
+  issuer: string,
+  add: Add,
+): (person: TeamPerson) => string {
   const bySubject = new Map(people.flatMap(({ id, subject }) => (subject === null ? [] : [[subject, id]])));
   const byEmail = new Map(
     people.flatMap(({ id, email }) => (email === null ? [] : [[email.toLowerCase(), id]])),
@@ -187,7 +227,7 @@ function planPeople(team: Team, { people }: TeamState, add: Add): (person: TeamP
   }
   if (fresh.length > 0) {
     const what = `${fresh.length} ${fresh.length === 1 ? 'person' : 'people'}`;
-    add('+', what, { kind: 'people', people: fresh });
+    add('+', what, (db) => createPeople(db, fresh, issuer));
   }
   return (person) => known(person) ?? '';
 }

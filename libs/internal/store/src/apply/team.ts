@@ -35,7 +35,6 @@ const intern = z.strictObject({
   /** Whether it gets a signing key if it has none. */
   signing_key: z.boolean().default(false),
 });
-export type TeamIntern = z.infer<typeof intern>;
 
 const workspace = z
   .strictObject({
