@@ -80,6 +80,7 @@ it('prefers the literal segment, whichever template is listed first', async () =
 it.each([
   [[route('/a/{id}', 'one'), route('/a/{name}', 'other', 'POST')], 'match the same paths'],
   [[route('/a/{id}', 'one'), route('/a/{id}', 'other')], 'the same method and path'],
+  [[route('/a/{id}', 'one'), route('/a/{id}.json', 'other')], 'must be a whole segment'],
 ])('refuses to start with a route that could never be reached', (routes, message) => {
   expect(() => appOf(routes)).toThrow(message);
 });

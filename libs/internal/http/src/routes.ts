@@ -7,7 +7,10 @@ export type { Express, Request } from 'express';
 
 /** One operation of an application. */
 export interface Route {
-  /** With `{name}` for a parameter, as in OpenAPI; logs and metrics contain this template instead of the path. */
+  /**
+   * With `{name}` for a segment that is a parameter, as in OpenAPI. Logs and metrics contain this template instead of
+   * the path.
+   */
   readonly template: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** An Express handler, whose failures reach `present`. `req.originalUrl` has the raw path. */
@@ -16,7 +19,7 @@ export interface Route {
 
 export interface AppOptions {
   readonly routes: readonly Route[];
-  /** The answer to a path of no route. */
+  /** The answer to a path that no route matches. */
   readonly notFound: Presentation;
   /** See {@link errorHandler}. */
   readonly present: Presenter;
@@ -27,7 +30,8 @@ export interface AppOptions {
  * path with another method gets 405 with `Allow`. Where two templates match a path, the one with the earlier literal
  * segment wins, in whatever order they are listed.
  *
- * @throws TypeError for two routes of which one could never be reached
+ * @throws TypeError for two routes of which one could never be reached, and for a segment that mixes text and a
+ *   parameter, whose order would decide
  */
 export function createExpressApp({ routes, notFound, present }: AppOptions): Express {
   const app = express();
@@ -47,8 +51,10 @@ export function createExpressApp({ routes, notFound, present }: AppOptions): Exp
   return app;
 }
 
-/** The routes by template. Of templates that match the same path, the one whose first different segment is literal comes first. */
+/** The routes by template. Where two templates match a path, the one with the earlier literal segment comes first. */
 function literalsFirst(routes: readonly Route[]): [template: string, methods: readonly Route[]][] {
+  const mixed = routes.find(({ template }) => /[^/]\{|\}[^/]/.test(template));
+  if (mixed !== undefined) throw new TypeError(`a parameter must be a whole segment: ${mixed.template}`);
   for (const [shape, same] of Map.groupBy(routes, ({ template }) => template.replace(/\{\w+\}/g, '{}'))) {
     if (new Set(same.map(({ template }) => template)).size > 1) {
       throw new TypeError(`these routes match the same paths: ${same.map(({ template }) => template)}`);
@@ -71,8 +77,8 @@ function expressPath(template: string): string {
 }
 
 /**
- * Express would refuse a parameter that does not decode before its handler has judged the caller. With its percent signs
- * escaped, such a path has parameters as they were sent: the names of nothing.
+ * Express refuses a parameter that does not decode before its handler has authenticated the caller. With its percent
+ * signs escaped, such a path reaches the handler with its parameters as they were sent, which name nothing.
  */
 const keepUndecodable: RequestHandler = (req, _res, next) => {
   if (req.url.includes('%') && !isDecodable(req.url.split('?', 1)[0] ?? '')) {
@@ -81,7 +87,7 @@ const keepUndecodable: RequestHandler = (req, _res, next) => {
   next();
 };
 
-/** Uses what it decodes: the bundler takes a call without a use for pure, and leaves it out. */
+/** Compares the result, because the bundler removes a call whose result is unused. */
 function isDecodable(path: string): boolean {
   try {
     return decodeURIComponent(path) !== '';
