@@ -52,6 +52,20 @@ test.each([
   expect(judge([file(path, specifier)])).toEqual([expect.stringContaining(path)]);
 });
 
+test.each([
+  `const fs = await import(\`node:fs\`);`,
+  `const fs = await import(name);`,
+  `import fs from "node:fs";`,
+  `const a = 1; import fs from 'node:fs';`,
+  `import fs = require('node:fs');`,
+  `const fs = process.getBuiltinModule('node:fs');`,
+  `const fs = globalThis['process'];`,
+  `const answer = await fetch(url);`,
+])('a stage that reaches what does I/O is reported: %s', (text) => {
+  const path = 'services/signer/src/stages/record.ts';
+  expect(judge([{ path, text }])).toEqual([expect.stringContaining(path)]);
+});
+
 test('a circle of packages is reported', () => {
   const files = [
     file('libs/internal/http/src/a.ts', '@ori/turns/redis'),

@@ -87,6 +87,9 @@ const OF_FOLDERS: readonly Rule[] = [
   },
 ];
 
+/** Stages, shapes and the core of `ori`. */
+const DECIDING = /^services\/(?:signer\/src\/stages\/|ori\/src\/core\/|management\/src\/.*\/shape\.ts$)/;
+
 const isTest = (path: string): boolean => /\.(?:test|fixture)\.ts$/.test(path);
 
 const roomOf = (path: string): string | undefined => ROOM.exec(path)?.[0];
@@ -116,7 +119,11 @@ export function judgeImports(files: readonly SourceFile[], packages: readonly Pa
     const [a, b] = [roomOf(from), roomOf(to)];
     return a !== undefined && b !== undefined && a !== b ? [{ from: a, to: b }] : [];
   });
-  return [...broken, ...circles('packages', rooms), ...circles('files', edges)];
+  const ambient = product.flatMap(({ path, text }) => {
+    const found = DECIDING.test(path) ? AMBIENT_IO.exec(withoutComments(text)) : null;
+    return found === null ? [] : [`${path}: code that decides does no I/O (${found[0]})`];
+  });
+  return [...broken, ...ambient, ...circles('packages', rooms), ...circles('files', edges)];
 }
 
 function breaks({ allowed, allowedTypes, forbidden }: Rule, to: string, isType: boolean): boolean {
@@ -125,7 +132,12 @@ function breaks({ allowed, allowedTypes, forbidden }: Rule, to: string, isType: 
 }
 
 const IMPORT =
-  /^(?:import|export)\s+(type\s)?[^;'"]*?from\s*'([^']+)'|^import\s+()'([^']+)'|\bimport\(()'([^']+)'\)/gm;
+  /(?:^|;)[ \t]*(?:import|export)\s+(type\s)?[^;'"]*?from\s*['"]([^'"]+)['"]|(?:^|;)[ \t]*import\s+()['"]([^'"]+)['"]|\bimport\(()['"`]([^'"`]+)['"`]\)/gm;
+
+/** How code that imports nothing could do I/O all the same. */
+const AMBIENT_IO = /\bimport\((?!['"`][^'"`$]+['"`]\))|\b(?:fetch|require)\(|\b(?:process|globalThis)\b[.?[]/;
+
+const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*/gm, '');
 
 function importsOf({ text }: SourceFile): { specifier: string; isType: boolean }[] {
   return [...text.matchAll(IMPORT)].map(([, type, from, , bare, , dynamic]) => ({
