@@ -25,8 +25,12 @@ interface Result {
   /** Of the sources and tests: a result counts for as long as they stay as they are. */
   readonly fingerprint: string;
   readonly killed: number;
+  /** Of those killed. On a busy machine they may have survived. */
+  readonly timedOut: number;
   readonly survivors: readonly Survivor[];
 }
+
+type Outcome = Pick<Result, 'killed' | 'timedOut' | 'survivors'>;
 
 const { options, areas } = readArguments();
 await mkdir(RESULTS, { recursive: true });
@@ -53,17 +57,17 @@ function readArguments() {
 }
 
 async function run(): Promise<boolean> {
-  const results: { area: string; killed: number; survivors: readonly Survivor[] }[] = [];
+  const results: (Outcome & { area: string })[] = [];
   for (const area of areas) {
     results.push({
       area,
       ...(await mutateArea(area)),
     });
   }
-  return results.map(({ area, killed, survivors }) => report(area, killed, survivors)).every(Boolean);
+  return results.map(({ area, ...outcome }) => report(area, outcome)).every(Boolean);
 }
 
-async function mutateArea(area: string): Promise<Pick<Result, 'killed' | 'survivors'>> {
+async function mutateArea(area: string): Promise<Outcome> {
   const { only, sample: lines } = options;
   if (only !== undefined) {
     return await mutate(
@@ -74,11 +78,11 @@ async function mutateArea(area: string): Promise<Pick<Result, 'killed' | 'surviv
   return await (lines === undefined ? whole(area) : sample(area, Number(lines)));
 }
 
-async function whole(area: string): Promise<Pick<Result, 'killed' | 'survivors'>> {
+async function whole(area: string): Promise<Outcome> {
   return (await earlierResult(area)) ?? (await mutateWhole(area));
 }
 
-async function sample(area: string, lines: number): Promise<Pick<Result, 'killed' | 'survivors'>> {
+async function sample(area: string, lines: number): Promise<Outcome> {
   const parts = drawParts(`${options.seed} ${area}`, lines, sourcesOf(area));
   console.log(`Seed ${options.seed}: ${parts.length} parts of ${area}.`);
   return await mutate(area, parts);
@@ -123,7 +127,7 @@ async function mutateWhole(area: string): Promise<Result> {
 }
 
 /** Mutates files or parts of files (`FILE:FIRST-LAST`) in a copy of the checkout. */
-async function mutate(area: string, parts: readonly string[]): Promise<Pick<Result, 'killed' | 'survivors'>> {
+async function mutate(area: string, parts: readonly string[]): Promise<Outcome> {
   await using copy = await copyCheckout(ROOT);
   process.env['MUTATION_TESTS'] = JSON.stringify(areaOf(area).tests);
   process.chdir(copy.directory);
@@ -140,7 +144,7 @@ async function mutate(area: string, parts: readonly string[]): Promise<Pick<Resu
       concurrency: 2,
       // Vitest cancels a run after its first failure, and the cancellation can skip tests of the next run too.
       disableBail: true,
-      timeoutMS: 10_000,
+      timeoutMS: 20_000,
       tempDirName: join(copy.directory, '.stryker'),
       reporters: ['progress-append-only'],
       allowEmpty: true,
@@ -150,6 +154,7 @@ async function mutate(area: string, parts: readonly string[]): Promise<Pick<Resu
     const alive = mutants.filter(({ status }) => status === 'Survived' || status === 'NoCoverage');
     return {
       killed: mutants.filter(({ status }) => status === 'Killed' || status === 'Timeout').length,
+      timedOut: mutants.filter(({ status }) => status === 'Timeout').length,
       survivors: alive.map(({ fileName, location, replacement = '' }) => {
         const file = fileName.slice(copy.directory.length + 1);
         const line = readFileSync(join(ROOT, file), 'utf8').split('\n')[location.start.line - 1] ?? '';
@@ -161,12 +166,12 @@ async function mutate(area: string, parts: readonly string[]): Promise<Pick<Resu
   }
 }
 
-function report(area: string, killed: number, survivors: readonly Survivor[]): boolean {
+function report(area: string, { killed, timedOut, survivors }: Outcome): boolean {
   const { mark } = areaOf(area);
   const alive = survivors.filter((survivor) => !isExplained(survivor));
   const share = killed + alive.length === 0 ? 100 : (100 * killed) / (killed + alive.length);
   console.log(
-    `\n${area}: ${killed} killed, ${alive.length} alive, ${survivors.length - alive.length} explained`,
+    `\n${area}: ${killed} killed (${timedOut} by timeout), ${alive.length} alive, ${survivors.length - alive.length} explained`,
   );
   for (const { place, line, replacement } of alive) {
     console.log(
