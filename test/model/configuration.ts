@@ -1,4 +1,4 @@
-import type { Guard } from './guards.ts';
+import type { Guard } from './mutants.ts';
 
 /** The bounds of an exploration: the parties, their settings, and the adversary's abilities. */
 export interface Configuration {

@@ -9,3 +9,12 @@ test.each(Object.entries(CONFIGURATIONS))('%s: no state violates an invariant', 
   expect(violation && [violation.invariant, violation.why, ...violation.trace.map(describe)]).toBeUndefined();
   process.stderr.write(`model ${name}: ${states} states, ${transitions} transitions, ${depth} deep\n`);
 });
+
+test('the trace to a violation is as short as possible', () => {
+  const { violation } = explore(createProtocol({ ...CONFIGURATIONS.redis, broken: new Set(['no-fence']) }));
+  expect(violation?.trace.map((action) => action.do)).toEqual(['issue', 'present', 'break', 'present']);
+});
+
+test('a configuration that exceeds its bound fails', () => {
+  expect(() => explore(createProtocol(CONFIGURATIONS.redis), { statesMax: 5 })).toThrow(RangeError);
+});
