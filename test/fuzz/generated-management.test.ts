@@ -12,7 +12,7 @@ import {
 import { inLanes } from '../env/in-lanes.ts';
 
 /** More by hand: FUZZ_REQUESTS=2000 npx vitest run test/fuzz/generated-management.test.ts */
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 60);
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 220);
 const AT_ONCE = 20;
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is read as JSON
@@ -73,13 +73,28 @@ function mutated(value: Json): fc.Arbitrary<Json> {
   return fc.oneof({ weight: 30, arbitrary: same }, { weight: 1, arbitrary: odd });
 }
 
+/** The value as JSON; rarely cut short, or other bytes. */
+const sentAs = (value: fc.Arbitrary<Json>): fc.Arbitrary<string | Uint8Array> =>
+  fc.oneof(
+    { weight: 18, arbitrary: value.map((json) => JSON.stringify(json)) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(value, fc.nat(60)).map(([json, end]) => JSON.stringify(json).slice(0, end)),
+    },
+    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 60 }) },
+  );
+const mediaType = fc.oneof(
+  { weight: 18, arbitrary: fc.constantFrom('application/json', 'application/json; charset=utf-8') },
+  { weight: 1, arbitrary: fc.constantFrom('text/plain', 'application/jsonp', '') },
+);
+
 /** As text; not by `String`, which throws for an object with a member `toString`. */
 const asText = (value: Json) => (typeof value === 'string' ? value : JSON.stringify(value));
 const anyText = fc.oneof(odd.map(asText), fc.integer().map(String), fc.string({ maxLength: 30 }));
 const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
 
 it.each(OPERATIONS)(
-  `${REQUESTS} generated requests of $operationId meet no failure, and answers as described`,
+  `${REQUESTS} generated requests of $operationId meet no failure, and refusals have the form of the contract`,
   {
     timeout: 600_000,
   },
@@ -112,27 +127,36 @@ it.each(OPERATIONS)(
       segment: segments,
       query: valuesOf('query'),
       headers: valuesOf('header'),
-      body: example === undefined ? fc.constant(undefined) : mutated(example),
+      body: example === undefined ? fc.constant(undefined) : sentAs(mutated(example)),
+      type: mediaType,
+      verb: fc.oneof(
+        { weight: 29, arbitrary: fc.constant(method) },
+        { weight: 1, arbitrary: fc.constantFrom('PUT', 'OPTIONS', 'TRACE') },
+      ),
     });
     const seed = Math.trunc(Math.random() * 2 ** 31);
     const samples = fc.sample(requests, { numRuns: REQUESTS, seed });
     const isOfKeys = family === 'Interns' || path === '/key';
     const statuses: Record<number, number> = {};
     await inLanes(samples.length, AT_ONCE, async (n) => {
-      const { segment, query, headers, body } = samples[n] as (typeof samples)[number];
+      const { segment, query, headers, body, type, verb } = samples[n] as (typeof samples)[number];
       const target = path.replace(/\{\w+\}/, encoded(segment) || 'x');
       const search = Object.entries(query).map(([name, value]) => `${name}=${encoded(value as string)}`);
       const sendable = Object.entries(headers).filter(([, value]) => /^[\x21-\x7e]+$/.test(value as string));
       const reply = await world.call({
-        ...{ method, path: target + (search.length > 0 ? `?${search.join('&')}` : '') },
+        ...{ method: verb, path: target + (search.length > 0 ? `?${search.join('&')}` : '') },
         bearer: isOfKeys ? world.ours.apiKey : world.ours.managementKey,
-        headers: sendable.flat() as string[],
-        ...(body !== undefined && { json: body }),
+        headers: [...(sendable.flat() as string[]), ...(type === '' ? [] : ['Content-Type', type])],
+        ...(body !== undefined && { body }),
       });
       statuses[reply.status] = (statuses[reply.status] ?? 0) + 1;
-      const where = `seed ${seed}: ${method} ${target} ${JSON.stringify(body)}: ${reply.text.slice(0, 200)}`;
+      const where = `seed ${seed}: ${verb} ${target} ${body}: ${reply.text.slice(0, 200)}`;
       expect(reply.status, where).toBeLessThan(500);
+      if (reply.status < 400) return;
+      expect(reply.headers['content-type'], where).toBe('application/json');
+      expect(Object.keys(reply.json), where).toEqual(['error']);
+      expect(reply.json.error.code, where).toBe(reply.status);
     });
-    if (REQUESTS > 100) console.log(method, path, statuses);
+    if (REQUESTS > 220) console.log(method, path, statuses);
   },
 );
