@@ -65,8 +65,7 @@ const OF_FOLDERS: readonly Rule[] = [
   },
   {
     from: /^services\/ori\/src\/core\//,
-    allowed:
-      /^(?:services\/ori\/src\/core\/|services\/ori\/src\/gateway-lint\/nginx\/configuration-error|libs\/public\/proof\/|libs\/internal\/api\/|zod$)/,
+    allowed: /^(?:services\/ori\/src\/core\/|libs\/public\/proof\/|libs\/internal\/api\/|zod$)/,
     why: 'the core of a command imports only what decides',
   },
   {

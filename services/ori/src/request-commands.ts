@@ -43,7 +43,7 @@ export function declareRequests(
     .argument('<url>', 'address of the request')
     .addHelpText('after', wrapped(HEADERS_HELP))
     .action(async (method, url, options) =>
-      (await import('./commands/headers.ts')).headers(context(), method, url, options),
+      (await import('./commands/dpop-proof.ts')).headers(context(), method, url, options),
     );
   program
     .command('api')
@@ -100,7 +100,7 @@ export function declareRequests(
     .option('--workspace <id>', 'only in this workspace')
     .option('--cached', 'print the names of the last whole list, without contacting the API')
     .action(async ({ status, workspace: workspaceId, cached }) => {
-      const { internNames, internsList } = await import('./commands/interns-list.ts');
+      const { internNames, internsList } = await import('./commands/interns.ts');
       return cached ? internNames(context()) : internsList(context(), { status, workspaceId });
     });
   interns
@@ -108,7 +108,7 @@ export function declareRequests(
     .alias('show')
     .description('show one intern')
     .argument('<intern>', 'id or name of the intern')
-    .action(async (intern) => (await import('./commands/interns-get.ts')).internsGet(context(), intern));
+    .action(async (intern) => (await import('./commands/interns.ts')).internsGet(context(), intern));
   const log = program.command('log').description('check the signing log');
   takingPolicy(log.command('keys'))
     .description('list the keys of an intern in the signing log, by reading all of it')

@@ -3,16 +3,16 @@ import { explainSystemError } from '@ori/faces/system-error';
 import { renderTraceparent, type Traceparent } from '@ori/http/traceparent';
 import { CliError } from '../core/errors.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
+import { readBounded } from './bounded.ts';
 import { openRequest } from './http-request.ts';
 import { type ProofKey, sha256 } from './proof-key.ts';
 import { USER_AGENT } from './user-agent.ts';
 
 const CONNECT_SECONDS = 10;
-/** For the whole exchange, in milliseconds. The signer's own deadline is 5 s; a gateway may add some. */
+/** For the whole exchange. The signer's own deadline is 5 s; a gateway may add some. */
 const ANSWER_SECONDS = 20;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
-/** An access token and the key that it is bound to. */
 export interface Credential {
   readonly accessToken: string;
   readonly key?: ProofKey;
@@ -78,18 +78,12 @@ export async function requestOnce(
   request.end(body);
   try {
     const response = await answer;
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of response) {
-      bytes += chunk.length;
-      if (bytes > ANSWER_BYTES_MAX)
-        throw new CliError('answer_not_understood', { ...peer, why: 'it is too long' });
-      chunks.push(chunk);
-    }
+    const tooLong = () => new CliError('answer_not_understood', { ...peer, why: 'it is too long' });
+    const bytes = await readBounded(response, ANSWER_BYTES_MAX, tooLong);
     return {
       status: response.statusCode ?? 0,
       headers: response.headers,
-      body: Buffer.concat(chunks).toString('utf8'),
+      body: bytes.toString('utf8'),
       traceId: trace?.traceId,
     };
   } catch (error) {

@@ -2,6 +2,7 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:h
 import { renderTraceparent, type Traceparent } from '@ori/http/traceparent';
 import { PROOF_METHOD } from '@ori/proof/wire';
 import { CliError } from '../core/errors.ts';
+import { drained } from '../text/terminal.ts';
 import { type OpenedRequest, openRequest, type Peer } from './http-request.ts';
 import type { RequestBody } from './request-body.ts';
 import { USER_AGENT } from './user-agent.ts';
@@ -23,9 +24,8 @@ export interface DaemonCall {
   /** The headers of a proof, by name in lower case. */
   readonly proof: Readonly<Record<string, string>>;
   readonly trace: Traceparent;
-  /** How long the daemon may be silent, in milliseconds. */
+  /** How long the daemon may be silent, in seconds. */
   readonly silenceSeconds: number;
-  /** Called with the number of body bytes sent so far. */
   readonly onSent?: (bytes: number) => void;
   /** Called when the whole request was handed to the operating system. */
   readonly onFlushed?: (() => void) | undefined;
@@ -42,7 +42,6 @@ export interface DaemonResponse {
   end(): void;
 }
 
-/** The target of the call, for messages. */
 export function daemonPeer(origin: URL): Peer {
   return { what: 'the daemon', address: origin.origin };
 }
@@ -124,16 +123,6 @@ async function sendBody(
   } catch (error) {
     request.destroy(error instanceof Error ? error : new Error('the body cannot be read'));
   }
-}
-
-function drained(request: ClientRequest): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      request.off('drain', settle).off('close', settle);
-      resolve();
-    };
-    request.once('drain', settle).once('close', settle);
-  });
 }
 
 async function isWanted(request: ClientRequest, answer: Promise<IncomingMessage>): Promise<boolean> {

@@ -9,14 +9,13 @@ export interface Peer {
 }
 
 export interface RequestLimits {
-  /** Time limit for connecting, including TLS, in milliseconds. */
+  /** Time limit for connecting, including TLS. */
   readonly connectSeconds: number;
-  /** Time limit for silence in either direction, in milliseconds. */
+  /** Time limit for silence in either direction. */
   readonly silenceSeconds: number;
   readonly signal: AbortSignal;
 }
 
-/** A request in progress. */
 export interface OpenedRequest {
   readonly request: ClientRequest;
   /** The head of the answer. Rejects as CliError `unreachable`, `timed_out` or `interrupted`. */

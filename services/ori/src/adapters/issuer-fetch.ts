@@ -1,9 +1,9 @@
 import { clockAheadSeconds } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
+import { readBounded } from './bounded.ts';
 import { USER_AGENT } from './user-agent.ts';
 
-/** The maximum size of an issuer's answer, in bytes. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
 /** `fetch` for one issuer, with additional facts from its answers. */
@@ -24,6 +24,8 @@ export interface IssuerFetch {
 export function createIssuerFetch(address: string, signal: AbortSignal): IssuerFetch {
   let aheadSeconds: number | undefined;
   let refreshToken: string | undefined;
+  const tooLong = () =>
+    new CliError('answer_not_understood', { what: 'the issuer', address, why: 'it is too long' });
   return {
     clockAheadSeconds: () => aheadSeconds,
     lastRefreshToken: () => refreshToken,
@@ -34,7 +36,10 @@ export function createIssuerFetch(address: string, signal: AbortSignal): IssuerF
       const response = await fetch(input, { ...init, headers, signal: AbortSignal.any(signals) });
       const [date, age] = [response.headers.get('date'), response.headers.get('age')];
       aheadSeconds = clockAheadSeconds({ date, age }, Math.floor(Date.now() / 1000)) ?? aheadSeconds;
-      const body = await readBounded(response, address);
+      const body =
+        response.body === null
+          ? Buffer.alloc(0)
+          : await readBounded(response.body, ANSWER_BYTES_MAX, tooLong);
       if (init?.method === 'POST') refreshToken = refreshTokenIn(body) ?? refreshToken;
       const { status, statusText } = response;
       return new Response(body.length === 0 ? null : body, { status, statusText, headers: response.headers });
@@ -42,21 +47,8 @@ export function createIssuerFetch(address: string, signal: AbortSignal): IssuerF
   };
 }
 
-async function readBounded(response: Response, address: string): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) {
-      throw new CliError('answer_not_understood', { what: 'the issuer', address, why: 'it is too long' });
-    }
-    chunks.push(chunk);
-  }
-  return new Uint8Array(Buffer.concat(chunks));
-}
-
-function refreshTokenIn(body: Uint8Array): string | undefined {
-  const value = parseJson(Buffer.from(body).toString('utf8'));
+function refreshTokenIn(body: Buffer): string | undefined {
+  const value = parseJson(body.toString('utf8'));
   if (typeof value !== 'object' || value === null || !('refresh_token' in value)) return undefined;
   const { refresh_token: token } = value;
   return typeof token === 'string' && token !== '' ? token : undefined;

@@ -62,7 +62,6 @@ export async function openIssuer(address: string, clientId: string, signal: Abor
   }
 }
 
-/** True if the issuer's metadata contains this endpoint. */
 export function offers(
   issuer: Issuer,
   endpoint: 'device_authorization_endpoint' | 'revocation_endpoint',
@@ -98,7 +97,6 @@ export async function refreshGrant(
 export const resourceOf = ({ resource }: { resource: string | null }): { resource?: string } =>
   resource === null ? {} : { resource };
 
-/** A new key for a session to be bound to. */
 export async function createProofKey({ client }: Issuer): Promise<PrivateJwk> {
   const { privateKey } = await client.randomDPoPKeyPair(PROOF_ALGORITHM, { extractable: true });
   const { kty, crv, x, y, d } = await crypto.subtle.exportKey('jwk', privateKey);

@@ -1,6 +1,5 @@
 import { CliError } from '../core/errors.ts';
 
-/** Service name of `ori` in the system keychain. */
 const SERVICE = 'ori';
 
 /**

@@ -106,7 +106,6 @@ export async function writeProofKey(
   await writePrivateFile(place.keyFile, text);
 }
 
-/** Removes the key from the keychain and from the file. */
 export async function removeProofKey(place: SessionPlace): Promise<void> {
   await removePrivateFile(place.keyFile);
   await removeSecret(accountOf(place), place.interrupted).catch(() => {});

@@ -38,7 +38,6 @@ export interface ProtectedResource {
   readonly redirectPort: number | undefined;
 }
 
-/** Which of the API's issuers to sign in at. */
 export interface IssuerChoice {
   /** Must be one of the API's. */
   readonly named?: string | undefined;

@@ -24,7 +24,6 @@ export interface RequestBody extends AsyncDisposable {
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-/** A body in memory. */
 export function bodyOf(bytes: Uint8Array): RequestBody {
   const digest = createBodyDigest();
   digest.update(bytes);

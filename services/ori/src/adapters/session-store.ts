@@ -4,7 +4,6 @@ import { parseSession, type Session } from '../core/session.ts';
 import { readSecret, removeSecret, writeSecret } from './keychain.ts';
 import { readPrivateFile, removePrivateFile, writePrivateFile } from './private-file.ts';
 
-/** Where the session of a profile is stored. */
 export interface SessionPlace {
   readonly profile: string;
   /**

@@ -27,7 +27,6 @@ export interface SignInRequest {
   readonly signal: AbortSignal;
 }
 
-/** The information that the user needs for the device flow. */
 export interface DevicePrompt {
   readonly userCode: string;
   readonly address: string;

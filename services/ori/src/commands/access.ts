@@ -154,7 +154,6 @@ async function storeRenewed(context: Context, session: Session, signal: AbortSig
   if (why !== undefined) context.terminal.note(tellFallback(why));
 }
 
-/** Notes if this computer's clock differs from the issuer's. */
 export function noteClock({ terminal }: Context, { address, answers }: Issuer): void {
   const aheadSeconds = answers.clockAheadSeconds();
   if (!isClockWrong(aheadSeconds)) return;

@@ -10,7 +10,6 @@ export interface ApiOptions {
   readonly method?: string;
   /** `name=value`: parameters of the query for GET, otherwise members of the JSON body. */
   readonly field?: readonly string[];
-  /** The JSON body itself. */
   readonly data?: string;
   readonly paginate?: boolean;
   /** For the program jq. */

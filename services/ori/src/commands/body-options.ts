@@ -40,7 +40,6 @@ export async function takeBody(context: Context, options: BodyOptions): Promise<
   return body;
 }
 
-/** Shows how much of a large file was hashed. */
 function progressOf({ terminal }: Context): (bytes: number, total: number) => void {
   const inMegabytes = (bytes: number) => (bytes / 1_000_000).toFixed(0);
   return (bytes, total) => {

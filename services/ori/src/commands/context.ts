@@ -22,7 +22,6 @@ export interface Surroundings {
   readonly nowSeconds: () => number;
 }
 
-/** The options that every command has. */
 export interface GlobalOptions {
   readonly baseUrl?: string;
   readonly profile?: string;
@@ -31,7 +30,6 @@ export interface GlobalOptions {
   readonly verbose?: boolean;
 }
 
-/** What a command works with. */
 export interface Context extends Surroundings {
   readonly terminal: Terminal;
   readonly json: boolean;
@@ -76,12 +74,10 @@ export function profileFile(context: Surroundings): string {
   return join(configFolder(context), 'profile');
 }
 
-/** Where the session of the current profile is stored. */
 export function sessionPlace(context: Context): SessionPlace {
   return placeOf(context, chosenProfile(context));
 }
 
-/** Where the session of a profile is stored. */
 export function placeOf(context: Context, profile: string): SessionPlace {
   const folder = profile === PROFILE_DEFAULT ? configFolder(context) : join(profilesFolder(context), profile);
   return {

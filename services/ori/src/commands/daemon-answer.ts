@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { explainSystemError } from '@ori/faces/system-error';
 import { z } from 'zod';
+import { readBounded } from '../adapters/bounded.ts';
 import { type DaemonResponse, daemonPeer } from '../adapters/daemon.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
@@ -120,16 +121,9 @@ async function wrapUp(answer: DaemonAnswer, origin: URL): Promise<Record<string,
   return { status: answer.status, media_type: answer.headers['content-type'] ?? null, ...asJson(body) };
 }
 
-async function collect({ body }: DaemonResponse, origin: URL, tooLong: string): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > JSON_BYTES_MAX)
-      throw new CliError('answer_not_understood', { ...daemonPeer(origin), why: tooLong });
-  }
-  return Buffer.concat(chunks);
+function collect({ body }: DaemonResponse, origin: URL, why: string): Promise<Buffer> {
+  const tooLong = () => new CliError('answer_not_understood', { ...daemonPeer(origin), why });
+  return readBounded(body, JSON_BYTES_MAX, tooLong);
 }
 
 /**

@@ -4,7 +4,6 @@ import { CliError } from '../core/errors.ts';
 import { GATEWAY_RULES, severityOf } from '../gateway-lint/advice.ts';
 import type { Finding } from '../gateway-lint/finding.ts';
 import { isError, judgeGateway } from '../gateway-lint/judge.ts';
-import { ConfigurationError } from '../gateway-lint/nginx/configuration-error.ts';
 import { type Configuration, readConfiguration } from '../gateway-lint/nginx/files.ts';
 import type { Context } from './context.ts';
 
@@ -43,14 +42,9 @@ export async function doctorGateway(
 }
 
 async function read(context: Context, file: string, skipMissing: boolean): Promise<Configuration> {
-  try {
-    if (file !== '-') return await readConfiguration(file, { skipMissing });
-    await using body = await bodyOfStream(context.stdin, 'stdin', context.interrupted);
-    return await readConfiguration('stdin', { skipMissing, text: await text(body.chunks()) });
-  } catch (error) {
-    if (error instanceof ConfigurationError) throw new CliError(error.code, error.facts, { cause: error });
-    throw error;
-  }
+  if (file !== '-') return await readConfiguration(file, { skipMissing });
+  await using body = await bodyOfStream(context.stdin, 'stdin', context.interrupted);
+  return await readConfiguration('stdin', { skipMissing, text: await text(body.chunks()) });
 }
 
 function toRecord({ rule, directive }: Finding): Record<string, unknown> {

@@ -21,8 +21,21 @@ export async function dpopProof(
   context.terminal.print(proof);
 }
 
+/** Prints the headers that authorize one API request of another program, as `curl -H @FILE` reads them. */
+export async function headers(
+  context: Context,
+  method: string,
+  address: string,
+  options: BodyOptions,
+): Promise<void> {
+  const { accessToken, proof } = await proveRequest(context, method, address, options);
+  const scheme = proof === undefined ? 'Bearer' : 'DPoP';
+  const lines = { authorization: `${scheme} ${accessToken}`, ...(proof !== undefined && { dpop: proof }) };
+  context.terminal.result(lines, ...Object.entries(lines).map(([name, value]) => `${name}: ${value}`));
+}
+
 /** The access token for one request, and the proof that it needs if the session is bound to a key. Throws `usage`. */
-export async function proveRequest(
+async function proveRequest(
   context: Context,
   method: string,
   address: string,

@@ -23,7 +23,6 @@ export interface LoggedRequestOptions extends DigestOptions {
   readonly path: string;
 }
 
-/** A call to look for in the log. */
 export interface LoggedRequest {
   readonly internId: string;
   readonly timestamp: number;

@@ -21,7 +21,6 @@ import { isSigned, type LoggedRequestOptions, takeLoggedRequest } from './log-re
 export interface LogVerifyOptions extends LoggedRequestOptions, PolicyOptions {
   /** A `.tlog-proof` file to use instead of asking the log. */
   readonly proof?: string;
-  /** Where to write the `.tlog-proof` file. */
   readonly out?: string;
 }
 
@@ -52,13 +51,11 @@ export async function logVerify(context: Context, intern: string, options: LogVe
   );
   if (options.out !== undefined) await writeText(options.out, renderTlogProof(proof));
   const witnesses = [...witnessed.keys()].sort();
-  if (context.json) context.terminal.printJson({ logged: true, origin, index: proof.index, size, witnesses });
-  else {
-    const by = witnesses.length === 0 ? 'no witness' : witnesses.join(', ');
-    context.terminal.print(
-      `Leaf ${proof.index} of ${origin}, in the tree of ${size} leaves; cosigned by ${by}.`,
-    );
-  }
+  const by = witnesses.length === 0 ? 'no witness' : witnesses.join(', ');
+  context.terminal.result(
+    { logged: true, origin, index: proof.index, size, witnesses },
+    `Leaf ${proof.index} of ${origin}, in the tree of ${size} leaves; cosigned by ${by}.`,
+  );
 }
 
 async function askLog(

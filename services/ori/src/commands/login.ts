@@ -33,7 +33,6 @@ export interface LoginOptions {
   readonly scope?: string;
   readonly timeout?: number;
   readonly redirectPort?: number;
-  /** Read an access token from stdin instead. */
   readonly withToken?: boolean;
 }
 
@@ -123,7 +122,6 @@ async function signIn(
   return { session: { ...session, key_thumbprint: proofKeyOf(key).thumbprint }, key };
 }
 
-/** The client of this profile's last session at the issuer. */
 function lastClient(issuer: string, last: Session | undefined): string {
   return (last?.issuer === issuer ? last.client_id : undefined) ?? CLIENT_ID_DEFAULT;
 }
@@ -196,8 +194,7 @@ function newSession(
 }
 
 function report(context: Context, session: Session): void {
-  if (context.json) context.terminal.printJson(describeSession(session));
-  else context.terminal.print(`Signed in as ${nameOf(session)}.`);
+  context.terminal.result(describeSession(session), `Signed in as ${nameOf(session)}.`);
   if (mayNotSign(session)) {
     context.terminal.note(`This session cannot sign: it was not granted ${SIGNING_SCOPE}.`);
   }

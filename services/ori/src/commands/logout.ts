@@ -62,13 +62,10 @@ async function revokeTokens(issuer: Issuer, session: Session, signal: AbortSigna
 }
 
 function report(context: Context, existed: boolean, session: Session | undefined): void {
-  if (context.json) {
-    context.terminal.printJson({ signed_out: existed, subject: session?.subject ?? null });
-  } else if (session === undefined) {
-    context.terminal.print('Nobody was signed in.');
-  } else {
-    context.terminal.print(`Signed out ${nameOf(session)}.`);
-  }
+  context.terminal.result(
+    { signed_out: existed, subject: session?.subject ?? null },
+    session === undefined ? 'Nobody was signed in.' : `Signed out ${nameOf(session)}.`,
+  );
 }
 
 function reason(error: CliError): string {

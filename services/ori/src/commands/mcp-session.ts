@@ -7,7 +7,6 @@ import { type DaemonAnswer, isGood, refusalOf, textOf } from './daemon-answer.ts
 import { type CallTarget, findTarget, readyCall, type TargetOptions } from './signed-call.ts';
 
 const ACCEPT = 'application/json, text/event-stream';
-/** The largest event of a stream, in characters. */
 const EVENT_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 export interface McpSessionOptions {
@@ -15,7 +14,6 @@ export interface McpSessionOptions {
   readonly intern: string;
   readonly path: string;
   readonly options: TargetOptions;
-  /** Writes one message to the client. */
   readonly print: (line: string) => Promise<void>;
   /** Runs `work`, and once more after a sign-in if one was needed. */
   readonly signedIn: <T>(work: () => Promise<T>) => Promise<T>;

@@ -9,9 +9,7 @@ import { type Context, variable } from './context.ts';
 import { createMcpSession, type McpSession } from './mcp-session.ts';
 import type { TargetOptions } from './signed-call.ts';
 
-/** The default path of the MCP endpoint. */
 const MCP_PATH = '/mcp';
-/** The largest message of a client, in bytes. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 /** How many messages may wait for their answers; further ones are read when one of them has it. */
 const OPEN_MAX = 256;
@@ -80,12 +78,9 @@ async function signedIn<T>(context: Context, work: () => Promise<T>): Promise<T>
   const { login } = await import('./login.ts');
   // stdout carries nothing but JSON-RPC.
   const { note } = context.terminal;
-  const terminal = {
-    ...context.terminal,
-    print: note,
-    printJson: (value: unknown) => note(printableJson(value)),
-  };
-  await login({ ...context, terminal }, { browser: true });
+  const result = (value: unknown, ...lines: string[]) =>
+    note(...(context.json ? [printableJson(value)] : lines));
+  await login({ ...context, terminal: { ...context.terminal, result } }, { browser: true });
   return work();
 }
 

@@ -32,6 +32,5 @@ export async function profileDaemon(
 
 async function showDaemon(context: Context, intern: string): Promise<void> {
   const { internId, origin } = await findTarget(context, intern, {});
-  if (context.json) context.terminal.printJson({ intern: internId, daemon: origin.origin });
-  else context.terminal.print(origin.origin);
+  context.terminal.result({ intern: internId, daemon: origin.origin }, origin.origin);
 }

@@ -31,8 +31,7 @@ export async function proxy(context: Context, intern: string, options: ProxyOpti
     serve(context, target, exchange, options.timeout),
   );
   const { url, secret } = server;
-  if (context.json) context.terminal.printJson({ url, secret });
-  else context.terminal.print(url);
+  context.terminal.result({ url, secret }, url);
   context.terminal.note(
     `POST requests to this address are signed as you, for ${target.internId} at ${target.origin.origin}.`,
     'Whoever knows it acts in your name until you stop ori proxy (Ctrl-C).',

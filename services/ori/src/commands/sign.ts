@@ -1,10 +1,10 @@
-import { requestProof } from '../adapters/signer.ts';
 import { CliError } from '../core/errors.ts';
 import { requirePath } from '../core/proof-request.ts';
-import { requireSession, withAccessToken } from './access.ts';
+import { requireSession } from './access.ts';
 import { type DigestOptions, takeDigest } from './body-options.ts';
 import type { Context } from './context.ts';
-import { explainUnsigned, takeInternId } from './intern-id.ts';
+import { takeInternId } from './intern-id.ts';
+import { signFor } from './signed-call.ts';
 import { takeTrace } from './trace.ts';
 
 export interface SignOptions extends DigestOptions {
@@ -18,13 +18,8 @@ export async function sign(context: Context, intern: string, options: SignOption
   await requireSession(context);
   const internId = await takeInternId(context, intern);
   const request = { internId, bodySha256: await takeDigest(context, options), ...route };
-  const trace = takeTrace(context);
-  const proof = await withAccessToken(context, (session, credential) => {
-    context.terminal.detail(`POST ${session.base_url}/interns/${internId}/daemon/sign`);
-    return requestProof(session.base_url, credential, request, { trace, signal: context.interrupted });
-  }).catch((error) => explainUnsigned(context, internId, error));
-  if (context.json) context.terminal.printJson(proof);
-  else context.terminal.print(...Object.entries(proof).map(([name, value]) => `${name}: ${value}`));
+  const proof = await signFor(context, request, takeTrace(context));
+  context.terminal.result(proof, ...Object.entries(proof).map(([name, value]) => `${name}: ${value}`));
 }
 
 function requireRoute({ path, v1Only }: SignOptions): { path?: string } {

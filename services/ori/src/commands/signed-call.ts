@@ -31,7 +31,6 @@ export interface CallOptions extends BodyOptions, TargetOptions {
   readonly header?: readonly string[];
 }
 
-/** A call with a hashed body and a known daemon. */
 export interface ReadyCall extends AsyncDisposable {
   readonly origin: URL;
   readonly contentType: string;
@@ -44,7 +43,6 @@ export interface ReadyCall extends AsyncDisposable {
   sendInstead(request: Omit<AttackRequest, 'body'> & { readonly body: RequestBody }): Promise<DaemonAnswer>;
 }
 
-/** The intern that calls go to, and its daemon. */
 export interface CallTarget {
   readonly internId: string;
   readonly origin: URL;
@@ -57,7 +55,6 @@ export interface TargetOptions {
   readonly timeout?: number;
 }
 
-/** A request to sign and send. */
 export interface CallRequest {
   readonly path: string;
   readonly contentType?: string | undefined;
@@ -136,7 +133,8 @@ export function readyCall(
   };
 }
 
-async function signFor(
+/** Requests a proof. If the API does not sign for the intern, the failure says why. */
+export async function signFor(
   context: Context,
   request: ProofRequest,
   trace: Traceparent,

@@ -10,6 +10,5 @@ export async function token(context: Context): Promise<void> {
       'This token is bound to a key, so the API refuses it without a proof for each request: ori headers METHOD URL',
     );
   }
-  if (context.json) context.terminal.printJson({ access_token: accessToken, bound: key !== undefined });
-  else context.terminal.print(accessToken);
+  context.terminal.result({ access_token: accessToken, bound: key !== undefined }, accessToken);
 }

@@ -12,24 +12,17 @@ export async function whoami(context: Context): Promise<void> {
   const session = await freshSession(context);
   const keptIn =
     variable(context, 'ORI_TOKEN') === undefined ? await keeperOf(sessionPlace(context)) : 'ORI_TOKEN';
-  if (context.json) {
-    context.terminal.printJson({
-      ...describeSession(session),
-      bound: isBound(context, session),
-      profile: chosenProfile(context),
-      kept_in: keptIn,
-    });
-    return;
-  }
-  const { terminal } = context;
-  terminal.print(nameOf(session));
-  terminal.print(`  API     ${session.base_url}`);
-  terminal.print(`  issuer  ${session.issuer || '-'}`);
-  terminal.print(`  scope   ${session.scope || '-'}${mayNotSign(session) ? ' (cannot sign)' : ''}`);
-  terminal.print(`  token   ${tokenLife(session, context.nowSeconds())}`);
-  terminal.print(`  bound   ${tellBinding(context, session)}`);
-  terminal.print(
-    `  stored  ${keptIn === 'ORI_TOKEN' ? 'no: given in ORI_TOKEN' : `in ${keptIn === 'file' ? 'a file' : 'the keychain'}, profile ${chosenProfile(context)}`}`,
+  const profile = chosenProfile(context);
+  const place = `in ${keptIn === 'file' ? 'a file' : 'the keychain'}, profile ${profile}`;
+  context.terminal.result(
+    { ...describeSession(session), bound: isBound(context, session), profile, kept_in: keptIn },
+    nameOf(session),
+    `  API     ${session.base_url}`,
+    `  issuer  ${session.issuer || '-'}`,
+    `  scope   ${session.scope || '-'}${mayNotSign(session) ? ' (cannot sign)' : ''}`,
+    `  token   ${tokenLife(session, context.nowSeconds())}`,
+    `  bound   ${tellBinding(context, session)}`,
+    `  stored  ${keptIn === 'ORI_TOKEN' ? 'no: given in ORI_TOKEN' : place}`,
   );
 }
 

@@ -2,7 +2,6 @@ import { PROOF_METHOD, type ProofHeaderValues, bodySha256 as sha256Hex } from '@
 import { z } from 'zod';
 import { pathsLike } from './path-guesses.ts';
 
-/** A call as it was sent. */
 export interface SentCall {
   readonly origin: string;
   readonly path: string;

@@ -1,8 +1,7 @@
-import type { ConfigurationErrorFacts } from '../gateway-lint/nginx/configuration-error.ts';
 import type { AttackName } from './attacks.ts';
 
 /** Every failure of `ori`, with the facts for its message (text/sentences.ts has the messages). */
-export interface CliErrorFacts extends ConfigurationErrorFacts {
+export interface CliErrorFacts {
   usage: { detail: string; next?: string };
   address_not_usable: { what: AddressKind; address: string; why: AddressFault };
   issuer_not_usable: { what: AddressKind; address: string; why: AddressFault };
@@ -56,6 +55,8 @@ export interface CliErrorFacts extends ConfigurationErrorFacts {
   daemon_failed: DaemonSaid;
   answer_broke_off: { what: string; address: string };
   revocation_failed: { issuer: string; why: string };
+  configuration_unreadable: { file: string; why: string; from?: { file: string; line: number } };
+  configuration_malformed: { file: string; line: number; why: string };
   gateway_without_route: { file: string };
   call_changed: { status: number; code: string; fields: readonly string[] };
   call_unchanged: { status: number; code: string };
@@ -85,7 +86,6 @@ export type AddressFault =
 /** Why `ori proxy` does not sign a request. */
 export type ProxyRefusal = 'host' | 'origin' | 'secret' | 'method' | 'coding';
 
-/** The trace that the request belonged to. */
 interface Traced {
   traceId?: string | undefined;
 }

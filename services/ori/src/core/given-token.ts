@@ -5,7 +5,6 @@ import { isJwt, type Session } from './session.ts';
 /** b64token of RFC 6750, section 2.1: the characters that the header allows. */
 const BEARER = /^[A-Za-z0-9._~+/-]+=*$/;
 
-/** True for text that can be sent as a bearer token. */
 export function isBearer(token: string): boolean {
   return BEARER.test(token);
 }

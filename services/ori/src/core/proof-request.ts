@@ -43,7 +43,6 @@ export function requireBodySha256(text: string): string {
   return text;
 }
 
-/** The body of the signing request. */
 export function signingBody(request: ProofRequest): string {
   const { bodySha256, path } = request;
   return JSON.stringify(

@@ -4,12 +4,10 @@ import { CliError, type CliErrorCode, type ServerSaid, type Told } from './error
 import { parseJson } from './parse-json.ts';
 import { LISTING_SCOPE, SIGNING_SCOPE } from './scopes.ts';
 
-/** The parts of an API answer that determine the failure. */
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
-  /** The trace that the request belonged to. */
   readonly traceId?: string | undefined;
 }
 

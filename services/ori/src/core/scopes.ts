@@ -1,8 +1,6 @@
 import { CliError } from './errors.ts';
 
-/** The scope for signing. */
 export const SIGNING_SCOPE = 'vault:read';
-/** The scope for listing interns. */
 export const LISTING_SCOPE = 'interns';
 /** The scopes that the API and the issuer support. */
 const SESSION_SCOPES = ['openid', 'offline_access'];
@@ -64,7 +62,6 @@ function isSuffixed(scope: string, name: string): boolean {
   return scope === name || (scope.endsWith(name) && /[/:.]$/.test(scope.slice(0, -name.length)));
 }
 
-/** True if the space-separated list contains this scope. */
 export function holdsScope(scope: string, wanted: string): boolean {
   return scope.split(' ').includes(wanted);
 }

@@ -59,7 +59,6 @@ export function parseSession(text: string): Session | undefined {
     : undefined;
 }
 
-/** The result of a sign-in or a refresh. */
 export interface Grant {
   readonly accessToken: string;
   /** Whether the token is bound to the proven key. */

@@ -29,7 +29,6 @@ export interface Judgement {
   readonly findings: readonly Finding[];
   /** Findings that a comment in the configuration allows. */
   readonly allowed: readonly Finding[];
-  /** The number of places that forward requests. */
   readonly routes: number;
 }
 

@@ -4,7 +4,6 @@ import { around, effective, own, type Scope, toHttpScopes, within } from './scop
 import { type Target, targetOf } from './target.ts';
 import { hasVariable, variablesOf } from './variables.ts';
 
-/** A place that forwards requests. */
 export interface Route {
   readonly scope: Scope;
   readonly pass: Directive;
@@ -13,7 +12,6 @@ export interface Route {
   readonly target: Target;
 }
 
-/** A server with the facts that the rules need. */
 export interface Server {
   readonly scope: Scope;
   /** Places that can forward a call with a proof. */

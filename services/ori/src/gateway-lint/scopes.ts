@@ -8,7 +8,6 @@ export interface Scope {
   /** The directive whose block this is; undefined for a file that has no such block around it. */
   readonly directive: Directive | undefined;
   readonly parent: Scope | undefined;
-  /** Its directives, by name. */
   readonly directives: ReadonlyMap<string, readonly Directive[]>;
   readonly children: readonly Scope[];
 }
@@ -52,7 +51,6 @@ function blocksOf(scope: Scope, directives: readonly Directive[]): Scope[] {
   );
 }
 
-/** The scope and all scopes within it. */
 export function* within(scope: Scope): Generator<Scope> {
   yield scope;
   for (const child of scope.children) yield* within(child);
@@ -63,7 +61,6 @@ export function* around(scope: Scope): Generator<Scope> {
   for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) yield at;
 }
 
-/** The directives with this name in the scope itself. */
 export function own(scope: Scope, name: string): readonly Directive[] {
   return scope.directives.get(name) ?? [];
 }

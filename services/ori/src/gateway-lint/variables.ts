@@ -61,7 +61,6 @@ function substitute(text: string, variables: Variables): string[] {
   return [text];
 }
 
-/** Whether the text contains a variable. */
 export function hasVariable(text: string): boolean {
   return VARIABLE.test(text);
 }

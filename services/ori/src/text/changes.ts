@@ -1,6 +1,5 @@
 import type { Change } from '../core/arrival.ts';
 
-/** Longer values are truncated. */
 const SHOWN_MAX = 120;
 
 /** Describes a change. May contain text of the user, which the caller escapes. */

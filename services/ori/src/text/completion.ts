@@ -4,7 +4,6 @@ export interface Completable {
   readonly path: readonly string[];
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   readonly options: readonly { readonly flags: readonly string[]; readonly description: string }[];
-  /** Whether its first argument is an intern. */
   readonly takesIntern?: boolean;
 }
 

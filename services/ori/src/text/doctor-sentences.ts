@@ -3,7 +3,6 @@ import { tellAttack, tellCause } from './attacks.ts';
 import { daemonAdvice } from './daemon-advice.ts';
 import type { Sentences } from './sentence.ts';
 
-/** The failures that only `ori doctor` has. */
 export const DOCTOR_SENTENCES = {
   configuration_unreadable: {
     exit: EXIT.usage,

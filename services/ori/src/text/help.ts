@@ -5,7 +5,6 @@ const EXIT_CODES = [
   ...EXIT_MEANINGS.map(([code, meaning]) => `  ${String(code).padStart(3)}  ${meaning}`),
 ];
 
-/** The text of `ori --help` below the commands. */
 export const MAIN_HELP = `
 Examples:
   ori login

@@ -1,7 +1,6 @@
 import { EXIT } from '../core/exit-codes.ts';
 import type { Sentences } from './sentence.ts';
 
-/** The failures that only `ori log verify` has. */
 export const LOG_SENTENCES = {
   proof_not_for_call: {
     exit: EXIT.usage,

@@ -3,7 +3,6 @@ import type { Sentences } from './sentence.ts';
 
 const SIGN_IN = 'Sign in again: ori login';
 
-/** The messages of failures to sign in and to keep a session. */
 export const SESSION_SENTENCES = {
   not_signed_in: {
     exit: EXIT.signInNeeded,

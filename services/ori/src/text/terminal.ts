@@ -2,7 +2,6 @@ import type { Writable } from 'node:stream';
 import { printable, printableJson, printableLines } from '@ori/faces/printable';
 import { type Cell, renderTable } from '@ori/faces/table';
 
-/** An output stream, and whether it is a terminal. */
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -19,6 +18,8 @@ export interface Terminal {
   printTable(rows: readonly Readonly<Record<string, Cell>>[]): void;
   /** A result for scripts: stdout, JSON. */
   printJson(value: unknown): void;
+  /** The same result: with `--json` the value, otherwise its lines. */
+  result(value: unknown, ...lines: string[]): void;
   /** Information for the user: stderr. With `--json` as `{"note"}`. */
   note(...lines: string[]): void;
   /** A step that the user, or a script on their behalf, has to take: stderr. With `--json` the record. */
@@ -34,13 +35,13 @@ export interface Terminal {
   printBody(body: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
-/** A terminal over two streams. */
 export function createTerminal(
   stdout: OutputStream,
   stderr: OutputStream,
   options: { verbose: boolean; json: boolean; colour?: boolean },
 ): Terminal {
   const record = (value: Record<string, unknown>) => void stderr.write(`${printableJson(value)}\n`);
+  const printJson = (value: unknown) => void stdout.write(`${printableJson(value, 2)}\n`);
   let shown = '';
   const note = (lines: readonly string[]) =>
     options.json ? record({ note: lines.join(' ') }) : writeLines(stderr, lines);
@@ -52,7 +53,8 @@ export function createTerminal(
       stdout.write(`${options.colour && stdout.isTTY ? bold(first) : first}\n`);
       writeLines(stdout, rest);
     },
-    printJson: (value) => void stdout.write(`${printableJson(value, 2)}\n`),
+    printJson,
+    result: (value, ...lines) => (options.json ? printJson(value) : writeLines(stdout, lines)),
     note: (...lines) => note(lines),
     event: (value, ...lines) => (options.json ? record(value) : writeLines(stderr, lines)),
     progress: (line) => {
@@ -99,7 +101,8 @@ async function* asText(body: AsyncIterable<Uint8Array>): AsyncIterable<string> {
   if (rest !== '' || !last.endsWith('\n')) yield `${rest}\n`;
 }
 
-function drained(stream: Writable): Promise<void> {
+/** Resolves when the stream takes more, or never will. */
+export function drained(stream: Writable): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
       stream.off('drain', settle).off('close', settle).off('error', settle);

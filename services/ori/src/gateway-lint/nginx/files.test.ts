@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { isConfigurationError } from './configuration-error.ts';
+import { isCliError } from '../../core/errors.ts';
 import { readConfiguration } from './files.ts';
 import { filesMatching } from './glob.ts';
 
@@ -79,7 +79,7 @@ it.each([
   ['itself by a pattern', { 'nginx.conf': 'a;\ninclude *.conf;' }],
 ])('refuses a file that includes %s, with the line', async (_how, files) => {
   const error = await failure(readConfiguration(await write(files)));
-  if (!isConfigurationError(error, 'configuration_malformed')) throw error;
+  if (!isCliError(error, 'configuration_malformed')) throw error;
   expect(error.facts.line).toBe(2);
   expect(error.facts.why).toContain('includes itself');
 });
@@ -88,7 +88,7 @@ it('refuses includes that multiply endlessly', async () => {
   const levels = Array.from({ length: 40 }, (_, i) => [`l${i}`, `include l${i + 1}; include l${i + 1}; a;`]);
   const main = await write({ 'nginx.conf': 'include l0;', ...Object.fromEntries(levels), l40: 'a;' });
   const error = await failure(readConfiguration(main));
-  expect(isConfigurationError(error, 'configuration_malformed')).toBe(true);
+  expect(isCliError(error, 'configuration_malformed')).toBe(true);
 });
 
 it.each([
@@ -97,13 +97,13 @@ it.each([
 ])('refuses a file that %s, with the place of the include', async (_what, text) => {
   const main = await write({ 'nginx.conf': `a;\n${text}`, 'sub/x': '' });
   const error = await failure(readConfiguration(main));
-  if (!isConfigurationError(error, 'configuration_unreadable')) throw error;
+  if (!isCliError(error, 'configuration_unreadable')) throw error;
   expect(error.facts.from).toEqual({ file: main, line: 2 });
 });
 
 it('refuses a missing main file', async () => {
   const error = await failure(readConfiguration(join(folder, 'gone')));
-  expect(isConfigurationError(error, 'configuration_unreadable')).toBe(true);
+  expect(isCliError(error, 'configuration_unreadable')).toBe(true);
 });
 
 it('skips missing files on request, and lists them', async () => {
@@ -113,13 +113,13 @@ it('skips missing files on request, and lists them', async () => {
   expect(directives.map(({ name }) => name)).toEqual(['a', 'b']);
   expect(missing.map((file) => relative(dirname(main), file))).toEqual(['gone', 'sub']);
   const gone = await failure(readConfiguration(join(folder, 'gone'), options));
-  expect(isConfigurationError(gone, 'configuration_unreadable')).toBe(true);
+  expect(isCliError(gone, 'configuration_unreadable')).toBe(true);
 });
 
 it('reports the line in an included file that does not parse', async () => {
   const main = await write({ 'nginx.conf': 'include b;', b: '\n\n}' });
   const error = await failure(readConfiguration(main));
-  if (!isConfigurationError(error, 'configuration_malformed')) throw error;
+  if (!isCliError(error, 'configuration_malformed')) throw error;
   expect(error.facts).toMatchObject({ file: join(dirname(main), 'b'), line: 3 });
 });
 

@@ -1,7 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { explainSystemError, systemErrorCode } from '@ori/faces/system-error';
-import { ConfigurationError } from './configuration-error.ts';
+import { CliError } from '../../core/errors.ts';
 import { filesInDump } from './dump.ts';
 import { filesMatching, isPattern, matcherOf } from './glob.ts';
 import { type Directive, parseConfiguration } from './parser.ts';
@@ -28,7 +28,7 @@ export interface ReadingOptions {
 
 /**
  * Reads a configuration like nginx: a relative `include` is resolved against the folder of the main file, and wildcards
- * may match nothing. Throws ConfigurationError `configuration_unreadable`, and `configuration_malformed` for a file
+ * may match nothing. Throws CliError `configuration_unreadable`, and `configuration_malformed` for a file
  * that does not parse or includes itself, and for more than 100,000 directives.
  */
 export async function readConfiguration(
@@ -99,8 +99,8 @@ export async function readConfiguration(
   return { directives, files: [...parsed.keys()], missing: [...missing] };
 }
 
-function malformed({ file, line }: Directive, why: string): ConfigurationError {
-  return new ConfigurationError('configuration_malformed', { file, line, why });
+function malformed({ file, line }: Directive, why: string): CliError {
+  return new CliError('configuration_malformed', { file, line, why });
 }
 
 async function exists(file: string): Promise<boolean> {
@@ -122,8 +122,8 @@ async function textOf(file: string, from: Directive | undefined): Promise<string
   }
 }
 
-function unreadable(file: string, error: unknown, from: Directive | undefined): ConfigurationError {
+function unreadable(file: string, error: unknown, from: Directive | undefined): CliError {
   const place = from === undefined ? {} : { from: { file: from.file, line: from.line } };
   const why = explainSystemError(error);
-  return new ConfigurationError('configuration_unreadable', { file, why, ...place }, { cause: error });
+  return new CliError('configuration_unreadable', { file, why, ...place }, { cause: error });
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from './configuration-error.ts';
+import { CliError } from '../../core/errors.ts';
 import { endOfLua } from './lua.ts';
 
 /** A piece of an nginx configuration. `line` counts from 1. */
@@ -26,15 +26,14 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /**
  * Tokenizes like nginx (ngx_conf_read_token): `#` and quotes count only at the start of a word, `;` and `{` end a word
- * anywhere except in `${`, and a backslash escapes the next character. `lua()` and `next()` throw ConfigurationError
+ * anywhere except in `${`, and a backslash escapes the next character. `lua()` and `next()` throw CliError
  * `configuration_malformed`.
  */
 export function createLexer(text: string, file: string): Lexer {
   let at = 0;
   let line = 1;
 
-  const malformed = (why: string): ConfigurationError =>
-    new ConfigurationError('configuration_malformed', { file, line, why });
+  const malformed = (why: string): CliError => new CliError('configuration_malformed', { file, line, why });
   const skip = (to: number): string => {
     const skipped = text.slice(at, to);
     for (const character of skipped) if (character === '\n') line += 1;

@@ -15,7 +15,6 @@ export function endOfLua(text: string, from: number): number | undefined {
   return undefined;
 }
 
-/** The code without its comments. */
 export function withoutComments(code: string): string {
   return code.replace(PIECE, (piece) => (piece.startsWith('--') ? ' ' : piece));
 }

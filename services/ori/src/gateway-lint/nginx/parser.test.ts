@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isConfigurationError } from './configuration-error.ts';
+import { isCliError } from '../../core/errors.ts';
 import { type Directive, parseConfiguration } from './parser.ts';
 
 type Shape = [name: string, ...(string | Shape[])[]];
@@ -20,7 +20,7 @@ function complaint(text: string): { line: number; why: string } {
   try {
     parse(text);
   } catch (error) {
-    if (isConfigurationError(error, 'configuration_malformed')) return error.facts;
+    if (isCliError(error, 'configuration_malformed')) return error.facts;
     throw error;
   }
   throw new Error('it was parsed');
@@ -156,7 +156,7 @@ it('terminates on any text, with directives or with a line number of the text', 
       try {
         parse(text);
       } catch (error) {
-        if (!isConfigurationError(error, 'configuration_malformed')) throw error;
+        if (!isCliError(error, 'configuration_malformed')) throw error;
         expect(error.facts.line).toBeGreaterThanOrEqual(1);
         expect(error.facts.line).toBeLessThanOrEqual(text.split('\n').length);
       }

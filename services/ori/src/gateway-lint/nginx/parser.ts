@@ -1,14 +1,12 @@
-import { ConfigurationError } from './configuration-error.ts';
+import { CliError } from '../../core/errors.ts';
 import { createLexer, type Token } from './lexer.ts';
 
-/** One directive and its position. */
 export interface Directive {
   readonly name: string;
   readonly args: readonly string[];
   readonly file: string;
   /** From 1. */
   readonly line: number;
-  /** The directives between its braces, if it has any. */
   readonly block?: readonly Directive[];
   /** The code of a Lua block, instead of `block`. */
   readonly code?: string;
@@ -29,7 +27,7 @@ interface Open {
 }
 
 /**
- * The directives of one configuration file, as nginx reads them, without interpreting them. Throws ConfigurationError
+ * The directives of one configuration file, as nginx reads them, without interpreting them. Throws CliError
  * `configuration_malformed` with the line.
  */
 export function parseConfiguration(text: string, file: string): Directive[] {
@@ -41,8 +39,8 @@ export function parseConfiguration(text: string, file: string): Directive[] {
   /** The allowances of the directive that last ended or opened its block: a comment after it applies to it. */
   let last: { readonly line: number; readonly allows: string[] } | undefined;
 
-  const malformed = (line: number, why: string): ConfigurationError =>
-    new ConfigurationError('configuration_malformed', { file, line, why });
+  const malformed = (line: number, why: string): CliError =>
+    new CliError('configuration_malformed', { file, line, why });
   const head = (token: Token) => {
     const [name, ...args] = words;
     if (name === undefined) throw malformed(token.line, `"${token.kind}" where a directive should begin`);

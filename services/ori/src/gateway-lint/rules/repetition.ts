@@ -32,7 +32,6 @@ export function* errorPages({ scope: server, routes, leadsTo }: Server): Iterabl
   }
 }
 
-/** Cached answers to POST. */
 export function* cachedAnswers({ routes }: Server): Iterable<Finding> {
   for (const { scope } of routes) {
     const [methods] = effective(scope, 'proxy_cache_methods');

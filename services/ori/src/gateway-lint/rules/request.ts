@@ -24,7 +24,6 @@ export function* setMethod({ routes }: Server): Iterable<Finding> {
   }
 }
 
-/** A replaced or omitted body. */
 export function* replacedBody({ routes }: Server): Iterable<Finding> {
   for (const { scope } of routes) {
     const set = effective(scope, 'proxy_set_body').at(-1);
@@ -34,7 +33,6 @@ export function* replacedBody({ routes }: Server): Iterable<Finding> {
   }
 }
 
-/** Omitted, set or cleared headers of the call. */
 export function* setHeaders({ routes }: Server): Iterable<Finding> {
   for (const { scope, protocol } of routes) {
     const off = lastWith(scope, 'proxy_pass_request_headers', 'off');
