@@ -5,7 +5,6 @@ import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { complaintsOfAddress } from '@ori/store/postgres-address';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 
-/** The environment of the management service: `MANAGEMENT_…`. */
 export const MANAGEMENT_SPEC = {
   ...addressSpec(8082),
   databaseUrl: secret({

@@ -35,11 +35,12 @@ export const booleanParameter = (description: string) =>
       },
     });
 
-/** The paging parameters of offset lists. */
 export const offsetPage = {
   offset: integerParameter(0, Number.MAX_SAFE_INTEGER, 0, 'Records to skip.'),
   limit: integerParameter(1, 100, 50, 'Maximum number of records to return.'),
 };
+
+export const PageQuery = z.object(offsetPage);
 
 /** An offset page: `total_count` counts all matches, regardless of the page. */
 export const pageOf = <Item extends z.ZodType>(item: Item) =>
@@ -47,7 +48,6 @@ export const pageOf = <Item extends z.ZodType>(item: Item) =>
 
 export const dataOf = <Item extends z.ZodType>(item: Item) => z.strictObject({ data: item });
 
-/** One page of the rows of a query, rendered for the API. */
 export const renderPage = <Row, Item>(
   { rows, total }: { readonly rows: readonly NoInfer<Row>[]; readonly total: number },
   render: (row: Row) => Item,

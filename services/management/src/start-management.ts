@@ -48,7 +48,6 @@ export interface ManagementParts {
 }
 
 export interface RunningManagement {
-  /** Where the API listens. */
   readonly url: string;
   readonly opsUrl: string;
   readonly app: RequestListener;

@@ -1,13 +1,12 @@
 import type { z } from 'zod';
-import { notFound, requireManager } from '../callers/caller.ts';
+import { found, notFound, requireManager } from '../callers/caller.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import { requireUuid } from '../http/path-id.ts';
 import type { Services } from '../http/services.ts';
-import { renderPage } from '../page.ts';
+import { PageQuery, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import {
   AssignedCount,
-  AssignmentListQuery,
   KeyAssignmentPage,
   KeyAssignmentQuery,
   KeySelection,
@@ -19,7 +18,6 @@ import {
 
 type Queries = Services['store']['keyAssignments'] | Services['store']['memberAssignments'];
 
-/** The differences between the two targets of an assignment. */
 interface Kind<Selection extends z.ZodType> {
   readonly noun: 'Key' | 'Member';
   readonly segment: 'keys' | 'members';
@@ -64,7 +62,7 @@ export const ASSIGNMENT_OPERATIONS: readonly Operation[] = [...KEYS, ...MEMBERS]
 
 function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): readonly Operation[] {
   const { noun, segment, page, selection, field, targets, queries } = kind;
-  const common = { family: 'Guardrails', permit: requireManager, status: 200 } as const;
+  const common = { family: 'Guardrails', permit: requireManager } as const;
   const ofOne = `/guardrails/{id}/assignments/${segment}`;
 
   return [
@@ -76,14 +74,13 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       summary: `List a guardrail's ${segment}`,
       description: 'Newest first.',
       returns: 'A page of assignments.',
-      query: AssignmentListQuery,
+      query: PageQuery,
       result: page,
       refusals: [404],
       invalidExample: { query: 'limit=101' },
       async run({ principal, path, query }, { store }) {
-        const found = await queries(store).list(principal, { ...query, guardrailId: requireUuid(path) });
-        if (found === undefined) throw notFound();
-        return renderPage(found, renderAssignment);
+        const page = await queries(store).list(principal, { ...query, guardrailId: requireUuid(path) });
+        return renderPage(found(page), renderAssignment);
       },
     }),
     jsonOperation({
@@ -146,12 +143,11 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       returns: 'A page of assignments.',
       query: kind.query,
       result: page,
-      refusals: [],
       invalidExample: { query: 'limit=101' },
       async run({ principal, query }, { store }) {
         const { offset, limit, key_hash, user_id } = query;
-        const found = await queries(store).list(principal, { offset, limit, target: key_hash ?? user_id });
-        return renderPage(found ?? { rows: [], total: 0 }, renderAssignment);
+        const page = await queries(store).list(principal, { offset, limit, target: key_hash ?? user_id });
+        return renderPage(page ?? { rows: [], total: 0 }, renderAssignment);
       },
     }),
   ];

@@ -3,9 +3,6 @@ import { z } from 'zod';
 import { SAMPLE, Timestamp, UserId } from '../fields.ts';
 import { offsetPage, pageOf } from '../page.ts';
 
-export const AssignmentListQuery = z.object(offsetPage);
-export type AssignmentListQuery = z.infer<typeof AssignmentListQuery>;
-
 export const KeyAssignmentQuery = z.object({
   ...offsetPage,
   key_hash: ApiKeyHash.optional().meta({ description: 'Only the assignment of this key.' }),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { applyUpdate } from '@ori/store/byok/apply-update';
 import { ByokUpdate } from '@ori/store/byok/credential';
 import { newCredential } from '@ori/store/byok/new-credential';
-import { type Manager, notFound, requireManager } from '../callers/caller.ts';
+import { found, type Manager, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import { requireUuid } from '../http/path-id.ts';
@@ -13,9 +13,14 @@ import { noWorkspace } from '../workspaces/no-workspace.ts';
 import { renderCredential } from './render.ts';
 import { ByokCreate, ByokCredential, ByokListQuery, ByokPage } from './shape.ts';
 
+const family = 'BYOK';
+const permit = requireManager;
+const one = { family, permit, path: '/byok/{id}' } as const;
+
 const list = jsonOperation({
   operationId: 'listByokCredentials',
-  family: 'BYOK',
+  family,
+  permit,
   method: 'GET',
   path: '/byok',
   summary: 'List provider credentials',
@@ -23,34 +28,27 @@ const list = jsonOperation({
   description:
     'The credentials of one workspace, and the global ones. Without `workspace_id`: of the default workspace, or 400 if that was deleted. Ordered by `sort_order`.',
   returns: 'A page of credentials, without the raw keys.',
-  permit: requireManager,
   query: ByokListQuery,
-  status: 200,
   result: ByokPage,
-  refusals: [],
   invalidExample: { query: 'limit=101' },
   async run({ principal, query }, { store }) {
-    const page = await store.listCredentials(principal, {
-      offset: query.offset,
-      limit: query.limit,
-      ...(query.workspace_id !== undefined && { workspaceId: query.workspace_id }),
-      ...(query.provider !== undefined && { provider: query.provider }),
-    });
-    if (page === undefined) throw noWorkspace(query.workspace_id);
+    const { workspace_id: workspaceId, ...wanted } = query;
+    const page = await store.listCredentials(principal, { workspaceId, ...wanted });
+    if (page === undefined) throw noWorkspace(workspaceId);
     return renderPage(page, renderCredential);
   },
 });
 
 const create = jsonOperation({
   operationId: 'createByokCredential',
-  family: 'BYOK',
+  family,
+  permit,
   method: 'POST',
   path: '/byok',
   summary: 'Store a provider credential',
   description:
     'The key is sealed before it is stored, and never returned. Its fields follow the rules of a change: `is_byok_only` and `is_required` each exclude `is_fallback`, and `declared_region` must be one that the provider allows.',
   returns: 'The credential, without its key.',
-  permit: requireManager,
   body: ByokCreate,
   status: 201,
   result: dataOf(ByokCredential),
@@ -75,34 +73,26 @@ const create = jsonOperation({
 });
 
 const get = jsonOperation({
+  ...one,
   operationId: 'getByokCredential',
-  family: 'BYOK',
   method: 'GET',
-  path: '/byok/{id}',
   summary: 'Get a provider credential',
   description: 'A credential by its id, without its key.',
   returns: 'The credential.',
-  permit: requireManager,
-  status: 200,
   result: dataOf(ByokCredential),
   refusals: [404],
   async run({ principal, path }, { store }) {
-    const found = await store.findCredential(principal, requireUuid(path));
-    if (found === undefined) throw notFound();
-    return { data: renderCredential(found) };
+    return { data: renderCredential(found(await store.findCredential(principal, requireUuid(path)))) };
   },
 });
 
 const remove = jsonOperation({
+  ...one,
   operationId: 'deleteByokCredential',
-  family: 'BYOK',
   method: 'DELETE',
-  path: '/byok/{id}',
   summary: 'Delete a provider credential',
   description: 'Deletes it with the only stored copy of its key.',
   returns: 'The credential was deleted.',
-  permit: requireManager,
-  status: 200,
   result: Deleted,
   refusals: [404],
   async run({ principal, path }, { store }) {
@@ -112,18 +102,15 @@ const remove = jsonOperation({
 });
 
 const update = jsonOperation({
+  ...one,
   operationId: 'updateByokCredential',
-  family: 'BYOK',
   method: 'PATCH',
-  path: '/byok/{id}',
   summary: 'Change or rotate a provider credential',
   isClosed: true,
   description:
     'Every field is optional: omitted fields keep their value, `null` clears one, a list replaces the whole list.\n\n- `key` rotates in place: the former key is overwritten and `label` is derived again.\n- `is_byok_only` and `is_required` each exclude `is_fallback`, judged on the resulting record.\n- `declared_region`: for `openai` and `fireworks` it must match the key, which may be JSON `{"api_key","region"}`; `azure` allows `europe` and `us`, `anthropic` only `us`, all others every region. `null` always clears it.',
   returns: 'The updated credential.',
-  permit: requireManager,
   body: ByokUpdate,
-  status: 200,
   result: dataOf(ByokCredential),
   refusals: [403, 404, 409],
   invalidExample: { body: { is_fallback: 'yes' } },

@@ -7,7 +7,6 @@ const HIDDEN = { organization_id: undefined, sealed_key: undefined, key_region: 
   undefined
 >;
 
-/** A credential as in the API, without the sealed key. */
 export function renderCredential(row: CredentialRow): ByokCredential {
   return { ...row, ...HIDDEN, created_at: row.created_at.toISOString() };
 }

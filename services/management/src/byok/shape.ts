@@ -7,7 +7,6 @@ import { offsetPage, pageOf } from '../page.ts';
 
 const restriction = (item: z.ZodType<string>) => z.array(item).nullable();
 
-/** A stored provider credential, without its key. */
 export const ByokCredential = z
   .strictObject({
     id: z.uuid().meta({ example: SAMPLE.credentialId }),
@@ -55,6 +54,5 @@ export const ByokListQuery = z.object({
   workspace_id: WorkspaceId.optional().meta({ description: "Default: the account's default workspace." }),
   provider: Provider.optional().meta({ description: 'Only credentials of this provider.' }),
 });
-export type ByokListQuery = z.infer<typeof ByokListQuery>;
 
 export const ByokPage = pageOf(ByokCredential).meta({ id: 'ByokPage' });

@@ -23,7 +23,6 @@ class Manager {
   readonly organizationId: string;
   /** The user to whom the caller's changes are attributed. */
   readonly userId: string | null;
-  /** The actor in the audit of changes. */
   readonly actor: string;
 
   get account(): string {
@@ -152,3 +151,9 @@ const unknownBearer = () => new Refusal('bearer_refused');
 
 /** The same response for what is absent, hidden or another account's. */
 export const notFound = () => new Refusal('not_found');
+
+/** @throws Refusal `not_found` where there is nothing */
+export function found<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw notFound();
+  return value;
+}

@@ -10,7 +10,6 @@ import {
 import type { ApiKeyCaller, ManagementQueries } from '@ori/store';
 import type { Caller } from './caller.ts';
 
-/** The parts of a request that identify its sender. */
 interface Credentials {
   /** Every `Authorization` value of the raw header list. */
   readonly authorizations: readonly string[];
@@ -39,7 +38,6 @@ export interface Callers {
 export interface CallersOptions {
   readonly identities: Identities<ApiKeyCaller>;
   readonly possession: Possession;
-  /** Whether sessions without a bound key are refused. */
   readonly requireDpop: boolean;
   readonly store: ManagementQueries;
 }

@@ -1,5 +1,5 @@
 import { GuardrailsTooLarge } from '@ori/store';
-import { notFound, requireManager } from '../callers/caller.ts';
+import { found, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import { requireUuid } from '../http/path-id.ts';
@@ -14,7 +14,7 @@ import { spreadEnforceZdr } from './zero-data-retention.ts';
 
 const family = 'Guardrails';
 const permit = requireManager;
-const one = { family, permit, path: '/guardrails/{id}', status: 200 } as const;
+const one = { family, permit, path: '/guardrails/{id}' } as const;
 
 const list = jsonOperation({
   operationId: 'listGuardrails',
@@ -26,17 +26,11 @@ const list = jsonOperation({
   description: 'Without `workspace_id`: those of the default workspace. Newest first.',
   returns: 'A page of guardrails.',
   query: GuardrailListQuery,
-  status: 200,
   result: GuardrailPage,
-  refusals: [],
   invalidExample: { query: 'limit=101' },
   async run({ principal, query }, { store }) {
-    const { workspace_id: workspaceId, offset, limit } = query;
-    const page = await store.listGuardrails(principal, {
-      offset,
-      limit,
-      ...(workspaceId !== undefined && { workspaceId }),
-    });
+    const { workspace_id: workspaceId, ...wanted } = query;
+    const page = await store.listGuardrails(principal, { workspaceId, ...wanted });
     if (page === undefined) throw noWorkspace(workspaceId);
     return renderPage(page, renderGuardrail);
   },
@@ -78,9 +72,7 @@ const get = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [404],
   async run({ principal, path }, { store }) {
-    const found = await store.findGuardrail(principal, requireUuid(path));
-    if (found === undefined) throw notFound();
-    return { data: renderGuardrail(found) };
+    return { data: renderGuardrail(found(await store.findGuardrail(principal, requireUuid(path)))) };
   },
 });
 
@@ -102,8 +94,7 @@ const update = jsonOperation({
     const changed = await store
       .changeGuardrail(principal, id, spreadEnforceZdr(body), guardrailBytesMax)
       .catch(asRefusal);
-    if (changed === undefined) throw notFound();
-    return { data: renderGuardrail(changed) };
+    return { data: renderGuardrail(found(changed)) };
   },
 });
 
@@ -136,9 +127,7 @@ const evaluation = jsonOperation({
   refusals: [404],
   invalidExample: { body: { text: 1 } },
   async run({ principal, path, body, deadline }, { store, patterns }) {
-    const found = await store.findGuardrail(principal, requireUuid(path));
-    if (found === undefined) throw notFound();
-    const guardrail = renderGuardrail(found);
+    const guardrail = renderGuardrail(found(await store.findGuardrail(principal, requireUuid(path))));
     return { data: await evaluate(guardrail, body, patterns, principal.account, deadline.signal) };
   },
 });

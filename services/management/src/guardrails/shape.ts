@@ -107,7 +107,6 @@ const enforced = (group: string) =>
       example: true,
     });
 
-/** The fields of a guardrail that can be set. */
 const policy = {
   description: z.string().max(1000).nullable(),
   allowed_models: allowed('Model slugs or canonical slugs', ['anthropic/claude-sonnet-4.5']),
@@ -169,18 +168,15 @@ const changes = z
 export const GuardrailCreate = changes
   .extend({ name, workspace_id: WorkspaceId.optional() })
   .meta({ id: 'GuardrailCreate' });
-export type GuardrailCreate = z.infer<typeof GuardrailCreate>;
 
 export const GuardrailUpdate = changes.extend({ name: name.optional() }).meta({
   id: 'GuardrailUpdate',
   example: { limit_usd: 50, reset_interval: 'monthly', allowed_providers: null },
 });
-export type GuardrailUpdate = z.infer<typeof GuardrailUpdate>;
 
 export const GuardrailListQuery = z.object({
   ...offsetPage,
   workspace_id: WorkspaceId.optional().meta({ description: "Default: the account's default workspace." }),
 });
-export type GuardrailListQuery = z.infer<typeof GuardrailListQuery>;
 
 export const GuardrailPage = pageOf(Guardrail).meta({ id: 'GuardrailPage' });

@@ -8,7 +8,6 @@ import type { Call, JsonOperation } from './operation.ts';
 /** Printable ASCII, as a header value or as the string of a structured field. */
 const KEY = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;
 
-/** What is answered. */
 export interface Executed {
   readonly status: number;
   readonly tag: string | undefined;

@@ -11,7 +11,6 @@ export interface Call<Who, Query, Body> {
   readonly principal: Who;
   /** Parameters of the path, decoded but not validated. */
   readonly path: Readonly<Record<string, string>>;
-  /** The path as it was sent. */
   readonly target: string;
   readonly query: Query;
   readonly body: Body;
@@ -34,7 +33,6 @@ interface Description<Who extends Principal, Query extends z.ZodType, Body exten
   readonly summary: string;
   /** Documentation for callers beyond the schemas, in Markdown. */
   readonly description: string;
-  /** Describes the answer of a success. */
   readonly returns: string;
   /** Checks the caller's permission before anything is read; throws a Refusal. */
   readonly permit: (caller: Caller) => Who;
@@ -67,6 +65,15 @@ export interface FileOperation extends Description<Principal, z.ZodType, z.ZodTy
 /** One operation of the API: the source of routing, validation and the OpenAPI document. */
 export type Operation = JsonOperation | FileOperation;
 
+/** Where a declaration does not say otherwise. */
+const DEFAULTS = { status: 200, refusals: [] } as const;
+
+type Declaration<Who extends Principal, Query extends z.ZodType, Body extends z.ZodType> = Omit<
+  Description<Who, Query, Body>,
+  keyof typeof DEFAULTS
+> &
+  Partial<Pick<Description<Who, Query, Body>, keyof typeof DEFAULTS>>;
+
 /** Declares an operation that answers with JSON; the types of its call follow from its schemas. */
 export function jsonOperation<
   Who extends Principal,
@@ -74,7 +81,7 @@ export function jsonOperation<
   Body extends z.ZodType,
   Result extends z.ZodType,
 >(
-  operation: Description<Who, Query, Body> & {
+  operation: Declaration<Who, Query, Body> & {
     readonly result: Result;
     readonly run: (
       call: Call<Who, z.output<Query>, z.output<Body>>,
@@ -82,12 +89,11 @@ export function jsonOperation<
     ) => Promise<z.output<Result>>;
   },
 ): JsonOperation {
-  return operation as unknown as JsonOperation;
+  return { ...DEFAULTS, ...operation } as unknown as JsonOperation;
 }
 
-/** Declares an operation that answers with a file. */
 export function fileOperation<Who extends Principal, Query extends z.ZodType, Body extends z.ZodType>(
-  operation: Description<Who, Query, Body> & {
+  operation: Declaration<Who, Query, Body> & {
     readonly mediaTypes: readonly string[];
     readonly send: (
       call: Call<Who, z.output<Query>, z.output<Body>> & { readonly ifNoneMatch: string | undefined },
@@ -95,5 +101,5 @@ export function fileOperation<Who extends Principal, Query extends z.ZodType, Bo
     ) => Promise<FileAnswer>;
   },
 ): FileOperation {
-  return operation as unknown as FileOperation;
+  return { ...DEFAULTS, ...operation } as unknown as FileOperation;
 }

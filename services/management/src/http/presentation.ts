@@ -12,7 +12,6 @@ import { InvalidCredential } from '@ori/store/byok/invalid-credential';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 import type { Operation } from './operation.ts';
 
-/** A request that is refused at the HTTP level. */
 export class MalformedRequest extends Error {
   readonly presentation: Presentation;
 

@@ -2,7 +2,6 @@ import type { ManagementQueries, OperationQueries } from '@ori/store';
 import type { CredentialVault } from '@ori/store/byok/vault';
 import type { PatternCompiler } from '../guardrails/pattern-compiler.ts';
 
-/** The dependencies of the operations. */
 export interface Services {
   readonly store: OperationQueries;
   readonly vault: CredentialVault;
@@ -11,5 +10,4 @@ export interface Services {
   readonly guardrailBytesMax: number;
 }
 
-/** The dependencies of what runs the operations. */
 export type RunningServices = Services & { readonly store: ManagementQueries };

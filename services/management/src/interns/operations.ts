@@ -1,6 +1,6 @@
 import { isMatch } from '@ori/http/if-none-match';
 import { z } from 'zod';
-import { type InternReader, notFound, requireInternReader } from '../callers/caller.ts';
+import { found, type InternReader, notFound, requireInternReader } from '../callers/caller.ts';
 import { type FileAnswer, fileOperation, jsonOperation, type Operation } from '../http/operation.ts';
 import { readCursor, renderCursor } from './cursor.ts';
 import { renderIntern } from './render.ts';
@@ -19,7 +19,6 @@ const list = jsonOperation({
   returns: 'A page of interns.',
   permit: requireInternReader,
   query: InternListQuery,
-  status: 200,
   result: InternPage,
   refusals: [403, 404],
   invalidExample: { query: 'limit=501' },
@@ -51,13 +50,10 @@ const get = jsonOperation({
   description: "An intern that is visible to the caller. An intern's own key sees itself.",
   returns: 'The intern.',
   permit: requireInternReader,
-  status: 200,
   result: Intern,
   refusals: [403, 404],
   async run({ principal, path }, { store }) {
-    const found = await store.findIntern(principal, requireInternId(path));
-    if (found === undefined) throw notFound();
-    return renderIntern(found, principal);
+    return renderIntern(found(await store.findIntern(principal, requireInternId(path))), principal);
   },
 });
 
@@ -77,21 +73,20 @@ const icon = fileOperation({
       .optional()
       .meta({ description: 'The expected `icon_sha256`; the answer may then be cached forever.' }),
   }),
-  status: 200,
   mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
   refusals: [403, 404],
   async send({ principal, path, query, ifNoneMatch }, { store }): Promise<FileAnswer> {
-    const found = await store.findIcon(principal, requireInternId(path));
-    if (found === undefined || (query.v !== undefined && query.v !== found.sha256)) throw notFound();
-    const etag = `"${found.sha256}"`;
+    const { sha256, mediaType, bytes } = found(await store.findIcon(principal, requireInternId(path)));
+    if (query.v !== undefined && query.v !== sha256) throw notFound();
+    const etag = `"${sha256}"`;
     const headers = {
-      'content-type': found.mediaType,
+      'content-type': mediaType,
       'x-content-type-options': 'nosniff',
       etag,
       'cache-control': query.v === undefined ? 'private, no-cache' : 'private, max-age=31536000, immutable',
     };
     const known = isMatch(ifNoneMatch, etag);
-    return { status: known ? 304 : 200, headers, bytes: known ? new Uint8Array() : found.bytes };
+    return { status: known ? 304 : 200, headers, bytes: known ? new Uint8Array() : bytes };
   },
 });
 

@@ -9,7 +9,6 @@ const HIDDEN = {
   created_by_key_hash: undefined,
 } satisfies Record<Exclude<keyof InternRow, keyof Intern>, undefined>;
 
-/** An intern as shown to this caller. */
 export function renderIntern(row: InternRow, reader: InternReader): Intern {
   return {
     ...row,

@@ -4,7 +4,6 @@ import { SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
 import { integerParameter } from '../page.ts';
 import { renderCursor } from './cursor.ts';
 
-/** The end of the example page. */
 const CURSOR = renderCursor({ createdAt: SAMPLE.at, id: SAMPLE.internId });
 
 const InternStatus = z.enum(INTERN_STATUSES).meta({ id: 'InternStatus', example: 'running' });
@@ -64,7 +63,6 @@ export const InternListQuery = z.object({
     .meta({ description: 'The `next_cursor` of the previous page.', example: CURSOR }),
   workspace_id: WorkspaceId.optional().meta({ description: 'Only interns of this workspace.' }),
 });
-export type InternListQuery = z.infer<typeof InternListQuery>;
 
 export const InternPage = z
   .strictObject({
@@ -76,4 +74,3 @@ export const InternPage = z
     }),
   })
   .meta({ id: 'InternPage' });
-export type InternPage = z.infer<typeof InternPage>;

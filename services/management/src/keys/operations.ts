@@ -1,5 +1,5 @@
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
-import { notFound, requireKeyHolder, requireManager } from '../callers/caller.ts';
+import { found, notFound, requireKeyHolder, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import { Refusal } from '../refusal.ts';
@@ -18,7 +18,7 @@ import {
 
 const family = 'API keys';
 const permit = requireManager;
-const one = { family, permit, path: '/keys/{hash}', status: 200 } as const;
+const one = { family, permit, path: '/keys/{hash}' } as const;
 
 const list = jsonOperation({
   operationId: 'listApiKeys',
@@ -31,16 +31,12 @@ const list = jsonOperation({
     'The keys of one workspace, newest first, at most 100; `offset` leads to more. Without `workspace_id`: of the default workspace. Management keys are not listed.',
   returns: 'A page of keys, without the keys themselves.',
   query: KeyListQuery,
-  status: 200,
   result: KeyPage,
-  refusals: [],
   invalidExample: { query: 'offset=-1' },
   async run({ principal, query }, { store }) {
     const { workspace_id: workspaceId, offset, include_disabled: includeDisabled } = query;
-    const rows = await store.listKeys(principal, {
-      ...{ offset, limit: KEYS_PER_PAGE, includeDisabled },
-      ...(workspaceId !== undefined && { workspaceId }),
-    });
+    const wanted = { workspaceId, includeDisabled, offset, limit: KEYS_PER_PAGE };
+    const rows = await store.listKeys(principal, wanted);
     if (rows === undefined) throw noWorkspace(workspaceId);
     return { data: rows.map(renderKey) };
   },
@@ -86,9 +82,7 @@ const get = jsonOperation({
   result: KeyRecord,
   refusals: [404],
   async run({ principal, path }, { store }) {
-    const found = await store.findKey(principal, requireHash(path));
-    if (found === undefined) throw notFound();
-    return { data: renderKey(found) };
+    return { data: renderKey(found(await store.findKey(principal, requireHash(path)))) };
   },
 });
 
@@ -105,9 +99,9 @@ const update = jsonOperation({
   refusals: [404],
   invalidExample: { body: { limit: 10 } },
   async run({ principal, path, body: { name, disabled } }, { store }) {
-    const changed = await store.changeKey(principal, requireHash(path), { name, disabled });
-    if (changed === undefined) throw notFound();
-    return { data: renderKey(changed) };
+    return {
+      data: renderKey(found(await store.changeKey(principal, requireHash(path), { name, disabled }))),
+    };
   },
 });
 
@@ -135,9 +129,7 @@ const current = jsonOperation({
   description: 'The record of the key that the request carries, of whatever kind.',
   returns: 'The record.',
   permit: requireKeyHolder,
-  status: 200,
   result: CurrentKeyRecord,
-  refusals: [],
   async run({ principal }, { store }) {
     const row = await store.findOwnKey(principal);
     if (row === undefined) throw new Refusal('bearer_refused');

@@ -17,7 +17,6 @@ export function renderKey(row: ApiKeyRow): ApiKey {
   };
 }
 
-/** The caller's own key. */
 export function renderCurrentKey(row: Row, { isManagement, workspaceId }: KeyHolder): CurrentKey {
   return {
     label: row.label,

@@ -1,8 +1,7 @@
 import type { PersonRow } from '@ori/store';
 import { requireManager } from '../callers/caller.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
-import { renderPage } from '../page.ts';
-import { PageQuery } from '../workspaces/shape.ts';
+import { PageQuery, renderPage } from '../page.ts';
 import { type OrganizationMember, OrganizationMemberPage } from './shape.ts';
 
 const listMembers = jsonOperation({
@@ -15,9 +14,7 @@ const listMembers = jsonOperation({
   description: 'Everybody who is a member of one of its workspaces, once, by id.',
   returns: 'A page of members.',
   query: PageQuery,
-  status: 200,
   result: OrganizationMemberPage,
-  refusals: [],
   invalidExample: { query: 'limit=101' },
   async run({ principal, query }, { store }) {
     return renderPage(await store.listOrganizationMembers(principal, query), renderPerson);

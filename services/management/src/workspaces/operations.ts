@@ -1,15 +1,14 @@
 import type { WorkspaceRow } from '@ori/store';
-import { type Manager, notFound, requireManager } from '../callers/caller.ts';
+import { found, type Manager, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import type { Services } from '../http/services.ts';
-import { renderPage } from '../page.ts';
+import { PageQuery, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import { renderMember, renderWorkspace } from './render.ts';
 import {
   MembersAdded,
   MembersRemoved,
-  PageQuery,
   UserSelection,
   WorkspaceCreate,
   WorkspaceDeletion,
@@ -23,7 +22,7 @@ const ID_OR_SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
 const family = 'Workspaces';
 const permit = requireManager;
-const one = { family, permit, path: '/workspaces/{id}', status: 200 } as const;
+const one = { family, permit, path: '/workspaces/{id}' } as const;
 
 const list = jsonOperation({
   operationId: 'listWorkspaces',
@@ -35,9 +34,7 @@ const list = jsonOperation({
   description: 'The workspaces of the account, newest first. Deleted ones are not listed.',
   returns: 'A page of workspaces.',
   query: PageQuery,
-  status: 200,
   result: WorkspacePage,
-  refusals: [],
   invalidExample: { query: 'limit=101' },
   async run({ principal, query }, { store }) {
     return renderPage(await store.listWorkspaces(principal, query), renderWorkspace);
@@ -190,9 +187,7 @@ async function requireWorkspace(
 ): Promise<WorkspaceRow> {
   const id = path['id'] ?? '';
   if (!ID_OR_SLUG.test(id)) throw notFound();
-  const found = await store.findWorkspaceRecord(principal, id);
-  if (found === undefined) throw notFound();
-  return found;
+  return found(await store.findWorkspaceRecord(principal, id));
 }
 
 const refused = (message: string) => new Refusal('invalid_parameters', message);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SAMPLE, Timestamp, UserId, WorkspaceId } from '../fields.ts';
-import { booleanParameter, dataOf, offsetPage, pageOf } from '../page.ts';
+import { booleanParameter, dataOf, pageOf } from '../page.ts';
 
 const name = z
   .string()
@@ -74,8 +74,6 @@ export const WorkspaceUpdate = z
   .strictObject({ name, slug, description })
   .partial()
   .meta({ id: 'WorkspaceUpdate' });
-
-export const PageQuery = z.object(offsetPage);
 
 export const WorkspaceDeletion = z.object({
   confirm_default_workspace_deletion: booleanParameter('Whether the default workspace may be deleted.'),

@@ -20,7 +20,6 @@ const PATTERNS: Readonly<Partial<Record<BuiltinSlug, string>>> = {
 
 type Entry = Evaluation['text']['matches'][number]['entry'];
 
-/** What a redacted match of a custom filter becomes. */
 const redactedBy = (label: string | null) => `[${label ?? 'REDACTED'}]`;
 
 /** What the guardrail says about a request. Entries are applied in the order of the guardrail. */

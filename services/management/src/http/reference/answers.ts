@@ -37,7 +37,6 @@ const DpopNonce = z.string().optional().meta({
   description: 'The nonce for the next DPoP proof (RFC 9449, section 8); answers a request that carried one.',
 });
 
-/** Descriptions of the headers of refusals. */
 const HEADERS: Readonly<Record<string, string>> = {
   'WWW-Authenticate': 'The challenge of RFC 6750 and RFC 9449.',
   'Retry-After': 'Whole seconds after which to try again, at least 1.',

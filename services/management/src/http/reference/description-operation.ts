@@ -11,7 +11,6 @@ const headers = z.object({
   'Cache-Control': z.literal(DOCUMENT_CACHE_CONTROL),
 });
 
-/** The operation that returns the document. */
 export const DESCRIPTION_OPERATION: Described = {
   operationId: 'getApiDescription',
   tag: 'Discovery',

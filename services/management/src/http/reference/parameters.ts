@@ -28,40 +28,28 @@ export function pathParametersOf(template: string): z.ZodObject | undefined {
   return z.object({ [name]: parameter });
 }
 
+const optionalHeader = (id: string, description: string) =>
+  z.string().optional().meta({ description, param: { id } });
+
 /** Accepted everywhere without effect, and described for the operations that the interface lists. */
 export const AppHeaders = z.object({
-  'HTTP-Referer': z
-    .string()
-    .optional()
-    .meta({ description: 'Address of your application, to identify it.', param: { id: 'HTTP-Referer' } }),
-  'X-Ori-Title': z
-    .string()
-    .optional()
-    .meta({ description: 'Name of your application.', param: { id: 'X-Ori-Title' } }),
-  'X-Ori-Categories': z
-    .string()
-    .optional()
-    .meta({
-      description: 'Categories of your application, separated by commas.',
-      param: { id: 'X-Ori-Categories' },
-    }),
+  'HTTP-Referer': optionalHeader('HTTP-Referer', 'Address of your application, to identify it.'),
+  'X-Ori-Title': optionalHeader('X-Ori-Title', 'Name of your application.'),
+  'X-Ori-Categories': optionalHeader(
+    'X-Ori-Categories',
+    'Categories of your application, separated by commas.',
+  ),
 });
 
 export const IfNoneMatch = z.object({
-  'If-None-Match': z
-    .string()
-    .optional()
-    .meta({ description: 'The `ETag` of the cached answer.', param: { id: 'If-None-Match' } }),
+  'If-None-Match': optionalHeader('If-None-Match', 'The `ETag` of the cached answer.'),
 });
 
 export const IfMatch = z.object({
-  'If-Match': z
-    .string()
-    .optional()
-    .meta({
-      description: 'The `ETag` of the record that the change is meant for; 412 if it has another one by now.',
-      param: { id: 'If-Match' },
-    }),
+  'If-Match': optionalHeader(
+    'If-Match',
+    'The `ETag` of the record that the change is meant for; 412 if it has another one by now.',
+  ),
 });
 
 export const IdempotencyKey = z.object({

@@ -1,4 +1,3 @@
-/** The introduction of the reference, in Markdown. */
 export const INTRODUCTION = `Interns are named, model-backed agents that live in a workspace. This API lists them, signs the calls that people make to their daemons, keeps provider credentials (BYOK), API keys, workspaces and their members, and manages guardrails.
 
 ## Credentials

@@ -22,7 +22,6 @@ interface Parameter {
   readonly description?: string;
 }
 
-/** An operation of the document. */
 export interface ReferenceOperation {
   readonly operationId: string;
   readonly security?: readonly unknown[];

@@ -9,6 +9,7 @@ import {
   updateApiKey,
 } from '../admin/api-keys.ts';
 import { requirePeople } from './members.ts';
+import type { PageRequest } from './page.ts';
 import { type Account, asTenant } from './tenant.ts';
 import { findWorkspace } from './workspaces.ts';
 
@@ -36,7 +37,7 @@ export function listKeys(
     workspaceId,
     includeDisabled,
     ...page
-  }: { workspaceId?: string; includeDisabled: boolean; offset: number; limit: number },
+  }: PageRequest & { workspaceId?: string | undefined; includeDisabled: boolean },
 ): Promise<ApiKeyRow[] | undefined> {
   return asTenant(db, account, async (trx) => {
     const workspace = await findWorkspace(trx, account, workspaceId);

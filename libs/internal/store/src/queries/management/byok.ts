@@ -25,7 +25,12 @@ type CredentialColumns = {
 export function listCredentials(
   db: Database,
   account: Account,
-  { offset, limit, workspaceId, provider }: PageRequest & { workspaceId?: string; provider?: Provider },
+  {
+    offset,
+    limit,
+    workspaceId,
+    provider,
+  }: PageRequest & { workspaceId?: string | undefined; provider?: Provider | undefined },
 ): Promise<Page<CredentialRow> | undefined> {
   return asTenant(db, account, async (trx) => {
     const workspace = await findWorkspace(trx, account, workspaceId);

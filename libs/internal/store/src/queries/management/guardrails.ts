@@ -18,7 +18,7 @@ export type GuardrailColumns = { readonly [Column in keyof Settable]?: Settable[
 export function listGuardrails(
   db: Database,
   account: Account,
-  { offset, limit, workspaceId }: PageRequest & { workspaceId?: string },
+  { offset, limit, workspaceId }: PageRequest & { workspaceId?: string | undefined },
 ): Promise<Page<GuardrailRow> | undefined> {
   return asTenant(db, account, async (trx) => {
     const workspace = await findWorkspace(trx, account, workspaceId);
@@ -106,7 +106,6 @@ export function changeGuardrail(
   );
 }
 
-/** The total size of the guardrails of an account, as JSON. */
 async function bytesOf(trx: Transaction<Schema>, { organizationId }: Account): Promise<number> {
   const { rows } = await sql<{ bytes: number }>`
     select coalesce(sum(t.guardrail_bytes), 0)::bigint as bytes
