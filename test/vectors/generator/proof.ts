@@ -247,6 +247,10 @@ export function scenario(
   };
 }
 
+/** A scenario of a verifier that accepts version 1. */
+export const acceptingV1 = (sentences: string, title: string, steps: Step[], options: ScenarioOptions = {}) =>
+  scenario(sentences, title, steps, { verifier: { acceptV1: true }, ...options });
+
 /** A published key. `kid` is the RFC 7638 thumbprint. */
 export function jwk(publicKey: Uint8Array, interval: { nbf?: number; exp?: number } = {}) {
   const x = Buffer.from(publicKey).toString('base64url');

@@ -1,12 +1,11 @@
 import { drop, replace } from './change-headers.ts';
-import { namedNonce, scenario, step, TIMESTAMP } from './proof.ts';
+import { acceptingV1, namedNonce, scenario, step, TIMESTAMP } from './proof.ts';
 import type { Scenario } from './scenario.ts';
 
 const V1_ONLY = drop('x-ori-invoke-signature-v2', 'x-ori-invoke-nonce');
 const FIRST = { nonce: namedNonce('first') };
 const SECOND = { nonce: namedNonce('second') };
 const V1 = { version: 1 } as const;
-const acceptV1 = { verifier: { acceptV1: true } };
 
 /** Replays (SPEC.md, sections 5.6 and 6). */
 export const replayScenarios: Scenario[] = [
@@ -62,46 +61,32 @@ export const replayScenarios: Scenario[] = [
   scenario('V20', 'accepts a proof from past the fence and its tolerance', [step('ok')], {
     storeSince: TIMESTAMP - 3,
   }),
-  scenario(
-    'O1',
-    'refuses a version 1 proof that was spent',
-    [step('ok', { claim: V1 }), step('nonce_replayed', { claim: V1 })],
-    acceptV1,
-  ),
-  scenario(
-    'O2',
-    'refuses the stripped copy of an accepted version 2 proof',
-    [step('ok'), step('nonce_replayed', { headers: V1_ONLY })],
-    acceptV1,
-  ),
-  scenario(
-    'O4',
-    'refuses a version 2 proof whose stripped copy was accepted',
-    [step('ok', { claim: V1 }), step('nonce_replayed')],
-    acceptV1,
-  ),
-  scenario(
-    'O5 O2',
-    'accepts two version 2 proofs of one request, and then no version 1 of it',
-    [step('ok', { claim: FIRST }), step('ok', { claim: SECOND }), step('nonce_replayed', { claim: V1 })],
-    acceptV1,
-  ),
-  scenario(
-    'O1',
-    'tells version 1 proofs apart by user, second and body',
-    [
-      step('ok', { claim: V1 }),
-      step('ok', { claim: { ...V1, user: 'user_3def' } }),
-      step('ok', { claim: { ...V1, timestamp: String(TIMESTAMP + 1) } }),
-      step('ok', { claim: { ...V1, body: Buffer.from('{"prompt":"other"}') } }),
-      step('nonce_replayed', { claim: V1 }),
-    ],
-    acceptV1,
-  ),
-  scenario(
-    'O1',
-    'refuses the same version 1 proof on another path',
-    [step('ok', { claim: V1 }), step('nonce_replayed', { claim: V1, target: '/api/other' })],
-    acceptV1,
-  ),
+  acceptingV1('O1', 'refuses a version 1 proof that was spent', [
+    step('ok', { claim: V1 }),
+    step('nonce_replayed', { claim: V1 }),
+  ]),
+  acceptingV1('O2', 'refuses the stripped copy of an accepted version 2 proof', [
+    step('ok'),
+    step('nonce_replayed', { headers: V1_ONLY }),
+  ]),
+  acceptingV1('O4', 'refuses a version 2 proof whose stripped copy was accepted', [
+    step('ok', { claim: V1 }),
+    step('nonce_replayed'),
+  ]),
+  acceptingV1('O5 O2', 'accepts two version 2 proofs of one request, and then no version 1 of it', [
+    step('ok', { claim: FIRST }),
+    step('ok', { claim: SECOND }),
+    step('nonce_replayed', { claim: V1 }),
+  ]),
+  acceptingV1('O1', 'tells version 1 proofs apart by user, second and body', [
+    step('ok', { claim: V1 }),
+    step('ok', { claim: { ...V1, user: 'user_3def' } }),
+    step('ok', { claim: { ...V1, timestamp: String(TIMESTAMP + 1) } }),
+    step('ok', { claim: { ...V1, body: Buffer.from('{"prompt":"other"}') } }),
+    step('nonce_replayed', { claim: V1 }),
+  ]),
+  acceptingV1('O1', 'refuses the same version 1 proof on another path', [
+    step('ok', { claim: V1 }),
+    step('nonce_replayed', { claim: V1, target: '/api/other' }),
+  ]),
 ];

@@ -1,5 +1,6 @@
 import { drop, replace } from './change-headers.ts';
 import {
+  acceptingV1,
   begin,
   CLAIM,
   type Claim,
@@ -8,6 +9,7 @@ import {
   namedKey,
   namedNonce,
   restart,
+  type ScenarioOptions,
   type StepOptions,
   scenario,
   signed,
@@ -15,13 +17,11 @@ import {
   TIMESTAMP,
   verifierStep,
 } from './proof.ts';
-import type { Scenario } from './scenario.ts';
+import type { Scenario, Step } from './scenario.ts';
 
 const V1 = { version: 1 } as const;
 const V1_ONLY = drop('x-ori-invoke-signature-v2', 'x-ori-invoke-nonce');
 const FORGED_V1 = replace('x-ori-invoke-signature', signed(inputV1(CLAIM), namedKey('mallory')));
-const acceptV1 = { verifier: { acceptV1: true } };
-const storeClock = { needs: ['store-clock' as const] };
 const nonceOf = (name: string) => ({ nonce: namedNonce(name) });
 const OLDEST = TIMESTAMP + 60;
 
@@ -157,23 +157,17 @@ const correctedScenarios: Scenario[] = [
       now: FAR_AHEAD - 91,
     }),
   ]),
-  scenario(
-    'V30 O7',
-    'accepts no version 1 proof twice after a fast clock was corrected',
-    [
-      step('ok', { claim: V1, now: TIMESTAMP }),
-      meanwhile(V1),
-      copyAt(TIMESTAMP + 5, { claim: V1 }),
-      copyAt(TIMESTAMP + 6),
-    ],
-    acceptV1,
-  ),
-  scenario(
-    'V30 O7',
-    'accepts no stripped copy after a fast clock was corrected',
-    [step('ok', { now: TIMESTAMP }), meanwhile(), copyAt(TIMESTAMP + 5, { headers: V1_ONLY })],
-    acceptV1,
-  ),
+  acceptingV1('V30 O7', 'accepts no version 1 proof twice after a fast clock was corrected', [
+    step('ok', { claim: V1, now: TIMESTAMP }),
+    meanwhile(V1),
+    copyAt(TIMESTAMP + 5, { claim: V1 }),
+    copyAt(TIMESTAMP + 6),
+  ]),
+  acceptingV1('V30 O7', 'accepts no stripped copy after a fast clock was corrected', [
+    step('ok', { now: TIMESTAMP }),
+    meanwhile(),
+    copyAt(TIMESTAMP + 5, { headers: V1_ONLY }),
+  ]),
   scenario('V23', 'remembers what it spent when its clock goes back', [
     step('ok', { now: TIMESTAMP + 10 }),
     step('nonce_replayed', { now: TIMESTAMP + 5 }),
@@ -195,9 +189,12 @@ const correctedScenarios: Scenario[] = [
   ]),
 ];
 
+const withStoreClock = (sentences: string, title: string, steps: Step[], options: ScenarioOptions = {}) =>
+  scenario(sentences, title, steps, { needs: ['store-clock'], ...options });
+
 /** A store with a clock other than the verifier's. */
 const clockScenarios: Scenario[] = [
-  scenario(
+  withStoreClock(
     'V19',
     'judges what the store may have forgotten by the age of the verifier that presents it',
     [
@@ -207,83 +204,51 @@ const clockScenarios: Scenario[] = [
       verifierStep({ maxAgeSeconds: 600 }),
       step('ok', { now: OLDEST, storeNow: TIMESTAMP + 92 }),
     ],
-    storeClock,
   ),
-  scenario(
-    'V30',
-    'accepts nothing twice after the clock of the store alone was corrected',
-    [
-      step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
-      step('ok', {
-        claim: { ...nonceOf('meanwhile'), timestamp: String(FAR_AHEAD) },
-        now: FAR_AHEAD,
-        storeNow: FAR_AHEAD,
-      }),
-      step('nonce_replayed', { now: TIMESTAMP + 5, storeNow: TIMESTAMP + 5, or: 'proof_expired' }),
-    ],
-    storeClock,
-  ),
-  scenario(
-    'V23',
-    'accepts one of two copies though the clock of the store is ahead',
-    [
-      begin('a', 'continue', { now: OLDEST, storeNow: OLDEST + 1.9 }),
-      step('ok', { now: OLDEST, storeNow: OLDEST + 1.9 }),
-      finish('a', 'nonce_replayed', { now: OLDEST + 30, storeNow: OLDEST + 31.9 }),
-    ],
-    storeClock,
-  ),
-  scenario(
-    'V19',
-    'refuses what the store may have forgotten by its own clock',
-    [step('proof_expired', { now: OLDEST, storeNow: TIMESTAMP + 92 })],
-    storeClock,
-  ),
-  scenario(
-    'V19',
-    'refuses by the clock of the store a copy of what it forgot',
-    [
-      step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
-      step('proof_expired', { now: OLDEST, storeNow: TIMESTAMP + 150 }),
-    ],
-    storeClock,
-  ),
-  scenario(
-    'V19 V23',
-    'accepts what the store cannot have forgotten yet',
-    [step('ok', { now: OLDEST, storeNow: TIMESTAMP + 91.999 })],
-    storeClock,
-  ),
-  scenario(
-    'V18',
-    'refuses what is ahead of the clock of the store by more than the tolerance',
-    [
-      step('proof_not_yet_valid', { now: TIMESTAMP, storeNow: TIMESTAMP - 2.001 }),
-      step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP - 2 }),
-    ],
-    storeClock,
-  ),
-  scenario(
+  withStoreClock('V30', 'accepts nothing twice after the clock of the store alone was corrected', [
+    step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
+    step('ok', {
+      claim: { ...nonceOf('meanwhile'), timestamp: String(FAR_AHEAD) },
+      now: FAR_AHEAD,
+      storeNow: FAR_AHEAD,
+    }),
+    step('nonce_replayed', { now: TIMESTAMP + 5, storeNow: TIMESTAMP + 5, or: 'proof_expired' }),
+  ]),
+  withStoreClock('V23', 'accepts one of two copies though the clock of the store is ahead', [
+    begin('a', 'continue', { now: OLDEST, storeNow: OLDEST + 1.9 }),
+    step('ok', { now: OLDEST, storeNow: OLDEST + 1.9 }),
+    finish('a', 'nonce_replayed', { now: OLDEST + 30, storeNow: OLDEST + 31.9 }),
+  ]),
+  withStoreClock('V19', 'refuses what the store may have forgotten by its own clock', [
+    step('proof_expired', { now: OLDEST, storeNow: TIMESTAMP + 92 }),
+  ]),
+  withStoreClock('V19', 'refuses by the clock of the store a copy of what it forgot', [
+    step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
+    step('proof_expired', { now: OLDEST, storeNow: TIMESTAMP + 150 }),
+  ]),
+  withStoreClock('V19 V23', 'accepts what the store cannot have forgotten yet', [
+    step('ok', { now: OLDEST, storeNow: TIMESTAMP + 91.999 }),
+  ]),
+  withStoreClock('V18', 'refuses what is ahead of the clock of the store by more than the tolerance', [
+    step('proof_not_yet_valid', { now: TIMESTAMP, storeNow: TIMESTAMP - 2.001 }),
+    step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP - 2 }),
+  ]),
+  withStoreClock(
     'V21',
     'judges what is ahead of the store before its fence',
     [step('proof_not_yet_valid', { now: TIMESTAMP, storeNow: TIMESTAMP - 3 })],
-    { ...storeClock, storeSince: TIMESTAMP },
+    { storeSince: TIMESTAMP },
   ),
-  scenario(
+  withStoreClock(
     'V21',
     'judges what the store may have forgotten before its fence',
     [step('proof_expired', { now: TIMESTAMP + 1, storeNow: TIMESTAMP + 100 })],
-    { ...storeClock, storeSince: TIMESTAMP + 100 },
+    { storeSince: TIMESTAMP + 100 },
   ),
-  scenario(
-    'V21',
-    'judges the clock of the store before the nonce',
-    [
-      step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
-      step('proof_not_yet_valid', { now: TIMESTAMP, storeNow: TIMESTAMP - 5 }),
-    ],
-    storeClock,
-  ),
+  withStoreClock('V21', 'judges the clock of the store before the nonce', [
+    step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
+    step('proof_not_yet_valid', { now: TIMESTAMP, storeNow: TIMESTAMP - 5 }),
+  ]),
 ];
 
 /** A store that starts or restarts. */
@@ -331,25 +296,20 @@ const fenceScenarios: Scenario[] = [
     step('ok', { now: TIMESTAMP }),
     step('nonce_replayed', { now: TIMESTAMP + 1 }),
   ]),
-  scenario(
+  acceptingV1(
     'V20',
     'refuses version 1 up to the fence too',
     [
       step('proof_before_fence', { claim: V1 }),
       step('ok', { claim: { ...V1, timestamp: String(TIMESTAMP + 3) } }),
     ],
-    { ...acceptV1, storeSince: TIMESTAMP },
+    { storeSince: TIMESTAMP },
   ),
-  scenario(
-    'V20',
-    'refuses after a restart a version 1 proof that was accepted before',
-    [
-      step('ok', { claim: V1 }),
-      restart(TIMESTAMP + 12),
-      step('proof_before_fence', { claim: V1, now: TIMESTAMP + 13 }),
-    ],
-    acceptV1,
-  ),
+  acceptingV1('V20', 'refuses after a restart a version 1 proof that was accepted before', [
+    step('ok', { claim: V1 }),
+    restart(TIMESTAMP + 12),
+    step('proof_before_fence', { claim: V1, now: TIMESTAMP + 13 }),
+  ]),
   scenario('V21', 'judges the fence before the nonce', [
     step('ok', { now: TIMESTAMP }),
     restart(TIMESTAMP),
@@ -382,95 +342,56 @@ const crowdScenarios: Scenario[] = [
 
 /** Version 1 where accepted (SPEC.md, section 6). */
 const versionOneScenarios: Scenario[] = [
-  scenario(
-    'O7 O1',
-    'remembers a version 1 proof for as long as it could be accepted',
-    [
-      step('ok', { claim: V1, now: TIMESTAMP - 2 }),
-      step('nonce_replayed', { claim: V1, now: TIMESTAMP + 11 }),
-      step('nonce_replayed', { claim: V1, now: OLDEST }),
-    ],
-    acceptV1,
-  ),
-  scenario(
-    'O7 O2',
-    'remembers the mark of a version 2 proof as long as its nonce',
-    [
-      step('ok', { now: TIMESTAMP - 2 }),
-      step('nonce_replayed', { headers: V1_ONLY, now: TIMESTAMP + 11 }),
-      begin('a', 'continue', { headers: V1_ONLY, now: OLDEST }),
-      step('nonce_replayed', { headers: V1_ONLY, now: OLDEST }),
-      finish('a', 'nonce_replayed', { headers: V1_ONLY, now: OLDEST + 30 }),
-    ],
-    acceptV1,
-  ),
-  scenario(
-    'O7 O4',
-    'remembers a version 1 proof against its version 2 for as long',
-    [
-      step('ok', { claim: V1, now: TIMESTAMP - 2 }),
-      step('nonce_replayed', { now: TIMESTAMP + 11 }),
-      step('nonce_replayed', { now: OLDEST }),
-    ],
-    acceptV1,
-  ),
-  scenario(
-    'O3',
-    'marks a version 2 proof whose version 1 signature is forged',
-    [step('ok', { headers: FORGED_V1 }), step('nonce_replayed', { headers: V1_ONLY })],
-    acceptV1,
-  ),
-  scenario(
-    'O4',
-    'refuses a version 2 proof with a forged version 1 signature after its stripped copy',
-    [step('ok', { claim: V1 }), step('nonce_replayed', { headers: FORGED_V1 })],
-    acceptV1,
-  ),
-  scenario(
-    'O4',
-    'refuses every version 2 proof of a request that was accepted as version 1',
-    [
-      step('ok', { claim: V1 }),
-      step('nonce_replayed', { claim: nonceOf('first') }),
-      step('nonce_replayed', { claim: nonceOf('second') }),
-      step('nonce_replayed', { claim: { ...nonceOf('third'), path: '/api/other' } }),
-    ],
-    acceptV1,
-  ),
-  scenario(
-    'O6',
-    'keeps a mark when a stripped copy is refused',
-    [
-      step('ok', { claim: nonceOf('first') }),
-      step('nonce_replayed', { claim: V1 }),
-      step('ok', { claim: nonceOf('second') }),
-      step('nonce_replayed', { claim: V1 }),
-      step('ok', { claim: nonceOf('third') }),
-    ],
-    acceptV1,
-  ),
-  scenario(
-    'O6',
-    'keeps a spent version 1 id when a version 2 proof is refused for it',
-    [
-      step('ok', { claim: V1 }),
-      step('nonce_replayed', { claim: nonceOf('first') }),
-      step('nonce_replayed', { claim: V1 }),
-      step('nonce_replayed', { claim: nonceOf('second') }),
-      step('nonce_replayed', { claim: nonceOf('first') }),
-    ],
-    acceptV1,
-  ),
-  scenario(
-    'V25 O6',
-    'marks nothing for a refused version 2 proof',
-    [
-      step('signature_invalid', { claim: { key: namedKey('mallory') } }),
-      step('request_not_coverable', { target: '/api/invoke?x' }),
-      step('ok', { claim: V1 }),
-    ],
-    acceptV1,
-  ),
+  acceptingV1('O7 O1', 'remembers a version 1 proof for as long as it could be accepted', [
+    step('ok', { claim: V1, now: TIMESTAMP - 2 }),
+    step('nonce_replayed', { claim: V1, now: TIMESTAMP + 11 }),
+    step('nonce_replayed', { claim: V1, now: OLDEST }),
+  ]),
+  acceptingV1('O7 O2', 'remembers the mark of a version 2 proof as long as its nonce', [
+    step('ok', { now: TIMESTAMP - 2 }),
+    step('nonce_replayed', { headers: V1_ONLY, now: TIMESTAMP + 11 }),
+    begin('a', 'continue', { headers: V1_ONLY, now: OLDEST }),
+    step('nonce_replayed', { headers: V1_ONLY, now: OLDEST }),
+    finish('a', 'nonce_replayed', { headers: V1_ONLY, now: OLDEST + 30 }),
+  ]),
+  acceptingV1('O7 O4', 'remembers a version 1 proof against its version 2 for as long', [
+    step('ok', { claim: V1, now: TIMESTAMP - 2 }),
+    step('nonce_replayed', { now: TIMESTAMP + 11 }),
+    step('nonce_replayed', { now: OLDEST }),
+  ]),
+  acceptingV1('O3', 'marks a version 2 proof whose version 1 signature is forged', [
+    step('ok', { headers: FORGED_V1 }),
+    step('nonce_replayed', { headers: V1_ONLY }),
+  ]),
+  acceptingV1('O4', 'refuses a version 2 proof with a forged version 1 signature after its stripped copy', [
+    step('ok', { claim: V1 }),
+    step('nonce_replayed', { headers: FORGED_V1 }),
+  ]),
+  acceptingV1('O4', 'refuses every version 2 proof of a request that was accepted as version 1', [
+    step('ok', { claim: V1 }),
+    step('nonce_replayed', { claim: nonceOf('first') }),
+    step('nonce_replayed', { claim: nonceOf('second') }),
+    step('nonce_replayed', { claim: { ...nonceOf('third'), path: '/api/other' } }),
+  ]),
+  acceptingV1('O6', 'keeps a mark when a stripped copy is refused', [
+    step('ok', { claim: nonceOf('first') }),
+    step('nonce_replayed', { claim: V1 }),
+    step('ok', { claim: nonceOf('second') }),
+    step('nonce_replayed', { claim: V1 }),
+    step('ok', { claim: nonceOf('third') }),
+  ]),
+  acceptingV1('O6', 'keeps a spent version 1 id when a version 2 proof is refused for it', [
+    step('ok', { claim: V1 }),
+    step('nonce_replayed', { claim: nonceOf('first') }),
+    step('nonce_replayed', { claim: V1 }),
+    step('nonce_replayed', { claim: nonceOf('second') }),
+    step('nonce_replayed', { claim: nonceOf('first') }),
+  ]),
+  acceptingV1('V25 O6', 'marks nothing for a refused version 2 proof', [
+    step('signature_invalid', { claim: { key: namedKey('mallory') } }),
+    step('request_not_coverable', { target: '/api/invoke?x' }),
+    step('ok', { claim: V1 }),
+  ]),
   scenario('O8', 'refuses a version 1 proof from before its store marked', [
     step('ok'),
     verifierStep({ acceptV1: true }),
@@ -497,16 +418,11 @@ const versionOneScenarios: Scenario[] = [
     step('ok', { claim: { ...nonceOf('older'), timestamp: String(TIMESTAMP - 5) } }),
     step('ok', { claim: nonceOf('same second') }),
   ]),
-  scenario(
-    'V25 O4',
-    'spends no nonce of a version 2 proof that is refused for its version 1 id',
-    [
-      step('ok', { claim: V1 }),
-      step('nonce_replayed', { claim: nonceOf('first') }),
-      step('ok', { claim: { ...nonceOf('first'), body: Buffer.from('{"prompt":"other"}') } }),
-    ],
-    acceptV1,
-  ),
+  acceptingV1('V25 O4', 'spends no nonce of a version 2 proof that is refused for its version 1 id', [
+    step('ok', { claim: V1 }),
+    step('nonce_replayed', { claim: nonceOf('first') }),
+    step('ok', { claim: { ...nonceOf('first'), body: Buffer.from('{"prompt":"other"}') } }),
+  ]),
   scenario('O8', 'refuses version 1 up to the newest proof spent unmarked', [
     step('ok'),
     step('ok', { claim: { ...nonceOf('newer'), timestamp: String(TIMESTAMP + 8) } }),
@@ -515,17 +431,12 @@ const versionOneScenarios: Scenario[] = [
     step('proof_before_fence', { claim: { ...V1, timestamp: String(TIMESTAMP + 1) } }),
     step('ok', { claim: { ...V1, timestamp: String(TIMESTAMP + 30) }, now: TIMESTAMP + 30 }),
   ]),
-  scenario(
-    'O8 O2',
-    'marks for a verifier of version 1 what another verifier accepts',
-    [
-      verifierStep({ acceptV1: false }),
-      step('ok'),
-      verifierStep({ acceptV1: true }),
-      step('nonce_replayed', { headers: V1_ONLY }),
-    ],
-    acceptV1,
-  ),
+  acceptingV1('O8 O2', 'marks for a verifier of version 1 what another verifier accepts', [
+    verifierStep({ acceptV1: false }),
+    step('ok'),
+    verifierStep({ acceptV1: true }),
+    step('nonce_replayed', { headers: V1_ONLY }),
+  ]),
 ];
 
 /** What stores remember, for how long, and what they refuse (SPEC.md, sections 5.6 and 6). */
