@@ -117,19 +117,17 @@ export type LineEntry = Entry & {
 export function entryOfLine(line: Uint8Array, v1KeyOf?: (internId: string) => Uint8Array): LineEntry {
   const digest = sha256(line);
   try {
-    const facts: unknown = JSON.parse(Buffer.from(line.buffer, line.byteOffset, line.length).toString());
-    const entry = isKeyFacts(facts)
-      ? entryOfKey(facts)
-      : isAuditFacts(facts)
-        ? entryOfProof(facts, v1KeyOf)
-        : undefined;
-    if (entry !== undefined) return { ...entry, line: digest, of: entry.kind };
+    const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString();
+    const facts = JSON.parse(text) as AuditFacts | KeyFacts;
+    if (facts.event === 'proof_issued') return { ...entryOfProof(facts, v1KeyOf), line: digest, of: 'proof' };
+    if (facts.event === 'key_published') return { ...entryOfKey(facts), line: digest, of: 'key' };
   } catch {
-    // Torn within a value.
+    // Torn within a value, no object, or without the facts of a proof or a key.
   }
   return { kind: 'proof', v2: NO_COMMITMENT, v1: NO_COMMITMENT, line: digest, of: 'nothing' };
 }
 
+/** @throws TypeError as `signingInput`, which checks the alphabets */
 function entryOfProof(
   facts: AuditFacts,
   v1KeyOf?: (internId: string) => Uint8Array,
@@ -144,13 +142,16 @@ function entryOfProof(
   return { kind: 'proof', v2, v1 };
 }
 
-function entryOfKey({ internId, x }: KeyFacts): Omit<KeyEntry, 'line'> | undefined {
+/** @throws TlogError `malformed` */
+function entryOfKey({ internId, x }: KeyFacts): Omit<KeyEntry, 'line'> {
   const publicKey = Buffer.from(x, 'base64url');
-  if (publicKey.length !== ED25519.publicKeyBytes || !isInternId(internId)) return undefined;
+  if (publicKey.length !== ED25519.publicKeyBytes || !isInternId(internId))
+    throw new TlogError('malformed', 'not the line of a key');
   return { kind: 'key', publicKey, intern: commitmentOfIntern(internId) };
 }
 
 interface AuditFacts {
+  readonly event: 'proof_issued';
   readonly internId: string;
   readonly timestamp: number;
   readonly subject: string;
@@ -161,14 +162,8 @@ interface AuditFacts {
 }
 
 interface KeyFacts {
+  readonly event: 'key_published';
   readonly internId: string;
   /** 32 bytes in base64url. */
   readonly x: string;
 }
-
-const isEvent = (value: unknown, event: string): boolean =>
-  typeof value === 'object' && value !== null && 'event' in value && value.event === event;
-
-/** The signing input checks the alphabets. */
-const isAuditFacts = (value: unknown): value is AuditFacts => isEvent(value, 'proof_issued');
-const isKeyFacts = (value: unknown): value is KeyFacts => isEvent(value, 'key_published');

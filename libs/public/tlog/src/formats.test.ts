@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { parseCheckpoint } from './checkpoint.ts';
 import { createPendingProofs } from './client/pending-proofs.ts';
 import { entryOfLine, parseEntry, renderEntry } from './entry.ts';
-import { decodeAnswer, decodeCommitments } from './lookup.ts';
-import { bundled, parseTilePath, readEntries, tilePath, tileWidth } from './tile.ts';
+import { nodeHash } from './merkle.ts';
+import { bundled, parseTilePath, readEntries, readTile, tilePath, tileWidth } from './tile.ts';
 
 const ROOT = Buffer.alloc(32, 9).toString('base64');
 const malformed = expect.objectContaining({ code: 'malformed' });
@@ -12,45 +12,45 @@ it.each([
   `\n7\n${ROOT}\n`,
   `log\n07\n${ROOT}\n`,
   'log\n7\nAAAA\n',
+  'log\n7\nA\n',
   `log\n7\n${ROOT}\n\n`,
   'log\n7\n',
   `log\n-1\n${ROOT}\n`,
 ])('%j is not a checkpoint', (text) => expect(() => parseCheckpoint(text)).toThrow(malformed));
 
-it('takes only 64 hex digits for a commitment, and an entry of whole bytes for an answer', () => {
-  const hex = 'a1'.repeat(32);
-  const asked = (...commitments: unknown[]) => decodeCommitments(JSON.stringify({ commitments }));
-  expect(asked(hex)).toEqual([hex]);
-  for (const wrong of [`0${hex}`, `${hex}0`, hex.slice(1), hex.toUpperCase(), 1])
-    expect(asked(hex, wrong)).toBeUndefined();
-  expect([asked(...Array(1000).fill(hex))?.length, asked(...Array(1001).fill(hex))]).toEqual([
-    1000,
-    undefined,
-  ]);
-  const answered = (one: unknown) => decodeAnswer(JSON.stringify({ found: { [hex]: one } }));
-  expect(answered({ index: 0, entry: '0a' })).toBeDefined();
-  for (const wrong of [
-    { index: -1, entry: '0a' },
-    { index: 0.5, entry: '0a' },
-    { index: 0, entry: '0a1' },
-  ])
-    expect(answered(wrong)).toBeUndefined();
-  for (const entry of ['x0a', '', 5]) expect(answered({ index: 0, entry })).toBeUndefined();
-});
-
 it('names tiles of every level and width, in one spelling', () => {
-  for (const path of ['tile/63/000', 'tile/0/x001/x234/067.p/255', 'tile/entries/999', 'tile/1/000.p/100']) {
+  for (const path of [
+    'tile/63/000',
+    'tile/19/000',
+    'tile/0/x001/x234/067.p/255',
+    'tile/entries/999',
+    'tile/1/000.p/100',
+  ]) {
     const tile = parseTilePath(path);
     expect(tile && tilePath(tile)).toBe(path);
   }
   for (const path of ['tile/64/000', 'tile/0/000.p/256', 'tile/0/000.p/0', 'tile/0/x000/001', 'tile/00/000'])
     expect(parseTilePath(path)).toBeUndefined();
   const widths = [tileWidth(0, 0, 300), tileWidth(0, 1, 300), tileWidth(0, 5, 300), tileWidth(1, 0, 300)];
-  expect(widths).toEqual([256, 44, 0, 1]);
+  expect([...widths, tileWidth('entries', 1, 300)]).toEqual([256, 44, 0, 1, 44]);
+});
+
+it('reads as many hashes of a tile as it has, and none beyond', () => {
+  const hash = Buffer.alloc(32, 1);
+  const tile = readTile(Buffer.concat([hash, hash, hash]), 3);
+  expect(tile.node(0, 2)).toEqual(hash);
+  expect(tile.node(1, 0)).toEqual(nodeHash(hash, hash));
+  for (const [height, index] of [
+    [0, 3],
+    [1, 1],
+    [2, 0],
+  ] as const)
+    expect(() => tile.node(height, index)).toThrow(malformed);
+  for (const length of [0, 31, 33, 64]) expect(() => readTile(Buffer.alloc(length), 1)).toThrow(malformed);
 });
 
 it('bundles entries of any length, and reads no half of one', () => {
-  const entries = [1, 255, 256, 300].map((length) => Buffer.alloc(length, length));
+  const entries = [1, 255, 256, 300, 0].map((length) => Buffer.alloc(length, length));
   const bundle = Buffer.concat(entries.map(bundled));
   expect(readEntries(bundle)).toEqual(entries);
   expect(() => readEntries(bundle.subarray(0, -1))).toThrow(malformed);

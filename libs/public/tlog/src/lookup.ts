@@ -14,9 +14,7 @@ export function encodeCommitments(commitments: readonly Uint8Array[]): string {
 
 /** The commitments of a request, in hex; undefined for anything else. */
 export function decodeCommitments(json: string): string[] | undefined {
-  const value = parseJson(json);
-  if (typeof value !== 'object' || value === null || !('commitments' in value)) return undefined;
-  const { commitments } = value;
+  const commitments = parseJson(json)?.commitments;
   const good = Array.isArray(commitments) && commitments.length <= LOOKUP_MAX;
   return good && commitments.every((one) => typeof one === 'string' && /^[0-9a-f]{64}$/.test(one))
     ? commitments
@@ -25,15 +23,11 @@ export function decodeCommitments(json: string): string[] | undefined {
 
 /** @returns undefined for a malformed answer */
 export function decodeAnswer(json: string): LookupAnswer | undefined {
-  const value = parseJson(json);
-  if (typeof value !== 'object' || value === null || !('found' in value)) return undefined;
-  const { found } = value;
+  const found = parseJson(json)?.found;
   if (typeof found !== 'object' || found === null) return undefined;
   const good = Object.values(found).every(
     (one) =>
-      typeof one === 'object' &&
-      one !== null &&
-      Number.isSafeInteger(one.index) &&
+      Number.isSafeInteger(one?.index) &&
       one.index >= 0 &&
       typeof one.entry === 'string' &&
       /^([0-9a-f]{2})+$/.test(one.entry),
@@ -41,7 +35,9 @@ export function decodeAnswer(json: string): LookupAnswer | undefined {
   return good ? { found: found as LookupAnswer['found'] } : undefined;
 }
 
-function parseJson(text: string): unknown {
+function parseJson(
+  text: string,
+): { readonly commitments?: unknown; readonly found?: unknown } | null | undefined {
   try {
     return JSON.parse(text);
   } catch {

@@ -124,9 +124,10 @@ const up = ([index, last]: Position): Position => [Math.floor(index / 2), Math.f
 /** Whether the sibling is on the left: of an odd node, and of one at the end that was carried up without a sibling. */
 const isRight = ([index, last]: Position): boolean => index % 2 === 1 || index === last;
 
+/** From where the sibling is on the left, so that the index of a node above is odd. */
 function skipLeft(position: Position): Position {
   let here = position;
-  while (here[0] % 2 === 0 && here[0] !== 0) here = up(here);
+  while (here[0] % 2 === 0) here = up(here);
   return here;
 }
 
@@ -137,10 +138,11 @@ function split(size: number): number {
   return left;
 }
 
+/** The hash of a range that `split` leads to: if it is complete, it begins at a multiple of its size. */
 function rangeHash(from: number, to: number, subtrees: Subtrees): Hash {
   const size = to - from;
   const left = split(size);
   if (size === 1) return subtrees(0, from);
-  if (left * 2 === size && from % size === 0) return subtrees(Math.log2(size), from / size);
+  if (left * 2 === size) return subtrees(Math.log2(size), from / size);
   return nodeHash(rangeHash(from, from + left, subtrees), rangeHash(from + left, to, subtrees));
 }

@@ -84,6 +84,15 @@ it('a verifier key of type 6 has the id of tlog-cosignature, and 1312 bytes', ()
   );
 });
 
+it('a forged ML-DSA-44 signature by a known log makes the checkpoint invalid', () => {
+  const { log, logMlDsa, w1 } = honest;
+  expect(requireTrusted(noteOf(log, logMlDsa, w1), parsePolicy(POLICY)).size).toBe(1);
+  const { bytes } = cosign(text, 0, ORIGIN, createMlDsaKey(seed(9)));
+  expect(() => requireTrusted(noteOf(log, { ...logMlDsa, bytes }, w1), parsePolicy(POLICY))).toThrow(
+    expect.objectContaining({ code: 'signature_invalid' }),
+  );
+});
+
 it.each([
   [{ w1MlDsa: cosign(text, 1_789_000_000, 'witness.example/w2', witness.mlDsa) }, 'the name'],
   [{ w1MlDsa: signaturesOf(text.replace('/log\n', '/logs\n')).w1MlDsa }, 'the origin'],
@@ -109,6 +118,20 @@ describe('a policy that requires ML-DSA-44', () => {
     expect(() => requireTrusted(noteOf(...signatures), both)).toThrow(expect.objectContaining({ code }));
     if (signatures.includes(log as never) && signatures.includes(w1 as never))
       expect(requireTrusted(noteOf(...signatures), parsePolicy(POLICY)).size).toBe(1);
+  });
+  it('accepts one of a log and a witness for which it has only ML-DSA-44 keys', () => {
+    const only = parsePolicy(
+      `log ${renderVkey(keys.logMlDsaKey)}\nwitness w1 ${renderVkey(cosignerKey(WITNESS, witness.mlDsa))}\nquorum w1`,
+      { requireMlDsa: true },
+    );
+    expect([...requireTrusted(noteOf(logMlDsa, w1MlDsa), only).witnessed.keys()]).toEqual(['w1']);
+  });
+  it('counts no witness by the ML-DSA-44 signature of another', () => {
+    const other = createWitnessKeys(seed(4)).mlDsa;
+    const vkey = renderVkey(cosignerKey('witness.example/w2', other));
+    const swapped = parsePolicy(POLICY.replace(/(?<=witness w1-ml-dsa ).*/, vkey), { requireMlDsa: true });
+    const note = noteOf(log, logMlDsa, w1, cosign(text, 1_789_000_000, 'witness.example/w2', other));
+    expect(() => requireTrusted(note, swapped)).toThrow(expect.objectContaining({ code: 'quorum_missing' }));
   });
   it('refuses one of a log or a witness for which the policy has no ML-DSA-44 key', () => {
     const without = (line: RegExp) => parsePolicy(POLICY.replace(line, ''), { requireMlDsa: true });

@@ -1,3 +1,4 @@
+import { verify } from 'node:crypto';
 import { createSigningKey } from '@ori/proof/signing';
 import { describe, expect, it } from 'vitest';
 import { renderCheckpoint } from './checkpoint.ts';
@@ -77,6 +78,22 @@ describe('a policy', () => {
       expect(() => parsePolicy(lines)).toThrow(expect.objectContaining({ code: 'malformed' }));
     },
   );
+});
+
+it('a cosignature with Ed25519 is over the lines of cosignature/v1, after its time', () => {
+  const { bytes } = cosign(text, 5, 'w1', keyOf(1));
+  const { key } = noteKey('w1', NOTE_TYPES.cosignatureV1, keyOf(1).publicKey);
+  expect(Buffer.from(bytes.subarray(0, 8)).toString('hex')).toBe('0000000000000005');
+  expect(verify(null, Buffer.from(`cosignature/v1\ntime 5\n${text}`), key, bytes.subarray(8))).toBe(true);
+});
+
+it('a cosignature has a time that a number holds exactly, and more than a time', () => {
+  const key = noteKey('w1', NOTE_TYPES.cosignatureV1, keyOf(1).publicKey);
+  const at = (time: number) => verifyCosignature(text, cosign(text, time, 'w1', keyOf(1)), key);
+  expect(at(Number.MAX_SAFE_INTEGER)).toBe(Number.MAX_SAFE_INTEGER);
+  expect(at(Number.MAX_SAFE_INTEGER + 1)).toBeUndefined();
+  const short = { name: 'w1', id: key.id, bytes: Uint8Array.of(1) };
+  expect(verifyCosignature(text, short, key)).toBeUndefined();
 });
 
 it('a cosignature covers its time', () => {

@@ -102,8 +102,8 @@ export function parsePolicy(text: string, options: Pick<Policy, 'requireMlDsa'> 
   const members = new Set<string>();
   let quorum: Rule | undefined;
 
-  function define(name: string | undefined, rule: Rule): void {
-    if (name === undefined || rules.has(name)) throw new Error(`${name} is defined twice`);
+  function define(name: string, rule: Rule): void {
+    if (rules.has(name)) throw new Error(`${name} is defined twice`);
     rules.set(name, rule);
   }
   function unique(vkey: string | undefined, kind: string, type: NoteType): NoteKey {
@@ -122,19 +122,19 @@ export function parsePolicy(text: string, options: Pick<Policy, 'requireMlDsa'> 
   function take([keyword, ...words]: readonly string[]): void {
     switch (keyword) {
       case 'log':
-        if (words.length < 1 || words.length > 2) throw new Error('expected: log <vkey> [<url>]');
+        if (words.length > 2) throw new Error('expected: log <vkey> [<url>]');
         logs.push({ key: unique(words[0], 'log', NOTE_TYPES.ed25519), url: words[1] });
         return;
       case 'witness': {
         const [name = '', vkey, url] = words;
-        if (words.length < 2 || words.length > 3) throw new Error('expected: witness <name> <vkey> [<url>]');
+        if (words.length > 3) throw new Error('expected: witness <name> <vkey> [<url>]');
         const key = unique(vkey, 'witness', NOTE_TYPES.cosignatureV1);
         define(name, (names) => names.has(name));
         witnesses.set(name, { key, url });
         return;
       }
       case 'group': {
-        const [name, count, ...names] = words;
+        const [name = '', count, ...names] = words;
         const rules = names.map((member) => {
           if (member === 'none' || members.has(member)) throw new Error(`${member} cannot be a member here`);
           members.add(member);
@@ -154,8 +154,9 @@ export function parsePolicy(text: string, options: Pick<Policy, 'requireMlDsa'> 
   }
 
   for (const [index, line] of text.split('\n').entries()) {
-    const words = line.split(/[ \t]+/).filter((word) => word !== '');
-    if (words.length === 0 || words[0]?.startsWith('#')) continue;
+    const words = line.split(/[ \t]/).filter((word) => word !== '');
+    const [first] = words;
+    if (first === undefined || first.startsWith('#')) continue;
     try {
       take(words);
     } catch (error) {
@@ -171,7 +172,7 @@ type Rule = (witnessed: ReadonlySet<string>) => boolean;
 
 function thresholdOf(count: string | undefined, members: number): number {
   const needed = count === 'any' ? 1 : count === 'all' ? members : Number(count);
-  if (members < 1 || !Number.isInteger(needed) || needed < 1 || needed > members) {
+  if (!Number.isInteger(needed) || needed < 1 || needed > members) {
     throw new Error('expected: group <name> all|any|<k> <name>…');
   }
   return needed;

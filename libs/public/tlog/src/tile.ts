@@ -32,7 +32,7 @@ const TILE_PATH =
 /** The tile that a path names; undefined for any other spelling. */
 export function parseTilePath(path: string): TileId | undefined {
   const [, level, digits, width] = TILE_PATH.exec(path) ?? [];
-  if (level === undefined || digits === undefined) return undefined;
+  if (digits === undefined) return undefined;
   const index = Number(digits.replace(/[x/]/g, ''));
   const tile = {
     level: level === 'entries' ? level : Number(level),
@@ -59,8 +59,9 @@ export function readTile(bytes: Uint8Array, width: number): Tile {
   if (bytes.length !== width * HASH_BYTES) {
     throw new TlogError('malformed', `a tile of width ${width} has ${bytes.length} bytes`);
   }
-  const rows: Hash[][] = [[]];
-  for (let at = 0; at < bytes.length; at += HASH_BYTES) rows[0]?.push(bytes.subarray(at, at + HASH_BYTES));
+  const hashes: Hash[] = [];
+  for (let at = 0; at < bytes.length; at += HASH_BYTES) hashes.push(bytes.subarray(at, at + HASH_BYTES));
+  const rows = [hashes];
   function node(height: number, index: number): Hash {
     rows[height] ??= [];
     const row = rows[height];
