@@ -1,5 +1,5 @@
 /**
- * What a signature algorithm fixes. Its functions are in tables that are typed by its name: `Engine.load`, the rules of
+ * The constants of a signature algorithm. Its functions are in tables indexed by its name: `Engine.load`, the rules of
  * verification-key.ts, and the signers of signing.ts.
  */
 export const ED25519 = {
@@ -12,11 +12,11 @@ export const ED25519 = {
   signatureBytes: 64,
   /** The canonical base64 of a signature, as a pattern. */
   signatureText: '[A-Za-z0-9+/]{85}[AQgw]==',
-  /** A part of every such text, to look for first. */
+  /** A substring of every such text, for a cheap first check. */
   signatureMark: '==',
-  /** The members that tell its JWKs from others (RFC 8037, section 2). */
+  /** The JWK members that identify the algorithm (RFC 8037, section 2). */
   jwk: { kty: 'OKP', crv: 'Ed25519' },
-  /** The values of a JWK's `alg` that mean it, beside an absent one. */
+  /** The accepted values of a JWK's `alg`, which may also be absent. */
   algs: ['EdDSA', 'Ed25519'],
 } as const;
 

@@ -6,7 +6,7 @@ import { NodeBuffer } from './node-buffer.ts';
  */
 export interface Base64Codec {
   encode(bytes: Uint8Array): string;
-  /** The bytes, if the text is the canonical spelling of exactly `byteLength` of them; otherwise undefined. */
+  /** The bytes, if the text is the canonical encoding of exactly `byteLength` bytes; otherwise undefined. */
   decode(text: string, byteLength: number): Uint8Array | undefined;
 }
 

@@ -64,7 +64,7 @@ export class UnavailableError extends OriError<UnavailableErrorCode> {
   }
 }
 
-/** Adds the place that says what to do. It is installed with the code. */
+/** Appends a reference to the README section on the code, which is installed with the package. */
 function explained(code: string, message: string): string {
   return `${message} (see @ori/verifier/README.md#${code})`;
 }

@@ -42,12 +42,12 @@ export function isNonce(text: string): boolean {
   return NONCE.test(text);
 }
 
-/** `POST`, in exactly these capitals. */
+/** Exactly `POST`: methods are case-sensitive. */
 export function isMethod(text: string): text is typeof PROOF_METHOD {
   return text === PROOF_METHOD;
 }
 
-/** `/`, then 0 to 2047 printable ASCII characters, none of them space, `#` or `?`. Taken as sent: nothing is decoded. */
+/** `/`, then 0 to 2047 printable ASCII characters, none of them space, `#` or `?`. Not decoded. */
 export function isPath(text: string): boolean {
   return PATH.test(text);
 }

@@ -67,7 +67,7 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
     const absent = signature === undefined ? 'signature' : timestamp === undefined ? 'timestamp' : 'user';
     throw new ProofError(
       'proof_missing',
-      `the header ${PROOF_HEADERS[absent]} is absent: check what removes it on the way`,
+      `the header ${PROOF_HEADERS[absent]} is absent: check which proxy removes it`,
     );
   }
   if (repeated) throw malformed('a proof header occurs more than once');
@@ -90,7 +90,7 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
     const text = values[row.signature];
     if (absent !== undefined || text === undefined || nonce === undefined) {
       throw malformed(
-        `the header ${PROOF_HEADERS[absent ?? row.signature]} is absent although its pair is present`,
+        `the header ${PROOF_HEADERS[absent ?? row.signature]} is absent although its counterpart is present`,
       );
     }
     if (!isNonce(nonce)) throw malformed('the nonce is outside its alphabet');

@@ -1,2 +1,2 @@
-/** `Buffer`, which is several times as fast as the portable code beside its uses; undefined on runtimes without it. */
+/** `Buffer`, which is several times as fast as its callers' portable fallback; undefined on runtimes without it. */
 export const { Buffer: NodeBuffer } = globalThis as { Buffer?: typeof Buffer };

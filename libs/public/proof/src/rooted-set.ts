@@ -63,7 +63,7 @@ type Signed<T> = T & { readonly signature: Uint8Array };
 
 /**
  * Reads the answers of one URL, in order, and refuses each that a pinned root does not vouch for (SPEC.md, section 15). It
- * remembers the newest set, so that an older one is not taken for a newer.
+ * remembers the newest set, to refuse an older one.
  *
  * The reader throws {@link KeyError}: `key_set_unstated`, `key_set_malformed`, `key_set_too_large`, `key_set_role_missing`,
  * `key_set_signature_invalid`, `key_set_ahead`, `key_set_frozen`, `key_set_rolled_back`, `key_unstated`, or why a key is not admitted.
@@ -76,19 +76,20 @@ export function createRootedSetReader(rules: RootRules): (answer: SetAnswer) => 
   return ({ body, statement, now }) => {
     const { at, signature } = readStatement(statement);
     const document = body === undefined ? newest?.document : readDocument(body);
-    if (document === undefined) refuse('key_set_malformed', 'the answer has no key set, and none was known');
+    if (document === undefined)
+      refuse('key_set_malformed', 'the answer has no key set, and there is no earlier one');
     const { sha256 } = document;
     const { baseUrl, internId } = rules;
     const trusted = trustedRoles(document, rules, { now: Math.floor(now / 1000), admit });
     const input = setStatementInput({ baseUrl, internId, at, sha256 });
     const freshness = requireRole(trusted, 'freshness').find((key) => key.verify(input, signature));
     if (freshness === undefined)
-      refuse('key_set_signature_invalid', 'the statement is not of this key set, intern and base address');
-    if (at > now + SET_AHEAD_MAX_MS) refuse('key_set_ahead', 'the statement is of a time to come');
+      refuse('key_set_signature_invalid', 'the statement is not for this key set, intern and base address');
+    if (at > now + SET_AHEAD_MAX_MS) refuse('key_set_ahead', 'the time of the statement is in the future');
     if (at + SET_AGE_MAX_MS <= now) refuse('key_set_frozen', 'the statement is older than 60 s');
     const isKnown = newest?.document.sha256 === sha256;
     if (newest !== undefined && !isKnown && at <= newest.at)
-      refuse('key_set_rolled_back', 'the key set is not newer than the one that it would replace');
+      refuse('key_set_rolled_back', 'the key set is not newer than the one in use');
     const stated = requireStated(document, rules, requireRole(trusted, 'keys'));
     newest = {
       document,
@@ -105,7 +106,7 @@ function refuse(code: KeyErrorCode, message: string): never {
 }
 
 function malformed(): never {
-  refuse('key_set_malformed', 'the key set or its statement is outside its form');
+  refuse('key_set_malformed', 'the key set or its statement is malformed');
 }
 
 function readStatement(statement: string | null): { at: number; signature: Uint8Array } {
@@ -166,7 +167,7 @@ function readDelegation(value: unknown): SetDocument['delegations'][number] {
 
 type Trusted = Readonly<Record<Role, VerificationKey[]>>;
 
-/** A delegation by a root makes its key trusted for those after it. What no root signed, or has ended, is passed over. */
+/** A delegated root may sign later delegations. One that is not signed by a trusted root, or not in force, is ignored. */
 function trustedRoles(
   { delegations }: SetDocument,
   { roots, baseUrl }: RootRules,
@@ -185,7 +186,7 @@ function trustedRoles(
 
 const ADMITTED_MAX = 64;
 
-/** Admission costs as much as many verifications, and the roles are the same in answer after answer. */
+/** Caches admitted keys: admission costs as much as many verifications, and the roles rarely change. */
 function rememberAdmitted(): typeof admitPublicKey {
   const admitted = new Map<string, VerificationKey>();
   return (publicKey, interval = {}) => {
@@ -203,7 +204,7 @@ function requireRole(trusted: Trusted, role: Role): readonly VerificationKey[] {
   return trusted[role];
 }
 
-/** All keys of the document, none left out, and the roles that stated them. */
+/** All keys of the document, and the roles that stated them. Throws if any key cannot be used. */
 function requireStated(
   { value, statements }: SetDocument,
   { baseUrl, internId }: RootRules,
@@ -212,7 +213,8 @@ function requireStated(
   const keys = parseJwkSet(value, ({ error }) => {
     throw error;
   });
-  if (keys.length !== statements.length) refuse('key_unstated', 'a key of the set is of another kind');
+  if (keys.length !== statements.length)
+    refuse('key_unstated', 'a key of the set is not an Ed25519 signature key');
   const by = keys.map(({ publicKey, notBefore, expiresAt = null }, index) => {
     if (!isTime(notBefore) || !(expiresAt === null || isTime(expiresAt))) malformed();
     const input = keyStatementInput({ baseUrl, internId, publicKey, notBefore, expiresAt });

@@ -13,7 +13,7 @@ export function encodeSignature(bytes: Uint8Array, { signatureBytes }: Algorithm
 
 /**
  * The bytes of a signature's text, which must be canonical base64: `[A-Za-z0-9+/]{85}[AQgw]==` for Ed25519 (SPEC.md, section 2).
- * Says nothing about the signature itself. Throws ProofError `proof_malformed` for every other spelling of the same bytes.
+ * Does not verify the signature. Throws ProofError `proof_malformed` for every other spelling of the same bytes.
  */
 export function decodeSignature(text: string, { signatureBytes }: Algorithm = ED25519): Uint8Array {
   const bytes = base64.decode(text, signatureBytes);

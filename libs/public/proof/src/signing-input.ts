@@ -52,10 +52,10 @@ export function signingInput(version: Version, fields: ProofFields): Uint8Array 
   return asciiBytes(`${text},`);
 }
 
-/** What is between two values, by the length of the second: looked up, it takes less than a template. */
+/** The text between two values, by the length of the second. A lookup is faster than a template literal. */
 const BETWEEN = Array.from({ length: PATH_CHARACTERS_MAX + 1 }, (_, length) => `,${length}:`);
 
-/** A switch: with a table of functions, the whole takes a tenth longer. */
+/** A switch, because a table of functions makes the signing input 10 % slower. */
 function fieldText(fields: ProofFields, name: CoveredField): string {
   switch (name) {
     case 'internId':

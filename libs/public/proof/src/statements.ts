@@ -2,7 +2,7 @@ import { asciiBytes } from './ascii.ts';
 import { base64url } from './base64.ts';
 import { isBodySha256, isInternId, isTimestampSeconds } from './fields.ts';
 
-/** What a key is trusted for by a delegation: to delegate, to state keys, to state whole sets. */
+/** What a delegation trusts a key to do: delegate, state keys, or state whole sets. */
 export const ROLES = ['root', 'keys', 'freshness'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -12,7 +12,7 @@ export interface Deployment {
   baseUrl: string;
 }
 
-/** A root's word that a key has a role in a deployment. */
+/** A root's statement that a key has a role in a deployment. */
 export interface Delegation extends Deployment {
   role: Role;
   publicKey: Uint8Array;
@@ -22,7 +22,7 @@ export interface Delegation extends Deployment {
   expiresAt: number;
 }
 
-/** The word of a `keys` role that an intern has a key. */
+/** A statement by a `keys` role that an intern has a key. */
 export interface KeyStatement extends Deployment {
   internId: string;
   publicKey: Uint8Array;
@@ -30,7 +30,7 @@ export interface KeyStatement extends Deployment {
   expiresAt: number | null;
 }
 
-/** The word of a `freshness` role that a document was the intern's key set at a time. */
+/** A statement by a `freshness` role that a document was the intern's key set at a time. */
 export interface SetStatement extends Deployment {
   internId: string;
   /** Unix milliseconds. */

@@ -33,7 +33,7 @@ export function holdsTimestamp(key: KeyInterval, timestamp: number): boolean {
   );
 }
 
-/** What each engine is asked only of keys and signatures that pass: for others, engines have different verdicts. */
+/** The checks before an engine is called: engines disagree about keys and signatures that do not pass. */
 const RULES: Readonly<Record<AlgorithmName, KeyRules>> = { Ed25519: { requireAdmissible, isJudgeable } };
 
 interface KeyRules {

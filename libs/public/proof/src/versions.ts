@@ -76,7 +76,7 @@ export const headersOf = (version: Version): readonly Headers[keyof Headers][] =
     versionFacts(one).adds.map((header) => PROOF_HEADERS[header]),
   );
 
-/** As the interface, which has what the literal types of the rows leave out. */
+/** Typed as the interface, which also has the members that some rows omit. */
 export const versionFacts = (version: Version): VersionFacts => VERSIONS[version];
 
 /**

@@ -9,7 +9,7 @@ import {
 } from '@ori/proof';
 import { candidatesAt, type KeySet } from './keys/local.ts';
 
-/** What the signature must cover: the verifier's own values, and the few that only the request contains. */
+/** What the signature must cover: the verifier's own values, and those that only the request contains. */
 export interface Claim {
   readonly version: Version;
   readonly internId: string;
@@ -47,7 +47,7 @@ export async function requireSignature(claim: Claim, keySet: KeySet): Promise<vo
       )
     : new ProofError(
         'signature_invalid',
-        'no published key signed this request: check what rewrites its path or its body on the way, and the intern id',
+        'no published key signed this request: check for a proxy that rewrites its path or body, and check the intern id',
       );
 }
 

@@ -44,7 +44,7 @@ export interface ProofReport {
 /** Reports the outcome of a request. */
 export type Report = (outcome: ProofOutcome, request: RequestHead, error?: unknown) => void;
 
-/** Only the operator can fix these, and no stranger can cause them. */
+/** Only the operator can fix these, and no outsider can cause them. */
 const WARNED: ReadonlySet<ProofOutcome> = new Set<ProofOutcome>([
   'nonce_not_issued',
   'keys_unavailable',

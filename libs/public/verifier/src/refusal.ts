@@ -19,7 +19,7 @@ export interface Answer {
 export const INTERNAL_ERROR: Answer = {
   status: 500,
   headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-  body: JSON.stringify({ error: { code: 'internal_error', message: 'The request could not be judged.' } }),
+  body: JSON.stringify({ error: { code: 'internal_error', message: 'The request could not be verified.' } }),
 };
 
 /** The adapters' answer to a truncated body. */
@@ -49,10 +49,10 @@ const SENTENCES = {
     'The proof was issued before the replay store was ready. Sign again after the time in Retry-After.',
   ],
   body_too_large: [413, 'The body is too large.'],
-  keys_unavailable: [503, 'The proof cannot be judged now: no keys.'],
-  replay_store_unavailable: [503, 'The proof cannot be judged now: the replay store does not answer.'],
-  replay_store_unsafe: [503, 'The proof cannot be judged now: the replay store is not in a safe state.'],
-  replay_store_full: [503, 'The proof cannot be judged now: the replay store is full.'],
+  keys_unavailable: [503, 'The proof cannot be verified now: no keys.'],
+  replay_store_unavailable: [503, 'The proof cannot be verified now: the replay store does not answer.'],
+  replay_store_unsafe: [503, 'The proof cannot be verified now: the replay store is not in a safe state.'],
+  replay_store_full: [503, 'The proof cannot be verified now: the replay store is full.'],
 } as const satisfies Record<Code, readonly [status: 401 | 413 | 503, sentence: string]>;
 
 export const REFUSAL_CODES = Object.keys(SENTENCES) as readonly Code[];

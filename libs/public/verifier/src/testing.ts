@@ -33,7 +33,7 @@ export interface TestProofOptions {
   /** Unix seconds; now by default. */
   timestamp?: number | undefined;
   nonce?: string | undefined;
-  /** 1 leaves the version 2 headers out. */
+  /** 1 omits the version 2 headers. */
   version?: Version | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The bytes of a body as it arrives. They are copied: a server may pass each byte as a view of a large buffer of its own, and a client
- * that sends single bytes would then make it keep one for each.
+ * The bytes of a body as it arrives. They are copied, because a server may pass each chunk as a view of a large buffer:
+ * a client that sends single bytes would keep one such buffer alive for each.
  */
 export interface BodyBuffer {
   readonly length: number;

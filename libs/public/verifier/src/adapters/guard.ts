@@ -35,7 +35,7 @@ export interface Arrival {
   cancel?(): void;
   /** From Content-Length. */
   readonly announcedBytes?: number;
-  /** Why the body is no longer as it arrived, for the author of the daemon. */
+  /** Why the body is not as it arrived, for the author of the daemon. */
   readonly misuse?: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export type Judgement =
       readonly answer: Answer;
       /** The client disconnected or its body is malformed, so the answer may reach nobody. */
       readonly isAborted: boolean;
-      /** The rest of the body must not be waited for: it is too late, or too long. */
+      /** Do not wait for the rest of the body: it is too late, or too long. */
       readonly closes: boolean;
     };
 
@@ -130,7 +130,7 @@ class BodyError extends Error {}
 
 /**
  * Reads the body for as long as it could be accepted (SPEC.md, E7). Wraps errors of the body, to distinguish them from errors of our own
- * code. A body that is given up is not destroyed: on Node that would destroy the connection before the answer is sent.
+ * code. A body that is not read to its end is not destroyed: on Node that would close the connection before the answer is sent.
  */
 async function* readable({ body, cancel }: Arrival, tooLate: () => Error): AsyncGenerator<Uint8Array> {
   const iterator = Symbol.asyncIterator in body ? body[Symbol.asyncIterator]() : body[Symbol.iterator]();

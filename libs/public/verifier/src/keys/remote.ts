@@ -19,12 +19,12 @@ import { createRootCheck, type RootCheck, type VouchedKeys } from './root-check.
 export interface RemoteKeySetOptions {
   /**
    * The deployment's root, a public Ed25519 JWK, or several while it is replaced: sets that it does not vouch for are refused
-   * (SPEC.md, section 15). Without it, whoever answers the URL decides whose proofs are accepted.
+   * (SPEC.md, section 15). Without it, anyone who can answer for the URL decides whose proofs are accepted.
    */
   root?: RootJwk | readonly RootJwk[] | undefined;
   /** How long keys are used before they are fetched again; 60 by default. A shorter `max-age` wins. */
   freshSeconds?: number | undefined;
-  /** How much longer they are used while the URL fails; 600 by default. */
+  /** How much longer they are used while the URL cannot be fetched; 600 by default. */
   staleSeconds?: number | undefined;
   /**
    * How often to check for revoked keys while proofs arrive. An unchanged set is answered without a body. Unless `staleSeconds` is set,
@@ -44,7 +44,7 @@ export interface RemoteKeySetOptions {
   /** Keys that an earlier process fetched from this URL, so that the first proof needs no fetch. Used only as long as that process could. */
   snapshot?: KeySetSnapshot | undefined;
   /**
-   * Called after each fetch, to keep the keys for a later `snapshot`. Without a root, whoever can change what is kept decides whose
+   * Called after each fetch, to keep the keys for a later `snapshot`. Without a root, anyone who can change the snapshot decides whose
    * proofs are accepted.
    */
   onSnapshot?: ((snapshot: KeySetSnapshot) => void) | undefined;
@@ -199,7 +199,7 @@ function seedOf(
   const { fetchedAt, freshSeconds } = snapshot;
   const ageSeconds = (Date.now() - fetchedAt) / 1000;
   if (!(ageSeconds >= 0 && freshSeconds >= 0)) {
-    warn('key_set_snapshot', 'a snapshot of the key set is from the future, or has no time');
+    warn('key_set_snapshot', 'the snapshot of the key set has no time, or one in the future');
     return undefined;
   }
   try {
@@ -230,6 +230,6 @@ function warnOnceOfNoRoot(url: string | URL): void {
   isToldOfNoRoot = true;
   warn(
     'key_set_unrooted',
-    `${new URL(url).origin}: no root is pinned, so whoever answers this URL decides whose proofs are accepted`,
+    `${new URL(url).origin}: no root is pinned, so anyone who can answer for this URL decides whose proofs are accepted`,
   );
 }

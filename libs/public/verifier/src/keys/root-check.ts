@@ -7,7 +7,7 @@ export interface VouchedKeys {
   readonly keys: readonly VerificationKey[];
   /** How long they may be used, in milliseconds. */
   readonly usableMs: number;
-  /** What vouches for them, to be judged again by another process. */
+  /** The document and statement that vouch for them, to be verified again by another process. */
   readonly vouched: { readonly document: string; readonly statement: string };
 }
 
@@ -18,7 +18,7 @@ export interface RootCheck {
   unchanged(headers: Headers): VouchedKeys;
 }
 
-/** @throws {TypeError} for roots that are no Ed25519 keys, and for a URL of another form: it names base address and intern */
+/** @throws {TypeError} for roots that are not Ed25519 keys, and for a URL that does not name base address and intern */
 export function createRootCheck(url: string | URL, root: unknown, unixTime: () => number): RootCheck {
   const { origin, pathname, search, hash } = new URL(url);
   const [, base, internId] = KEY_SET_PATH.exec(`${origin}${pathname}${search}${hash}`) ?? [];

@@ -25,11 +25,11 @@ export function requireSpent(said: Verdict): 'spent' {
     case 'not_issued':
       throw new ProofError('nonce_not_issued', 'the signer did not reserve this nonce for this proof');
     case 'expired':
-      throw new ProofError('proof_expired', 'the proof is older than the memory of the store');
+      throw new ProofError('proof_expired', 'the proof is older than what the store remembers');
     case 'not_yet_valid':
       throw new ProofError(
         'proof_not_yet_valid',
-        'the timestamp is ahead of the clock of the store: check the clocks',
+        "the timestamp is ahead of the store's clock: check the clocks",
       );
     case 'before_fence':
       throw new ProofError('proof_before_fence', 'the proof was issued before the store could remember it', {

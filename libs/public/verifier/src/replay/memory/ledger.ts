@@ -1,10 +1,10 @@
 /** The spent proofs of one intern: every id once, whatever its timestamp, and a list per second for expiring them. */
 export interface Ledger {
-  /** Unix seconds: the latest timestamp that was forgotten. Everything up to it is refused from then on. */
+  /** Unix seconds: the latest timestamp that was forgotten. Proofs with a timestamp up to it are refused. */
   readonly floor: number;
   /** Unix seconds: the highest timestamp ever spent. */
   readonly highest: number;
-  /** Since when version 2 spends also record their version 1 id; undefined until a verifier accepts version 1. */
+  /** The time from which version 2 spends also record their version 1 id; undefined until a verifier accepts version 1. */
   marksFrom: number | undefined;
   /**
    * Forgets everything with a timestamp up to `horizon`, and returns how many entries that was. The floor rises only to what was

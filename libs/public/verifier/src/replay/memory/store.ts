@@ -53,7 +53,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     return (nowSaidMs > created.wallMs + DRIFT_MS ? nowSaidMs : created.wallMs) / 1000;
   }
 
-  /** Undefined in the module scope of workerd, whose clock is 0 until the first request: then the store starts with that. */
+  /** Undefined in the module scope of workerd, whose clock is 0 until the first request; the store then starts with that request. */
   function createdNow(): Moment | undefined {
     const wallMs = now();
     return wallMs > 0 ? { wallMs, uptimeMs: uptime() } : undefined;
@@ -67,14 +67,14 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     if (timestamp > seconds + policy.clockToleranceSeconds) {
       throw new ProofError(
         'proof_not_yet_valid',
-        'the timestamp is ahead of the clock of the store: check the clocks',
+        "the timestamp is ahead of the store's clock: check the clocks",
       );
     }
     const ledger = ledgerOf(policy.internId);
     const horizon = Math.floor(seconds - retentionSeconds(policy));
     entries -= ledger.forget(horizon);
     if (timestamp <= ledger.floor || timestamp <= horizon) {
-      throw new ProofError('proof_expired', 'the proof is older than the memory of the store');
+      throw new ProofError('proof_expired', 'the proof is older than what the store remembers');
     }
     if (nonce === undefined) ledger.marksFrom ??= ledger.highest;
     const fence = createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds;

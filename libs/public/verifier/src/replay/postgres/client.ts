@@ -69,7 +69,7 @@ export function createFunctionCaller(pool: PostgresPool, limits: Limits): CallFu
 
 /**
  * Listens for errors, because an unhandled 'error' event ends the process. The pool emits those of idle connections, but not those of
- * connections in use; and a server can close a connection while it is being opened, before any caller holds it.
+ * connections in use; and a server can close a connection while it is being opened, before a caller has it.
  */
 export function surviveErrors(pool: PostgresPool): void {
   if (surviving.has(pool)) return;
@@ -124,7 +124,7 @@ async function callOnce(
   }
 }
 
-/** A connection of the pool. Waiting for one says nothing about the server. One that arrives too late is returned unused. */
+/** A connection of the pool. A wait for one does not mean that the server is slow. One that arrives too late is returned unused. */
 async function acquire(pool: PostgresPool, acquireMs: number): Promise<PostgresConnection> {
   let isOver = false;
   const connecting = pool.connect().then(

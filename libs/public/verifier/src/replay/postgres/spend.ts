@@ -14,7 +14,7 @@ $$;
 
 /**
  * Empties unused partitions whose rows are all too old for any verifier, and raises the floor with each: what was forgotten is refused
- * from then on. One caller at a time. A partition that someone reads (a dump) is left for the next time.
+ * from then on. One caller at a time. A partition that is being read (by a dump) is left for the next time.
  */
 const FORGET = `
 CREATE OR REPLACE FUNCTION ori_replay.forget(

@@ -3,7 +3,7 @@ import { SCHEMA_VERSION } from './tables.ts';
 /** Functions run as the owner of the schema, so a daemon's role needs no table privileges. Unqualified names resolve in pg_catalog only. */
 export const OWNED = `LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp`;
 
-/** The server's clock, and which run of which server on which timeline this is. */
+/** The server's clock, and what identifies the server, its run and its timeline. */
 const IDENTITY = `
 CREATE OR REPLACE FUNCTION ori_replay.clock() RETURNS double precision LANGUAGE sql VOLATILE
 AS $$ SELECT extract(epoch FROM pg_catalog.clock_timestamp())::double precision $$;
@@ -15,7 +15,7 @@ AS $$ SELECT pg_catalog.concat_ws(':',
   extract(epoch FROM pg_catalog.pg_postmaster_start_time())) $$;
 `;
 
-/** Why this server cannot be trusted to remember, or null. */
+/** Why this server cannot be trusted to keep spends, or null. */
 const UNSAFE = `
 CREATE OR REPLACE FUNCTION ori_replay.unsafe(verifier_now double precision, tolerance integer, acks integer)
 RETURNS text ${OWNED} AS $$
@@ -42,7 +42,7 @@ END $$;
 /**
  * Detects what a spend cannot handle: another run of the server, another timeline, a log position that went back, an
  * emptied partition, or a loss that this verifier knows of and the server does not. Before it writes, it waits for
- * every spend in progress and blocks new ones, so that the state a spend was judged by still holds when it commits.
+ * every spend in progress and blocks new ones, so that the state that a spend was checked against is still true when it commits.
  */
 const TOUCH = `
 CREATE OR REPLACE FUNCTION ori_replay.touch(

@@ -91,8 +91,8 @@ export function postgresReplayStore(
   }
 
   /**
-   * Until a check finds the server healthy again, spends are refused without being sent: an unsafe server cannot judge them, and each
-   * spend that a frozen server or a missing standby keeps waiting holds a connection.
+   * Until a check finds the server healthy again, spends are refused without being sent: an unsafe server cannot decide them, and each
+   * spend that waits for a frozen server or a missing standby occupies a connection.
    */
   function doubt(error: unknown): void {
     if (!(error instanceof UnavailableError)) return;
@@ -110,7 +110,7 @@ export function postgresReplayStore(
         if (acks > 0) requireSafe(await call('waiting', () => []));
         // One at a time: a pool of one connection suffices, and a frozen server costs one timeout.
         for (const policy of interns.values()) await touchOne(policy);
-        // A check that began before a doubt arose does not settle it.
+        // A check that began before the suspicion arose does not clear it.
       } while (doubts !== doubtsBefore);
       refusal = undefined;
     } catch (error) {
@@ -181,7 +181,7 @@ interface Known {
   readonly lsn: string;
 }
 
-/** A position in the write-ahead log as a number that compares. */
+/** A position in the write-ahead log as a comparable number. */
 function toPosition(lsn: string): bigint {
   const [high = '0', low = '0'] = lsn.split('/');
   return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`);

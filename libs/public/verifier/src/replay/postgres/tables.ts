@@ -6,9 +6,9 @@ export const SLOT_SECONDS = 300;
 export const SLOTS = 6;
 
 /**
- * The tables. `ledger`: which server wrote last, when something could last have been lost, and up to when spends were forgotten.
- * `spent`: one row per id, in the partition of its timestamp; the partitions are made once and take turns, so that forgetting is a
- * TRUNCATE of one that nobody uses, and no partition is ever made or dropped while daemons run. `slot`: the file of each partition as
+ * The tables. `ledger`: which server wrote last, when spends could last have been lost, and up to when spends were forgotten.
+ * `spent`: one row per id, in the partition of its timestamp. The partitions are created once and used in rotation, so that
+ * forgetting is a TRUNCATE of an unused one, and no partition is created or dropped while daemons run. `slot`: the file of each partition as
  * it was last emptied: any other file means that spends were lost. `v1`: since when version 1 ids are recorded.
  */
 export const TABLES: string = `

@@ -50,7 +50,7 @@ export function createScriptRunner(
   };
   const callOnce = replicasMin === 0 ? call : callAndWait;
 
-  /** A user without SCRIPT LOAD cannot: the signer does it for them. */
+  /** Fails for a user without SCRIPT LOAD, for whom the signer loads them. */
   const loadScripts = (): Promise<void> => {
     loading ??= inTime(loadRedisScripts(redis))
       .catch(() => undefined)

@@ -2,7 +2,7 @@
  * The start of every script: checks the server, then updates the fence. KEYS[1] is the intern's sorted set. The score of a spent id is
  * its proof's timestamp. Marks about the set itself have negative scores, minus a time in seconds, so that a range from zero up never
  * includes them: `fence:<replication id>` (proofs up to then may have been spent before), `floor` (ids up to then were forgotten) and
- * `v1` (version 1 ids are recorded since). They share one key with the ids: whatever loses the ids also loses the fence.
+ * `v1` (version 1 ids are recorded since). They share one key with the ids, so that losing the ids also loses the fence.
  */
 const OPEN = `
 local spent = KEYS[1]
