@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 const EVERY_MS = 250;
 
 export interface AcceptDelay {
-  /** The longest since the last call, in milliseconds; one that still waits counts as long as it has waited. */
+  /** The longest wait since the last call, in milliseconds, including the time so far of a wait in progress. */
   takeWorst(): number;
   stop(): void;
 }
@@ -17,8 +17,8 @@ interface Probe {
 }
 
 /**
- * Measures how long connections wait to be accepted, which no metric of the process shows: the kernel has taken them, and
- * the process does not know of them. It connects to its own port four times a second and closes what it accepts.
+ * Measures how long connections wait to be accepted, which no metric of the process shows: they are in the
+ * kernel's queue. It connects to its own port four times a second and closes what it accepts.
  *
  * @param onWait called with each wait when it is over, and four times a second while it lasts
  */
@@ -47,7 +47,7 @@ export function watchAcceptDelay(
   });
   let dueAt = performance.now() + EVERY_MS;
   const timer = setInterval(() => {
-    // A client would have begun on time, however late this turn of the event loop is.
+    // Counted from the time it was due: a client does not wait for a late turn of this event loop.
     const startedAt = dueAt;
     dueAt = performance.now() + EVERY_MS;
     if (probe !== undefined) return onWait?.(age(), false);

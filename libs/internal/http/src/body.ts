@@ -29,11 +29,11 @@ export function holdContinue(req: IncomingMessage, res: ServerResponse): void {
   awaitingContinue.set(req, res);
 }
 
-/** Ends the work on a request whose body broke off, in the middle or with bytes that are not HTTP: nobody waits for its rest. */
+/** Ends a request whose body is truncated or is not valid HTTP. */
 export function breakOff(req: IncomingMessage, cause: Error): void {
   const exchange = findExchange(req);
   if (exchange === undefined) return;
-  const error = new BodyError('body_aborted', 'the body broke off', { cause });
+  const error = new BodyError('body_aborted', 'the body is truncated or not valid HTTP', { cause });
   exchange.error ??= error;
   exchange.deadline.abandon(error);
 }
@@ -55,13 +55,13 @@ const JSON_BUDGET: JsonBudget = { bytesMax: 512 * 1024, depthMax: 16, valuesMax:
 /**
  * Reads a JSON body, checking it against a budget as it arrives: by default 512 KiB, 16 levels and 5000 values. Each
  * run of white space between tokens is stored as one space. Data beyond the budget is still counted, so that a body
- * that is also too long is refused for its length. Call it once the caller is known: only then is a waiting client told
- * to continue. It checks neither media type nor syntax.
+ * that is also too long is refused for its length. Call it once the caller is known, because it
+ * sends `100 Continue`. It checks neither media type nor syntax.
  *
  * @throws {BodyError} `content_encoding_unsupported` (anything but identity) and `body_too_large` (announced) before
- * a byte is read, `body_too_large` as soon as one byte too many came, `json_beyond_budget` at the end, `body_aborted` when the
+ * a byte is read, `body_too_large` as soon as it exceeds the limit, `json_beyond_budget` at the end, `body_aborted` when the
  * client went away.
- * @throws {BusyError} `bodies`, when this body has waited longest of all that are coming and another one needs its room
+ * @throws {BusyError} `bodies`, if another body needs room and this one is the oldest being received
  * @throws {DeadlineError}
  */
 export async function readJsonBody(
@@ -138,7 +138,7 @@ function begin(req: IncomingMessage, { bytesMax, deadline, onContent }: ReadBody
     exchange.isBodyRead = true;
     decideKeepAlive(req);
   }
-  // Otherwise the request would never end, because nothing reads it any more.
+  // Otherwise the request would never end, because nothing else reads it.
   req.resume();
   if (body.length > bytesMax) throw tooLarge(bytesMax);
   onContent?.(body);
@@ -147,7 +147,7 @@ function begin(req: IncomingMessage, { bytesMax, deadline, onContent }: ReadBody
 
 /**
  * Whether the whole body can be read now. It is usually there before the request is complete: Node runs promises between
- * the body and the end of a request that came in one piece. Listening for that end costs a signing request 6 % more.
+ * the body and the end of a request that arrived in one chunk. Listening for that end costs a signing request 6 % more.
  */
 function hasArrived(req: IncomingMessage): boolean {
   if (req.complete) return true;

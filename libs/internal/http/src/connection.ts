@@ -30,9 +30,9 @@ export interface Connection {
   answered(res: ServerResponse): void;
   /** The body of an answered request has ended: arriving bytes belong to the next request. */
   bodyDiscarded(): void;
-  /** Sends what was written, then closes; bytes that still arrive are not processed. */
+  /** Sends what was written, then closes; bytes that arrive later are ignored. */
   close(): void;
-  /** Closes after the answers in progress, where their heads can still say so. */
+  /** Closes after the answers in progress. They have `Connection: close` if their heads are not sent yet. */
   retire(): void;
 }
 

@@ -16,7 +16,7 @@ export class DeadlineError extends Error {
 /**
  * The deadline of one request, from its first byte to its answer. It does not interrupt synchronous work.
  *
- * A class, since there is one per request: an object literal with a getter would get a hidden class of its own each.
+ * A class, because V8 gives each object literal with a getter a hidden class of its own, and there is one per request.
  */
 export class Deadline {
   readonly ms: number;
@@ -51,13 +51,13 @@ export class Deadline {
     return Math.max(0, this.#startedAt + this.ms - performance.now());
   }
 
-  /** @throws {DeadlineError} once the deadline has passed; the reason of `abandon` once the client is gone. */
+  /** @throws {DeadlineError} once the deadline has passed; the reason of `abandon` once the client has disconnected. */
   check(): void {
     if (this.#reason !== undefined) throw this.#reason;
     if (this.remainingMs() === 0) throw new DeadlineError(this.ms);
   }
 
-  /** The result of the promise, or a rejection with the signal's reason when it aborts; the work itself goes on. */
+  /** The result of the promise, or a rejection with the signal's reason when it aborts. Does not stop the work itself. */
   race<T>(work: Promise<T>): Promise<T> {
     const { signal } = this;
     return new Promise((resolve, reject) => {
@@ -73,7 +73,7 @@ export class Deadline {
     clearTimeout(this.#timer);
   }
 
-  /** Stops the clock and aborts the signal, because the client is gone or its request broke off. */
+  /** Stops the clock and aborts the signal, because the client disconnected or its request is truncated. */
   abandon(reason: Error): void {
     this.clear();
     this.#end(reason);

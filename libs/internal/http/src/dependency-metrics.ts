@@ -69,7 +69,7 @@ export function collectIssuerKeysAge(registry: Registry, ageSeconds: () => numbe
 }
 
 /**
- * Checks every dependency at each scrape, so that a failure shows before a request meets it.
+ * Checks every dependency at each scrape, so that a failure is visible before a request runs into it.
  *
  * @param verdicts `ok` or a failure, by the name of the dependency; the names are always the same
  */
@@ -79,7 +79,7 @@ export function collectDependencyMetrics(
 ): void {
   instrumentsOf(registry).readings(
     'ori_dependency_up',
-    'Whether the dependency worked at the time of the scrape: 1 or 0.',
+    '1 if the dependency worked at the time of the scrape, else 0.',
     ['dependency'],
     async () =>
       Object.entries(await verdicts()).map(([dependency, verdict]) => [

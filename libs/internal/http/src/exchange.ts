@@ -14,7 +14,7 @@ export interface Exchange {
   readonly receivedAt: number;
   readonly deadline: Deadline;
   readonly admission: Admission;
-  /** The account to which this request counts; set by {@link countFor}. */
+  /** The account that this request counts towards; set by {@link countFor}. */
   account: string | undefined;
   /** The route's template, set by the router; a request that matched none has no route. */
   route: string | undefined;
@@ -29,8 +29,8 @@ export interface Exchange {
 }
 
 /**
- * Stored on the request itself: a weak map of all requests in progress costs the garbage collector more than the
- * requests do.
+ * Stored on the request itself: a weak map of all requests in progress costs more garbage collection than
+ * the requests themselves.
  */
 const EXCHANGE = Symbol('exchange');
 
@@ -46,12 +46,13 @@ export function findExchange(req: IncomingMessage): Exchange | undefined {
 }
 
 /**
- * Counts a request to an account until its answer has ended. Call it once per request, when its caller is known.
+ * Counts a request towards an account until its answer has ended. Call it once per request, when its caller is known.
  *
  * @throws {BusyError} `account`, if too many requests of the account are in progress
  */
 export function countFor(exchange: Exchange, account: string): void {
-  if (exchange.account !== undefined) throw new TypeError('this request already counts to an account');
+  if (exchange.account !== undefined)
+    throw new TypeError('countFor: this request already counts towards an account');
   exchange.admission.enterAccount(account);
   exchange.account = account;
 }

@@ -3,20 +3,20 @@ import { explainSystemError } from '@ori/faces/system-error';
 /** What PostgreSQL's conditions, and our own, mean to an operator. */
 const CONDITIONS: Readonly<Record<string, string>> = {
   standby: 'this server is a standby or replica: use the primary',
-  '25006': 'the database is read-only, as a standby is: use the primary',
-  '28000': 'the database does not let this login in: see pg_hba.conf',
+  '25006': 'the database is read-only, probably a standby: use the primary',
+  '28000': 'the database rejects this login: see pg_hba.conf',
   '28P01': 'the password of the login is wrong, or there is no such login',
   '3D000': 'there is no such database',
   '42501': 'the login lacks a privilege: run ori-admin migrate',
   '42703': 'a column is missing: run ori-admin migrate',
   '42P01': 'a table is missing: run ori-admin migrate',
-  '53300': 'the server has no connection left',
-  '57P03': 'the server is starting up, or is a standby that serves no queries',
+  '53300': 'the server has no free connection',
+  '57P03': 'the server is starting up, or is a standby that accepts no queries',
 };
 
 /** How replies of Redis begin. */
 const REDIS_REPLIES: Readonly<Record<string, string>> = {
-  CLUSTERDOWN: 'the cluster does not serve all its slots',
+  CLUSTERDOWN: 'the cluster does not serve all of its slots',
   LOADING: 'Redis is still loading its data',
   MASTERDOWN: 'this replica has lost its master',
   NOAUTH: 'Redis requires a password',
@@ -45,7 +45,7 @@ export function explainFailure(error: unknown): string | undefined {
       return explainSystemError(link);
     }
     if (link.name === 'TimeoutError') return 'it did not answer in time';
-    // These messages name the origin of a public document, and what was wrong with the answer.
+    // These messages contain only the origin of a public document and the fault of the answer.
     if (link.name === 'RemoteJsonError' && code !== 'unreachable') said = link.message;
   }
   return said;

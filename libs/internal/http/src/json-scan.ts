@@ -17,7 +17,7 @@ const BACKSLASH = 0x5c;
 
 /**
  * Scans a JSON text as it arrives, stores its significant bytes and counts its depth and values. It does not check the
- * syntax: a text within its budget may not be JSON, and the stored text is JSON exactly if the original is.
+ * syntax: a text within its budget may be invalid, and the stored text is valid exactly if the original is.
  */
 export class JsonScanner {
   readonly #budget: JsonBudget;

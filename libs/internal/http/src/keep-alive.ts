@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { findExchange } from './exchange.ts';
 
-/** Reading this much for nothing costs less than a new connection. */
+/** Reading and discarding this many bytes costs less than a new connection. */
 const DISCARDED_BYTES_MAX = 16 * 1024;
 
 export interface KeepAliveOptions {
   readonly connection: { bodyDiscarded(): void } | undefined;
-  /** Whether a gateway sent the request, with a body that it already had. */
+  /** Whether a gateway sent the request, and had buffered its body first. */
   readonly isFromGateway: boolean;
   /** Whether each connection closes after its next answer. */
   readonly isClosing: () => boolean;
@@ -22,8 +22,8 @@ interface Governor {
 type Governed = IncomingMessage & { [GOVERNOR]?: Governor };
 
 /**
- * Until its body was read, the answer to a request closes the connection. A gateway's connection is kept if the body is
- * short, and nobody has begun to read it: a refusal must not cost it a connection.
+ * An answer closes the connection if the body of its request was not read. A gateway's connection is kept if the body is
+ * short and reading it has not begun: a refusal must not cost the gateway a connection.
  */
 export function governKeepAlive(
   req: IncomingMessage,
@@ -45,7 +45,7 @@ export function governKeepAlive(
 }
 
 /**
- * Decides again, right before the head of an answer is sent or when the body was read.
+ * Decides again, immediately before the head of an answer is sent, or when the body has been read.
  *
  * @returns false for a request that {@link governKeepAlive} was not called for
  */

@@ -19,8 +19,8 @@ export function replaceDestroySoon(socket: Socket, isLingering: () => boolean): 
 }
 
 /**
- * Closes the writing side first. The client then has a moment to read its answer, and only a bounded part of what it
- * still sends is read.
+ * Closes the writing side first. The client then has a second to read its answer, and a bounded part of what it
+ * still sends is read and discarded.
  */
 export function linger(socket: Socket): void {
   let left = LINGER_BYTES_MAX;

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { createServer, type ListenOptions, Server as NetServer } from 'node:net';
 
-/** Node accepts one connection per turn of the event loop and listening socket. A burst must not wait for as many turns. */
+/** Node accepts one connection per turn of the event loop and listening socket. Several sockets let a burst wait for fewer turns. */
 const SOCKETS = process.platform === 'linux' ? 8 : 1;
 
 export interface Listener {
@@ -30,7 +30,7 @@ export function createListener(server: Server, { allowHalfOpen }: { allowHalfOpe
   };
 }
 
-/** Sockets that may share a port share it with another service, too, that may: that has to stay an error. */
+/** SO_REUSEPORT would also share the port with another service that sets it. That must remain an error. */
 async function requireFree(port: number, host: string): Promise<void> {
   const alone = createServer();
   await listen(alone, { port, host });
@@ -48,7 +48,7 @@ function listen(server: NetServer, options: ListenOptions): Promise<number> {
   });
 }
 
-/** Not the HTTP server's own close, which would close idle connections immediately and end its timers. */
+/** Not `server.close` of node:http, which closes idle connections immediately and stops its timers. */
 function closeListener(server: NetServer): Promise<void> {
   return new Promise((resolve) => {
     NetServer.prototype.close.call(server, () => resolve());

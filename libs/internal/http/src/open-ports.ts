@@ -24,7 +24,7 @@ interface PortsParts extends Pick<ApiServerOptions, 'app' | 'tracing' | 'present
 export interface OpenPorts {
   readonly api: ApiServer;
   readonly opsUrl: string;
-  /** Checks `own` now, because a request has just failed. */
+  /** Runs the `own` checks now, because a request has just failed. */
   look(): void;
   /** Stops as `stopService` does, then releases the stack. */
   stop(): Promise<void>;

@@ -107,7 +107,7 @@ describe('the operator’s port', () => {
       const answer = await fetch(`${await start({})}${path}`);
       expect([answer.status, await answer.json()]).toEqual([
         404,
-        { error: { code: 404, message: 'No such page.' } },
+        { error: { code: 404, message: 'Not found.' } },
       ]);
     },
   );

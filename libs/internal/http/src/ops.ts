@@ -23,7 +23,7 @@ export interface OpsServer {
   readonly port: number;
   /** Runs every check, or those named: `ok`, or why it fails. */
   verdicts(names?: readonly string[]): Promise<Readonly<Record<string, string>>>;
-  /** Why those checks failed at the last look that are known to fail, as sentences for the operator. */
+  /** Why the failing checks failed when they last ran, as sentences for the operator. */
   causes(): Readonly<Record<string, string>>;
   /** Makes `/readyz` answer 503 from now on, so that no new traffic is sent here. */
   drain(): void;
@@ -68,7 +68,7 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
   const server = createServer({ requestTimeout: 10_000 }, (req, res) => {
     const path = parseTarget(req.url)?.path ?? '';
     const route = routes[path];
-    if (route === undefined) return sendEnvelope(res, { status: 404, message: 'No such page.' });
+    if (route === undefined) return sendEnvelope(res, { status: 404, message: 'Not found.' });
     if (req.method !== 'GET' && req.method !== 'HEAD') {
       const headers = { allow: 'GET, HEAD' };
       return sendEnvelope(res, { status: 405, message: 'Method not allowed.', headers });
@@ -101,7 +101,7 @@ interface Judgement {
   readonly cause?: string | undefined;
 }
 
-/** Only codes and class names, because a message may contain an address; and what is known about the cause. */
+/** The code or class name of a failure, because a message may contain an address, and its explanation if there is one. */
 async function judge(check: ReadinessCheck, timeoutMs: number): Promise<Judgement> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<Judgement>((resolve) => {
@@ -119,7 +119,7 @@ async function judge(check: ReadinessCheck, timeoutMs: number): Promise<Judgemen
   return Promise.race([verdict(), timeout]).finally(() => clearTimeout(timer));
 }
 
-/** PostgreSQL's condition names for a database that was not migrated, or restored without its grants. */
+/** PostgreSQL's condition names for a database that was not migrated, or was restored without its grants. */
 const SQLSTATES: Readonly<Record<string, string>> = {
   '42501': 'insufficient_privilege',
   '42703': 'undefined_column',

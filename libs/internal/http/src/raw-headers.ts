@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Every value of a header, as sent: `req.headers` keeps one of several and hides that there were more.
+ * Every value of a header, as sent: `req.headers` keeps one of several and hides the others.
  *
  * @param name in lower case
  */

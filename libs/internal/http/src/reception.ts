@@ -94,7 +94,7 @@ export function createReception(
       if (res.writableFinished) deadline.clear();
       else deadline.abandon(new BodyError('body_aborted', 'the client disconnected before the answer'));
       admission.leave(network, exchange.account);
-      // Others are public, and would make anybody known.
+      // Other routes are public: a request to them must not make its sender known.
       if (exchange.account !== undefined) judge(sender, res.statusCode);
       settle(req, res, connection);
       observe(req, res, exchange, sinks);
@@ -133,8 +133,7 @@ export function createReception(
   function settle(req: IncomingMessage, res: ServerResponse, connection: Connection | undefined): void {
     const wasLast = connection?.current === res && !connection.lingering;
     connection?.answered(res);
-    // The head of the answer may have been sent before the stop began, so the client may use the connection again until
-    // told otherwise.
+    // If the head of the answer was sent before the stop began, the client may still reuse the connection.
     if (wasLast && isIdleOver()) req.socket.destroySoon();
   }
 

@@ -28,7 +28,7 @@ export interface AppOptions {
 /**
  * An Express application that routes strictly and case-sensitively, and answers every failure with an envelope. A known
  * path with another method gets 405 with `Allow`. Where two templates match a path, the one with the earlier literal
- * segment wins, in whatever order they are listed.
+ * segment wins, regardless of their order.
  *
  * @throws TypeError for two routes of which one could never be reached, and for a segment that mixes text and a
  *   parameter, whose order would decide

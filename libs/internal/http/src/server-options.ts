@@ -27,7 +27,7 @@ export interface ApiServerOptions {
   log?: Logger;
   metrics?: Metrics;
   tracing?: Tracing | undefined;
-  /** Where a request is recorded instead, for a server in front of several services. */
+  /** Records each request instead, for a server in front of several services. */
   sinksOf?: (req: IncomingMessage) => Sinks;
 }
 

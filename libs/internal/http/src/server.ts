@@ -29,7 +29,7 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const CHECK_INTERVAL_MS = 100;
 /** Longer than the idle timeout of common gateways, so that the gateway closes the connection. */
 const KEEP_ALIVE_MS = 75_000;
-/** Exactly this, once. */
+/** The only expectation that is supported. */
 const CONTINUE = /^100-continue$/i;
 /** The parser's own limit on a whole request only backs up the deadline, which answers first. */
 const BACKSTOP_MS = 1000;
@@ -101,7 +101,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     options.log?.info({ status: presentation.status }, 'connection refused');
   }
 
-  // Of a TLS server, `connection` has the socket below TLS.
+  // A TLS server emits `connection` for the socket below TLS.
   server.on(secured ? 'secureConnection' : 'connection', (socket: Socket) => {
     if (socket.destroyed) return;
     options.metrics?.noteCertificates(socket, { own: 'listener', peer: 'gateway' });
@@ -119,7 +119,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const refuseExpectation = (req: IncomingMessage, res: ServerResponse) => {
     if (accept(req, res) !== undefined) sendEnvelope(res, EXPECTATION_UNKNOWN);
   };
-  // Node emits `checkContinue` for any list that has a 100-continue.
+  // Node emits `checkContinue` for any list that contains 100-continue.
   server.on('checkContinue', (req, res) => {
     if (!CONTINUE.test(req.headers.expect ?? '')) return refuseExpectation(req, res);
     holdContinue(req, res);

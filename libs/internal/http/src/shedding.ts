@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks';
 
-/** How many late measurements in a row count as overload: a process that was paused once is late twice, once in the end. */
+/** How many late measurements in a row count as overload: one pause of the process makes up to two measurements late. */
 const LATE_MIN = 3;
 const STILL_LATE_MIN = 2;
-/** Somebody new always has a chance, also after a restart, when nobody is known. */
+/** Unknown callers always have a chance, as after a restart, when no caller is known. */
 const STRANGERS_MIN = 0.05;
 /** Per measurement, so that a share that is too large fills the queue slowly. */
 const RECOVERY = 0.02;
@@ -14,7 +14,7 @@ const KNOWN_MS = 600_000;
 const PER_SECOND_MAX = 2;
 const AT_ONCE_MAX = 5;
 
-/** Whom a request comes from, as far as its head tells. */
+/** The sender of a request, as far as its head identifies it. */
 export interface Sender {
   readonly network: string;
   /** A digest of its credential; undefined without one. Only called if needed. */
@@ -22,9 +22,9 @@ export interface Sender {
 }
 
 /**
- * Decides who goes first while the process is overloaded: callers that it lately served. Of the others it admits one in
- * twenty while connections wait longer than `delayMs`, then slowly more while they wait less than a quarter of that, and
- * fewer whenever they do not. Whenever the process is half full, it admits none of the others, if it knows anybody.
+ * Gives priority to recently served callers while the process is overloaded. Of the others it admits one in twenty while
+ * connections wait longer than `delayMs`; then slowly more while they wait less than a quarter of that, and fewer when
+ * they wait longer. While the process is half full, it admits none of the others, unless it knows no caller at all.
  */
 export class Shedding {
   readonly #delayMs: number;
@@ -39,7 +39,7 @@ export class Shedding {
     this.#delayMs = delayMs;
   }
 
-  /** @param isOver false for a wait that still lasts, which says nothing if it is short */
+  /** @param isOver false for a wait in progress, which means nothing while it is short */
   observe(waitedMs: number, isOver: boolean): void {
     const part = waitedMs / this.#delayMs;
     if (part >= 1) {
@@ -55,14 +55,14 @@ export class Shedding {
     }
   }
 
-  /** A request of this sender was answered as it wanted. */
+  /** A request of this sender succeeded. */
   served({ network, credential }: Sender, now: number = performance.now()): void {
     this.#networks.remember(network, now);
     const name = credential();
     if (name !== undefined) this.#credentials.remember(name, now);
   }
 
-  /** A request of this sender, whose account is known, was refused for its own fault. */
+  /** A request of this sender, whose account is known, was refused through its own fault. */
   refused({ network, credential }: Sender): void {
     this.#networks.forget(network);
     const name = credential();
@@ -90,7 +90,7 @@ interface Entry {
   credit: number;
 }
 
-/** Names that were lately served; beyond the limit the one that was served longest ago is forgotten. */
+/** Recently served names; beyond the limit, the least recently served one is dropped. */
 class Lately {
   readonly #entries = new Map<string, Entry>();
 

@@ -12,8 +12,8 @@ export class JsonError extends Error {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses JSON of RFC 8259, in UTF-8 without a BOM, in which no object has two members of one name: other parsers would
- * disagree on which one counts.
+ * Parses JSON of RFC 8259, in UTF-8 without a BOM, in which no object has two members with one name:
+ * parsers disagree on which one counts.
  *
  * @throws {JsonError}
  */
@@ -24,11 +24,11 @@ export function parseStrictJson(bytes: Uint8Array): unknown {
     text = utf8.decode(bytes);
     value = JSON.parse(text);
   } catch {
-    // Without the parser's error as the cause: it quotes the text, and causes are logged.
+    // The parser's error is not the cause, because it quotes the text, and causes are logged.
     throw new JsonError('not_json', 'not JSON in UTF-8');
   }
   if (membersOf(value) !== countMembers(text))
-    throw new JsonError('duplicate_member', 'a member is given twice');
+    throw new JsonError('duplicate_member', 'an object has a duplicate member');
   return value;
 }
 

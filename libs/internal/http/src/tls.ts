@@ -29,10 +29,10 @@ export function readListenerTls(files: ListenerFiles): SecureContextOptions | un
 }
 
 /**
- * Uses the files again whenever they have changed. While they are not usable, as in the middle of a renewal, the last
- * ones stay in use.
+ * Reloads the files when they change. While they cannot be used, as in the middle of a renewal, the previous ones stay
+ * in use.
  *
- * @returns ends it
+ * @returns stops the watch
  */
 export function followListenerTls(
   server: { setSecureContext(options: SecureContextOptions): void },
@@ -49,7 +49,7 @@ export function followListenerTls(
       known = now;
       log?.info('TLS certificate reloaded');
     } catch (err) {
-      log?.error({ err }, 'TLS files not usable: the last certificate stays in use');
+      log?.error({ err }, 'could not load the TLS files; the previous certificate stays in use');
     }
   }, REREAD_EVERY_MS);
   timer.unref();

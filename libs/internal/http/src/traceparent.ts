@@ -13,7 +13,7 @@ const TRACEPARENT =
   /^(?!ff)(?:00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$|(?!00)[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$))/;
 const ALL_ZERO = /^.{3}0{32}|^.{36}0{16}/;
 
-/** Reads a `traceparent`; undefined if it is absent or invalid, which is no error. */
+/** Reads a `traceparent`; undefined if it is absent or invalid, neither of which is an error. */
 export function parseTraceparent(given: unknown): Traceparent | undefined {
   if (typeof given !== 'string' || !TRACEPARENT.test(given) || ALL_ZERO.test(given)) return undefined;
   return { traceId: given.slice(3, 35), parentId: given.slice(36, 52), flags: given.slice(53, 55) };

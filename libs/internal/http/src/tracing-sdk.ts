@@ -34,7 +34,7 @@ export interface SpanSource {
   close(): Promise<void>;
 }
 
-/** Spans waiting for the collector; more are dropped, so that a slow collector does not cost more and more memory. */
+/** Spans waiting for the collector; more are dropped, so that a slow collector cannot exhaust memory. */
 const QUEUED_MAX = 2048;
 const BATCH_MAX = 256;
 const BATCH_DELAY_MS = 1000;
