@@ -30,7 +30,7 @@ export const GUARD_SPEC = {
   ...COMMON_SPEC,
   mode: choice(['proxy', 'auth_request', 'ext_authz', 'forward_auth'], {
     default: 'proxy',
-    doc: 'Whether it passes requests on, or answers another proxy’s question whether to: see Modes',
+    doc: 'Whether to forward requests, or to authorize them for another proxy: see Modes',
   }),
   internId: text({
     doc: 'The id of the daemon’s intern',
@@ -122,7 +122,7 @@ export const GUARD_SPEC = {
     min: 1,
     max: 600_000,
     default: 1000,
-    doc: 'How long an unused connection to the daemon is kept: shorter than the daemon does',
+    doc: 'How long an idle connection to the daemon is kept: less than the daemon’s own timeout',
     unit: 'ms',
   }),
   deadlineMs: integer({

@@ -30,7 +30,7 @@ export const KMS_AGENT_SPEC = {
   }),
   logLevel: choice(LOG_LEVELS, {
     default: 'info',
-    doc: 'The least severe log lines that are written',
+    doc: 'Lowest level to log',
   }),
 } as const;
 
@@ -42,7 +42,7 @@ export interface Pkcs11Config {
   readonly pin: NonNullable<Loaded['pkcs11Pin']>;
   readonly keyId: string;
   readonly tool: string;
-  /** Of the command: its own settings, and those of the token's library. */
+  /** The environment of the command: its own settings, and those of the token's library. */
   readonly environment: Environment;
 }
 
@@ -70,5 +70,4 @@ export function loadAgentConfig(env: Environment): AgentConfig {
   };
 }
 
-const missing = (name: string) =>
-  new ConfigError([`KMS_AGENT_${name}: is required for this KMS_AGENT_BACKEND`]);
+const missing = (name: string) => new ConfigError([`KMS_AGENT_${name}: required for this KMS_AGENT_BACKEND`]);

@@ -26,7 +26,7 @@ const ORIGIN = /^[a-z0-9.-]+(:\d+)?(\/[A-Za-z0-9._-]+)+$/;
 export const LOG_SPEC = {
   ...addressSpec(8084, 'log'),
   origin: text({
-    doc: 'The name of the log: its address without scheme, which has to have a path, such as `api.example/log`',
+    doc: 'The name of the log: its address without scheme, which must have a path, such as `api.example/log`',
     expected: 'a host and a path, without scheme and without a slash at the end',
     accepts: (value) => ORIGIN.test(value),
   }),
@@ -42,7 +42,7 @@ export const LOG_SPEC = {
   }),
   folder: path({ doc: 'The folder of the journal and the tiles' }),
   guardFolder: path({
-    doc: 'A folder outside backups of `LOG_FOLDER`, best on another disk: how far the tree was signed',
+    doc: 'A folder outside the backups of `LOG_FOLDER`, ideally on another disk, that records how far the tree was signed',
   }),
   policyFile: path({
     optional: true,

@@ -23,7 +23,7 @@ export const SIGNER_SPEC = {
     doc: 'PostgreSQL address of a role that is a member of `ori_signer` and nothing more',
   }),
   redisUrl: secret({ doc: 'Redis address: see below' }),
-  redisTlsCertFile: path({ optional: true, doc: 'The certificate that the signer shows to Redis, PEM' }),
+  redisTlsCertFile: path({ optional: true, doc: 'The client certificate of the signer for Redis, PEM' }),
   redisTlsKeyFile: path({ optional: true, doc: 'Its private key, PEM' }),
   redisTlsCaFile: path({
     optional: true,
@@ -33,7 +33,7 @@ export const SIGNER_SPEC = {
   ...ringSpec('The ring of key-encryption keys that opens the signing seeds: a JWK Set'),
   freshnessKeyFile: path({
     optional: true,
-    doc: 'The private key of the role `freshness`: with it, each key set says that it is current, to daemons that pin a root',
+    doc: 'The private key of the role `freshness`, which states to daemons that pin a root that a key set is current',
   }),
   delegationsFile: path({
     optional: true,
@@ -69,7 +69,7 @@ export const SIGNER_SPEC = {
     min: 1,
     max: 10_000,
     default: 32,
-    doc: 'Signing requests that use Redis, PostgreSQL and the audit log at a time; the rest are queued, accounts in turn',
+    doc: 'Concurrent signing requests that use Redis, PostgreSQL and the audit file; further ones are queued, and accounts take turns',
     unit: 'requests',
   }),
   proofMaxAgeSeconds: integer({
@@ -84,7 +84,7 @@ export const SIGNER_SPEC = {
 
 type Loaded = Config<typeof SIGNER_SPEC>;
 
-/** What the signer is started with. Without an address of a database or of Redis, a part must stand in for it. */
+/** The signer's validated configuration. Without an address of a database or of Redis, a part must replace it. */
 export type SignerConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl' | 'redisUrl'> &
   Partial<Pick<Loaded, 'databaseUrl' | 'redisUrl'>> &
   Pick<IdentityConfig, 'baseUrl' | 'issuers'>;
@@ -98,7 +98,7 @@ export const redisTlsFiles = (config: RedisTls): TlsFiles => ({
 });
 
 /**
- * Reads and judges the whole configuration.
+ * Reads and validates the whole configuration.
  *
  * @throws ConfigError with every complaint
  */

@@ -39,7 +39,7 @@ const Signature = z
   });
 
 /** The signing response: header names and their values. The last two are present together if a route was given. */
-export const DaemonProof = z
+const DaemonProof = z
   .strictObject({
     [PROOF_HEADERS.signature]: Signature.meta({
       description: 'Ed25519 signature, base64, over intern, timestamp, user and body digest.',
@@ -117,7 +117,7 @@ const Delegation = z.strictObject({
   signature: Signature,
 });
 
-export const VerificationKeySet = z
+const VerificationKeySet = z
   .strictObject({
     keys: z.array(VerificationKey),
     ori: z

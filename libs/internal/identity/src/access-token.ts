@@ -112,7 +112,7 @@ export function checkIntrospection(claims: Claims, expected: TokenExpectation, n
   return checkCommonClaims({ ...claims, aud: expected.audience }, expected, now);
 }
 
-/** Some issuers call a bound token `Bearer`, too; one called `DPoP` must be bound. */
+/** Some issuers report a bound token as `Bearer`; one reported as `DPoP` must be bound. */
 function isTokenType(type: string, isBound: boolean): boolean {
   return type === 'bearer' || (type === 'dpop' && isBound);
 }
@@ -121,8 +121,8 @@ function isTokenType(type: string, isBound: boolean): boolean {
 const FOREIGN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
 
 /**
- * Without `at+jwt` an ID token of the same issuer looks much like an access token. It is told apart by its audience,
- * which is a client, by the claims that only it has, and by the lack of a scope.
+ * Without `at+jwt` an ID token of the same issuer looks much like an access token. It is recognized by its audience,
+ * which is a client, by claims that only ID tokens have, and by the absence of a scope.
  */
 function requireAccessToken(claims: Claims, expected: TokenExpectation): void {
   const audiences = listOf(claims['aud']);
@@ -134,7 +134,7 @@ function requireAccessToken(claims: Claims, expected: TokenExpectation): void {
 function requireAccessTokenClaims(claims: Claims, expected: TokenExpectation): void {
   const foreign = FOREIGN_CLAIMS.find((name) => Object.hasOwn(claims, name));
   if (foreign !== undefined) throw refused(foreign);
-  // Keycloak's, and Cognito's and Hydra's, own words for the kind of a token.
+  // The kind of token, in claims of Keycloak (`typ`) and of Cognito and Hydra (`token_use`).
   if (!isOneOf(claims['typ'], ['Bearer', 'DPoP'])) throw refused('typ');
   if (!isOneOf(claims['token_use'], ['access', 'access_token'])) throw refused('token_use');
   const name = expected.claims?.scope ?? 'scope';

@@ -13,7 +13,7 @@ export const IDENTITY_SPEC = {
   }),
   audience: text({
     optional: true,
-    doc: 'What `aud` of an access token must hold; default: `…_BASE_URL`',
+    doc: 'What `aud` of an access token must contain; default: `…_BASE_URL`',
   }),
   baseUrl: url({
     optional: true,
@@ -21,7 +21,7 @@ export const IDENTITY_SPEC = {
   }),
   clients: list({
     default: ['ori-cli'],
-    doc: 'Clients of the issuer whose tokens are taken: their `client_id`, or `azp`',
+    doc: 'Clients of the issuer whose tokens are accepted: their `client_id`, or `azp`',
     item: 'client id',
     pattern: /^[\x21\x23-\x2b\x2d-\x7e]+$/,
   }),
@@ -34,7 +34,7 @@ export const IDENTITY_SPEC = {
   }),
   requireAuthTime: flag({
     default: false,
-    doc: 'Whether every token must say in `auth_time` when its person signed in; where sessions were revoked, it must anyway',
+    doc: 'Whether every token must have `auth_time`, the time of the sign-in; it is always required of people whose sessions were revoked',
   }),
   introspectionClientId: text({
     optional: true,
@@ -49,14 +49,14 @@ export const IDENTITY_SPEC = {
     min: 1,
     max: 1000,
     default: 64,
-    doc: 'Introspections under way at once; more of them wait',
+    doc: 'Concurrent introspections; further ones wait',
     unit: 'calls',
   }),
   issuerCoolDownSeconds: integer({
     min: 1,
     max: 300,
     default: 5,
-    doc: 'Shortest time between two fetches of the same document of the issuer, after success and failure alike',
+    doc: 'Minimum time between two fetches of the same document of the issuer, successful or not',
     unit: 's',
   }),
   issuerKeysStaleSeconds: integer({
@@ -72,15 +72,15 @@ export const IDENTITY_SPEC = {
   }),
   requireDpop: flag({
     default: false,
-    doc: 'Refuses every session that is not bound to a key (RFC 9449): a stolen token is then worth nothing',
+    doc: 'Refuses every session that is not bound to a key (RFC 9449): a stolen token is then useless',
   }),
   dpopRequireNonce: flag({
     default: true,
-    doc: "Whether a DPoP proof must carry a nonce of ours; without one the client's clock decides how old a proof may be, and it could be used again after the store lost its data",
+    doc: "Whether a DPoP proof must contain a server nonce; without one the client's clock decides how old a proof may be, and a proof could be used again after the store lost its data",
   }),
   dpopRequireContent: flag({
     default: true,
-    doc: "Whether a DPoP proof must carry the claim `x-camara:bh` over the request's content; without it a server in between can change the request of a bound session",
+    doc: "Whether a DPoP proof must contain the claim `x-camara:bh` over the request's content; without it a server in between can change the request of a bound session",
   }),
 } as const;
 
@@ -93,7 +93,7 @@ export type IdentityConfig = Omit<Loaded, 'baseUrl'> & {
 };
 
 /**
- * What follows from the settings: the issuers, and the public base address.
+ * Derives the issuers and the public base address from the settings.
  *
  * @param complaints gets a message for the operator for each conflict between values that are valid on their own
  */
@@ -108,17 +108,19 @@ export function completeIdentity(
   if (baseUrl === undefined) complain('AUDIENCE: required, or the base URL');
   else if (!isBaseUrl(baseUrl)) {
     const where =
-      config.baseUrl === undefined ? `BASE_URL: required, because ${prefix}_AUDIENCE is none:` : 'BASE_URL:';
+      config.baseUrl === undefined
+        ? `BASE_URL: required, because ${prefix}_AUDIENCE is not a base URL:`
+        : 'BASE_URL:';
     complain(`${where} expected a URL whose path ends in /v1, without query or fragment`);
   }
   if ((introspectionClientId === undefined) !== (introspectionClientSecret === undefined)) {
     complain(`INTROSPECTION_CLIENT_ID and ${prefix}_INTROSPECTION_CLIENT_SECRET: set both or neither`);
   }
   if ((config.issuer === undefined) === (issuersFile === undefined)) {
-    complain(`ISSUER: required, or ${prefix}_ISSUERS_FILE, and not both`);
+    complain(`ISSUER: set either this or ${prefix}_ISSUERS_FILE`);
   }
   if (issuersFile !== undefined && introspectionClientId !== undefined) {
-    complain('INTROSPECTION_CLIENT_ID: belongs into the file of issuers');
+    complain('INTROSPECTION_CLIENT_ID: set it in the file of issuers instead');
   }
   const defaults = {
     audience: audience ?? baseUrl,
@@ -140,7 +142,7 @@ export function completeIdentity(
   return { issuers, baseUrl: baseUrl ?? '' };
 }
 
-/** The issuer of the settings outside the file, whose tokens are those of RFC 9068. */
+/** The issuer that is configured without a file; its tokens follow RFC 9068. */
 function onlyIssuer(config: Loaded, baseUrl: string): IssuerSettings {
   const { introspectionClientId: clientId, introspectionClientSecret: clientSecret } = config;
   return {

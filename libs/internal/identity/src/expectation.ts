@@ -1,4 +1,4 @@
-/** What `typ` of an access token may say: RFC 9068's `at+jwt`, the general `JWT`, or nothing at all. */
+/** What `typ` of an access token may be: RFC 9068's `at+jwt`, the general `JWT`, or absent. */
 export const TOKEN_TYPES = ['at+jwt', 'JWT', 'none'] as const;
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
@@ -10,13 +10,13 @@ export interface TokenExpectation {
   readonly clients: readonly string[];
   /** The maximum lifetime of a token, in seconds. */
   readonly lifetimeMaxSeconds: number;
-  /** Whether a token that does not tell when its person signed in is refused. */
+  /** Whether a token without the time at which its person signed in is refused. */
   readonly requiresAuthTime: boolean;
-  /** `at+jwt` alone unless given. */
+  /** Default: `at+jwt` alone. */
   readonly tokenTypes?: readonly TokenType[];
-  /** Where an issuer keeps what RFC 9068 keeps elsewhere. */
+  /** The claims that an issuer names differently from RFC 9068. */
   readonly claims?: ClaimNames;
-  /** The issuer's words for our scopes, by ours; the same words unless given. Then no other word is a scope. */
+  /** The issuer's scopes, by the scope of ours that they mean; all others are then ignored. Default: the same names. */
   readonly scopes?: Readonly<Record<string, readonly string[]>>;
   /** Whether an introspection answer may lack `aud`. */
   readonly introspectionWithoutAudience?: boolean;
@@ -24,12 +24,12 @@ export interface TokenExpectation {
 
 /** Names of claims that differ from those of RFC 9068. */
 interface ClaimNames {
-  /** `sub` unless given. */
+  /** Default: `sub`. */
   readonly subject?: string;
-  /** Beside `client_id` and `azp`; required if given. */
+  /** Checked in addition to `client_id` and `azp`; required if set. */
   readonly client?: string;
-  /** A string of words or an array of strings; `scope` unless given. */
+  /** A string of words or an array of strings. Default: `scope`. */
   readonly scope?: string;
-  /** `auth_time` unless given. */
+  /** Default: `auth_time`. */
   readonly authTime?: string;
 }

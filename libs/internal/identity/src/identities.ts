@@ -23,13 +23,13 @@ export interface Identities<ApiKey> {
   identify(bearer: Bearer, network: string): Promise<Identity<ApiKey>>;
 }
 
-/** An issuer, and what its tokens must be like. */
+/** An issuer, and the requirements on its tokens. */
 interface Authority {
   readonly expected: TokenExpectation;
   readonly issuer: Pick<Issuer, 'keyFor'>;
-  /** Absent without a configured introspection client: then it is not asked about opaque tokens. */
+  /** Absent without a configured introspection client: its opaque tokens are then not accepted. */
   readonly introspect?: Introspect | undefined;
-  /** How its opaque tokens begin. No other issuer is asked about them. */
+  /** The prefix of its opaque tokens, which are sent to no other issuer. */
   readonly tokenPrefix?: string | undefined;
 }
 
@@ -66,7 +66,8 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Id
     const seconds = Math.floor(now() / 1000);
     if (kind === 'opaque') {
       const { introspect, expected } = introspecting(token) ?? {};
-      if (introspect === undefined || expected === undefined) throw new TypeError('no issuer introspects it');
+      if (introspect === undefined || expected === undefined)
+        throw new TypeError('no issuer is configured to introspect this token');
       return await introspect(token, expected, seconds, arrival);
     }
     const authority = byIssuer.get(issuerClaimOf(token));

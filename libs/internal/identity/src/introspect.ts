@@ -21,7 +21,7 @@ export interface IntrospectionOptions {
   readonly inFlightMax: number;
   /** Time limit for one token, in milliseconds: waiting for a slot, and the call. */
   readonly timeoutMs: number;
-  /** The global one unless given. */
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
@@ -32,7 +32,7 @@ const ANSWER_BYTES_MAX = 65_536;
 export interface Arrival {
   /** The client's network: networks take turns. */
   readonly network: string;
-  /** Whether it was valid before. Random tokens never were, so they cannot use the slots reserved for these. */
+  /** Whether it was valid before, as random tokens never were. Some slots are reserved for such tokens. */
   readonly isFamiliar: boolean;
 }
 
@@ -75,7 +75,7 @@ export function createIntrospection(
     const inPlace = isFamiliar ? familiarInPlace : strangerInPlace;
     const answer = await inPlace(network, { signal }, () => tokenIntrospection(configuration, token)).catch(
       (cause) => {
-        throw new IdentityError('issuer_unavailable', 'the issuer did not introspect the token', { cause });
+        throw new IdentityError('issuer_unavailable', 'the introspection failed', { cause });
       },
     );
     return checkIntrospection(answer, expected, now);

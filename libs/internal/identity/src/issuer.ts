@@ -17,9 +17,9 @@ export interface IssuerOptions {
   /** How much longer its keys are used while it cannot be reached. */
   readonly keysStaleSeconds: number;
   readonly timeoutMs: number;
-  /** Permits `http:` to hosts other than loopback, for closed test networks. */
+  /** Permits `http:` to hosts other than loopback, for isolated test networks. */
   readonly allowPlainHttp: boolean;
-  /** The global one unless given. */
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
@@ -91,7 +91,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
       if (newKey === undefined && json.isFailing()) {
         throw new IdentityError(
           'issuer_unavailable',
-          'the key is unknown and the issuer cannot be asked for it',
+          'the key is unknown, and the keys of the issuer cannot be fetched',
         );
       }
       return newKey;
@@ -107,7 +107,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
   };
 }
 
-/** The discovery document is that of another issuer, often of the same one with a slash more or less. */
+/** The discovery document names another issuer, often one that differs only in a trailing slash. */
 class OtherIssuer extends Error {
   readonly explanation: string;
 
@@ -152,6 +152,6 @@ async function choose(keys: KeySet, header: JWSHeaderParameters): Promise<Crypto
 
 function orUnavailable<T>(document: Promise<T>): Promise<T> {
   return document.catch((cause) => {
-    throw new IdentityError('issuer_unavailable', 'the issuer cannot be asked', { cause });
+    throw new IdentityError('issuer_unavailable', 'the issuer does not answer', { cause });
   });
 }

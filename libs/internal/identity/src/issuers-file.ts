@@ -9,15 +9,15 @@ interface IntrospectionSettings {
   readonly clientId: string;
   readonly clientSecret: Secret;
   readonly authMethod: 'client_secret_basic' | 'client_secret_post';
-  /** How the issuer's opaque tokens begin, where more than one issuer is asked: no other one may see them. */
+  /** The prefix of the issuer's opaque tokens, where more than one issuer introspects: no other issuer may see them. */
   readonly tokenPrefix: string;
 }
 
-/** What `ori login` sends to an issuer, as the protected-resource document tells it. */
+/** What `ori login` sends to an issuer, published in the protected-resource document. */
 interface SignInSettings {
   /** Undefined if any client's tokens are accepted. */
   readonly clientId?: string | undefined;
-  /** The issuer's words for our scopes. */
+  /** The issuer's names of our scopes. */
   readonly scopes: readonly string[];
   /** Whether the base address is sent as `resource` (RFC 8707). */
   readonly resource: boolean;
@@ -31,7 +31,7 @@ export interface IssuerSettings extends TokenExpectation {
   readonly signIn: SignInSettings;
 }
 
-/** What applies to an issuer that does not say otherwise. */
+/** The defaults for every issuer in the file. */
 export interface IssuerDefaults {
   readonly audience: string | undefined;
   readonly clients: readonly string[];
@@ -54,7 +54,10 @@ const issuerEntry = z.strictObject({
   claims: z
     .strictObject({
       subject: name
-        .refine((claim) => !MUTABLE_CLAIMS.includes(claim), 'can pass to another person')
+        .refine(
+          (claim) => !MUTABLE_CLAIMS.includes(claim),
+          'is not allowed, because it can pass to another person',
+        )
         .optional(),
       client: name.optional(),
       scope: name.optional(),
@@ -89,7 +92,7 @@ type Entry = z.output<typeof issuerEntry>;
 /**
  * Reads the file of issuers. One that contains a client secret must not be accessible to others.
  *
- * @param complain called with each complaint, which quotes nothing of the file but the names of settings
+ * @param complain called with each complaint, which quotes only names of settings from the file
  */
 export function readIssuersFile(
   path: string,
@@ -137,7 +140,9 @@ function settingsOf(
   const place = `issuers[${index}]`;
   if (audience === undefined) complain(`${place}.audience: required`);
   if (tokenTypes.some((type) => type !== 'at+jwt') && clients.some((client) => client === audience)) {
-    complain(`${place}.audience: is one of the clients, so that an ID token could pass for an access token`);
+    complain(
+      `${place}.audience: must not be one of the clients, because an ID token could then pass for an access token`,
+    );
   }
   return {
     issuer,
@@ -184,7 +189,7 @@ function complaintsOfAll(settings: readonly IssuerSettings[]): string[] {
   );
   if (isAmbiguous) {
     complaints.push(
-      'issuers: more than one introspects opaque tokens, so each needs a tokenPrefix that no other one begins with',
+      'issuers: more than one introspects opaque tokens, so each needs a tokenPrefix that is not a prefix of another',
     );
   }
   return complaints;

@@ -14,7 +14,7 @@ const INTROSPECTION_TIMEOUT_MS = 700;
 export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
   /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
   check(): Promise<void>;
-  /** Seconds since an issuer's keys were last fetched, of several the longest; NaN before the first time. */
+  /** Seconds since an issuer's keys were last fetched, the longest of several; NaN before the first time. */
   keysAgeSeconds(): number;
   close(): void;
 }
@@ -23,7 +23,7 @@ export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
 export function openIdentity<ApiKey>(
   config: IdentityConfig,
   options: Pick<IdentitiesOptions<ApiKey>, 'apiKey' | 'now' | 'onLookup' | 'onVerified'> & {
-    /** The global one unless given. */
+    /** Default: the global `fetch`. */
     readonly fetch?: typeof fetch | undefined;
   },
 ): OpenIdentity<ApiKey> {
@@ -51,7 +51,7 @@ export function openIdentity<ApiKey>(
   const issuers = opened.map(({ issuer }) => issuer);
   return {
     identify,
-    // With one of several issuers away, the people of the others sign in.
+    // While one of several issuers is down, people of the others can still sign in.
     check: () => Promise.any(issuers.map((issuer) => issuer.check())).catch(firstOf),
     keysAgeSeconds() {
       const ages = issuers.map((issuer) => issuer.keysAgeSeconds()).filter((age) => !Number.isNaN(age));

@@ -36,8 +36,8 @@ class Bearer {
 export type { Bearer };
 
 /**
- * First stage. Reads the credential of the request and determines its kind by its form (RFC 6750, 2.1; RFC 9449, 7.1),
- * so that no dependency is asked about an impossible one. Query and form parameters are ignored.
+ * Reads the credential of the request and determines its kind by its form (RFC 6750, 2.1; RFC 9449, 7.1),
+ * so that an impossible one causes no call to a dependency. Query and form parameters are ignored.
  *
  * @param authorizations every `Authorization` value of the raw header list
  * @throws IdentityError `bearer_refused`
@@ -55,7 +55,7 @@ export function readBearer(authorizations: readonly string[]): Bearer {
 
 function kindOf(token: string): Bearer['kind'] {
   if (token.startsWith('sk-')) {
-    if (!API_KEY.test(token)) throw refused('not an API key of ours');
+    if (!API_KEY.test(token)) throw refused('malformed API key');
     return 'api-key';
   }
   if (JWS_COMPACT.test(token)) return 'jwt';

@@ -23,7 +23,7 @@ export function authTimeIn(
   return time;
 }
 
-/** The issuer's own words. Only a claim that the settings name may be an array, as Okta's `scp` is. */
+/** The scopes, as the issuer names them. Only a configured claim may be an array, like Okta's `scp`. */
 export function scopesIn(claims: Claims, { claims: names }: TokenExpectation): string[] {
   const name = names?.scope ?? 'scope';
   const value = own(claims, name);
@@ -55,7 +55,7 @@ export function clientsIn(claims: Claims, { claims: names }: TokenExpectation): 
   return [...places].map((name) => own(claims, name)).filter((client) => client !== undefined);
 }
 
-/** Only the thumbprint of a key is supported (RFC 7800, 3.1; RFC 9449, 6.1): other bindings cannot be proven here. */
+/** Supports only the thumbprint of a key (RFC 7800, 3.1; RFC 9449, 6.1). Other bindings are refused. */
 export function thumbprintOf(cnf: unknown): string {
   if (typeof cnf !== 'object' || cnf === null) throw refused('cnf');
   if (Object.hasOwn(cnf, 'x5t#S256')) {

@@ -35,7 +35,7 @@ export async function verifyJwt(
   return facts;
 }
 
-/** The `iss` that a JWT claims, which selects the settings that it is judged by. @throws IdentityError `bearer_refused` */
+/** The `iss` that a JWT claims, which selects the settings for its verification. @throws IdentityError `bearer_refused` */
 export function issuerClaimOf(token: string): unknown {
   return orRefused(() => decodeJwt(token)).iss;
 }

@@ -1,4 +1,4 @@
-// Starts a service as it is run in production. Plain JavaScript, so that an older Node says so.
+// Starts a service as in production. Plain JavaScript, so that an older Node can print the error below.
 import process from 'node:process';
 
 /** @param {import('../src/hardened-command.ts').HardenedProgram} program */

@@ -1,18 +1,18 @@
 import { type PeerCertificate, TLSSocket } from 'node:tls';
 import { instrumentsOf, type Registry } from './instruments.ts';
 
-/** Notes when the certificates of a connection end; of one without TLS, nothing. The names are values of a label. */
+/** Records when the certificates of a connection expire; nothing for a connection without TLS. The names are label values. */
 export type NoteCertificates = (
   socket: unknown,
   names: { readonly own: string; readonly peer: string },
 ) => void;
 
-/** Exposes when each noted certificate ends, as of its latest connection. */
+/** Exposes when each recorded certificate expires, as of its latest connection. */
 export function collectCertificateEnds(registry: Registry): NoteCertificates {
   const ends = new Map<string, number>();
   instrumentsOf(registry).readings(
     'ori_certificate_end_timestamp_seconds',
-    'When the certificate of the latest connection ends, in Unix seconds; only with TLS.',
+    'When the certificate of the latest connection expires, in Unix seconds; only with TLS.',
     ['of'],
     () => [...ends].map(([of, end]) => [{ of }, end]),
   );

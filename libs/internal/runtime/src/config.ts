@@ -16,7 +16,7 @@ export class ConfigError extends Error {
   readonly complaints: readonly string[];
 
   constructor(complaints: readonly string[]) {
-    super(`the configuration is not usable:\n${complaints.map((line) => `  ${line}`).join('\n')}`);
+    super(`the configuration is invalid:\n${complaints.map((line) => `  ${line}`).join('\n')}`);
     this.name = 'ConfigError';
     this.complaints = complaints;
   }
@@ -107,7 +107,7 @@ function secretOf(name: string, file: string): string {
 }
 
 function quote(value: string, field: Field<unknown>): string {
-  // A credential pasted under the wrong name is still a credential.
+  // Not quoted: a credential may have been set under the wrong name.
   if (field.secret || /:\/\/[^/]*@/.test(value)) return '[redacted]';
   return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
 }

@@ -4,17 +4,17 @@ import type { Budget } from './metrics.ts';
 export interface FairPlacesOptions {
   /** The name of the budget in the metrics. */
   readonly budget: Budget;
-  /** The name of the budget that a key exhausts by waiting too often; the same by default. */
+  /** The name of the budget for the queue of one key. Default: the same. */
   readonly budgetPerKey?: Budget;
   readonly places: number;
-  /** The maximum for one key; all of them by default. */
+  /** The maximum for one key. Default: all of them. */
   readonly placesPerKey?: number;
   /** How many may wait: for one key, and in total. */
   readonly waitingPerKeyMax: number;
   readonly waitingMax: number;
 }
 
-/** Ends a wait, such as a request's deadline. The signal is only read if there is a wait. */
+/** Ends a wait, like a request's deadline. The signal is read only if there is a wait. */
 export interface Waiter {
   readonly signal: AbortSignal;
 }

@@ -47,7 +47,7 @@ interface TextOptions {
 export function text(options: (Settled<string> | Required) & TextOptions): Field<string>;
 export function text(options: Optional & TextOptions): Field<string | undefined>;
 export function text(options: Options<string> & TextOptions): Field<string> | Field<string | undefined> {
-  const { expected = 'a text', accepts = () => true } = options;
+  const { expected = 'a string', accepts = () => true } = options;
   return field(options, expected, z.string().refine(accepts));
 }
 

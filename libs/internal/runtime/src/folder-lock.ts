@@ -30,10 +30,10 @@ async function tryCreate(path: string): Promise<boolean> {
 }
 
 /**
- * Takes `<folder>.lock`, which holds this process's id; a lock whose process is gone is taken over.
+ * Creates `<folder>.lock` with this process's id, or takes over a lock whose process has ended.
  *
- * @returns the function that gives it back
- * @throws Error if a running process holds it
+ * @returns releases the lock
+ * @throws Error if a running process has the lock
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const path = `${resolve(folder)}.lock`;
@@ -51,7 +51,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     }
     await rm(path, { force: true });
   }
-  throw new Error(`${path} could not be taken`);
+  throw new Error(`could not acquire the lock ${path}`);
 }
 
 async function release(path: string): Promise<void> {

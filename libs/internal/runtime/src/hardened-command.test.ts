@@ -112,7 +112,7 @@ it.each([
   ['a provider of OpenSSL', { OPENSSL_CONF: '/x.cnf' }, 'OPENSSL_CONF: would load native code'],
   ['a name of Node', { NODE_V8_COVERAGE: '/tmp' }, 'NODE_V8_COVERAGE'],
 ])('%s, which would widen the grants, is refused', (_what, env, words) => {
-  expect(complaintOf(env)).toContain('the configuration is not usable');
+  expect(complaintOf(env)).toContain('the configuration is invalid');
   expect(complaintOf(env)).toContain(words);
 });
 

@@ -11,7 +11,7 @@ export interface HardenedProgram {
   readonly prefix: string;
   /** The folder of the entry, from which the main program is located. */
   readonly folder: string;
-  /** The main program in a checkout, relative to the service; `src/main.ts` unless given. */
+  /** The main program in a checkout, relative to the service; `src/main.ts` by default. */
   readonly source?: string;
   /** The `<PREFIX>_…_FILE` names whose files are written; all others are read. */
   readonly writes?: readonly string[];
@@ -19,7 +19,7 @@ export interface HardenedProgram {
   readonly keeps?: readonly string[];
   /** Names of lists of files that are read, each with the other files in its folder. */
   readonly follows?: readonly string[];
-  /** The size of each half of V8's young generation, in MiB; 16 unless given. */
+  /** The size of each half of V8's young generation, in MiB; 16 by default. */
   readonly youngSpaceMib?: number;
   /** Whether memory matters more than time: V8 then collects garbage early, with 2 MiB instead of 16. */
   readonly compact?: boolean;
@@ -51,13 +51,13 @@ export const FIXED_FLAGS = [
 const YOUNG_SPACE = { option: '--max-semi-space-size', mib: 16 };
 
 /**
- * V8 collects garbage early. Compilers then run on the main thread: one in the background may wait for a collection while
- * the main thread exits and waits for it, for ever (nodejs/node#54918), and the smaller the heap, the more often.
+ * V8 collects garbage early. Compilers then run on the main thread: a background one can
+ * deadlock with an exiting main thread (nodejs/node#54918), and a smaller heap makes that more likely.
  */
 const COMPACT_FLAGS = ['--optimize-for-size', '--no-concurrent-sparkplug', '--no-concurrent-recompilation'];
 
 /**
- * A thread inherits the permissions unless the code that starts it changes them, hence Node's warning at every start.
+ * A thread inherits the permissions unless the code that starts it changes them. Node therefore warns at every start.
  */
 const WORKER_FLAGS = ['--allow-worker', '--disable-warning=PERM0006'];
 

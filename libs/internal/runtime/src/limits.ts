@@ -9,7 +9,7 @@ export const LIMITS_SPEC = {
   requestsInFlightMax: count(
     1000,
     100_000,
-    'Requests in progress; more are refused, and beyond half of them callers that were not lately served',
+    'Requests in progress; more are refused, and above half of it callers that were not recently served',
   ),
   requestsInFlightPerAddressMax: count(
     250,
@@ -40,7 +40,7 @@ export const LIMITS_SPEC = {
     min: 50,
     max: 600_000,
     default: 500,
-    doc: 'Wait of new connections from which callers that were not lately served are refused',
+    doc: 'Delay of new connections above which callers that were not recently served are refused',
     unit: 'ms',
   }),
   writeTimeoutMs: integer({

@@ -29,10 +29,10 @@ const SYSTEM: SinkSystem = {
 
 /**
  * Writes lines to a file descriptor off the event loop, collected over some milliseconds, so that a slow, stuck or
- * missing reader does not delay requests. Lines without room are dropped, and a later line reports how many.
+ * missing reader does not delay requests. Lines that do not fit are dropped, and a later line reports how many.
  *
- * Not pino's own destination: at exit, sonic-boom 4.2.1 repeats a write that fails (a full disk, a reader that is gone)
- * for ever, and waits for a stuck reader. log-sink.test.ts shows both.
+ * Not pino's own destination: at exit, sonic-boom 4.2.1 repeats a failing write (a full disk, a reader that has exited)
+ * forever, and waits for a stuck reader. log-sink.test.ts shows both.
  */
 export function createLogSink(
   fd: number,
@@ -77,7 +77,7 @@ export function createLogSink(
   }
 
   on('exit', () => {
-    // Node's exit waits for its threads, but not for one that writes without a reader.
+    // On exit Node waits for its threads, but not for one that is blocked in a write.
     if (begun !== undefined && performance.now() - begun > STUCK_MS) return kill();
     if (waiting === '') return;
     try {

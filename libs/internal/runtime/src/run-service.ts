@@ -22,7 +22,7 @@ export interface RunnableService<Config extends ProgramConfig> {
 
 /** The part of a configuration that the main program itself uses. */
 export interface ProgramConfig {
-  /** Absent of a program that has no hardened start. */
+  /** Absent for a program without a hardened start. */
   readonly requireHardened?: boolean;
   readonly logLevel: LogLevel;
 }

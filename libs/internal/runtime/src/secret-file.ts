@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { systemErrorCode } from './system-error-code.ts';
 
-/** Mode bits that must not be set: all of others, and write of the group. */
+/** Mode bits that must not be set: all for others, and write for the group. */
 const TOO_OPEN = 0o027;
 
 /** A secret file was refused. The message is for the operator and quotes nothing of its content. */

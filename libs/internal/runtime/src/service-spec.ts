@@ -70,7 +70,7 @@ export const SERVICE_SPEC = {
   }),
   trustGateway: flag({
     default: false,
-    doc: 'Whether `X-Request-Id`, `X-Forwarded-For` and `X-Forwarded-Host` are believed, and connections refused while another instance can serve instead: only behind a gateway that sets them',
+    doc: 'Whether `X-Request-Id`, `X-Forwarded-For` and `X-Forwarded-Host` are trusted, and connections are refused while another instance can serve instead: only behind a gateway that sets them',
   }),
   requireHardened: flag({
     default: false,

@@ -6,10 +6,10 @@ import { type HardenedProgram, hardenedCommand } from './hardened-command.ts';
 /** The exit code for an invalid configuration. */
 const EXIT_CONFIGURATION = 2;
 
-/** Permissions that no new file gets: to write for its group, and any for others. The signing log reads as the group. */
+/** The umask: no write for the group, nothing for others. The signing log reads as the group. */
 const FOR_OTHERS = 0o027;
 
-/** Sets limits of a process and becomes the program named; part of every Debian, absent from the smallest images. */
+/** Sets limits of a process and executes a program. Part of every Debian, but missing in minimal images. */
 const PRLIMIT = '/usr/bin/prlimit';
 
 /**

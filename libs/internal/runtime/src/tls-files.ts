@@ -12,7 +12,7 @@ export interface TlsFiles {
   readonly ca: string | undefined;
 }
 
-/** PEM, as `node:tls` takes it. */
+/** PEM, as `node:tls` accepts it. */
 export interface TlsMaterial {
   readonly cert?: string;
   readonly key?: string;

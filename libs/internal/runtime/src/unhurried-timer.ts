@@ -1,11 +1,11 @@
-/** The number of parts in which a time limit is counted. */
+/** The number of intervals that a time limit is divided into. */
 const PARTS = 4;
 
 /**
  * Calls `expire` after `ms`, not counting time in which this process was blocked or not scheduled and so could not read
  * answers. Each stall uses at most a quarter of the time, and pending input is read before the call.
  *
- * @returns cancels it
+ * @returns cancels the timer
  */
 export function startUnhurriedTimer(ms: number, expire: () => void): () => void {
   let left = PARTS;

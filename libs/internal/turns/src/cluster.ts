@@ -84,7 +84,7 @@ export function createClusterTurns(redis: RedisClient, windowSeconds: number): T
           ),
         );
       if (failure !== undefined) {
-        // Best effort: Redis is in trouble, and the request is refused whatever comes of it.
+        // Best effort: Redis is failing, and the request is refused in any case.
         refund().catch(() => {});
         throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause: failure });
       }

@@ -1,18 +1,18 @@
 /**
- * Where a Redis may have lost what was claimed in it. An epoch is a random text beside the run id of the server that it was
- * drawn on: a flush loses both, and after a restart, from a file too, or a failover, the run id differs. Then a new epoch
- * begins.
+ * Detects that a Redis may have lost claims. An epoch is a random string, stored with the run id of the server that
+ * created it. A flush loses both; after a restart (even one that loads a file) or a failover the run id differs. A new
+ * epoch then begins.
  */
 export interface Epoch {
-  /** In the same Redis, and in a Cluster the same slot, as what is claimed. */
+  /** In the same Redis as the claims; in a Cluster, in the same slot. */
   readonly key: string;
-  /** The one that a claim is for; with any other, nothing is claimed. */
+  /** The expected epoch of a claim. In any other, nothing is claimed. */
   readonly expected: string;
-  /** The new one, if a new one begins. */
+  /** The value to use if a new epoch begins. */
   readonly fresh: string;
 }
 
-/** A function for scripts: the epoch of a key, drawn if there is none. The Redis user needs `INFO`. */
+/** A function for scripts: the epoch of a key, created if there is none. The Redis user needs `INFO`. */
 export const EPOCH_LUA = `
 local function epoch_of(key, fresh)
   local run = string.match(redis.call('info', 'server'), 'run_id:(%x+)')

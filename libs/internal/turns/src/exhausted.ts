@@ -1,8 +1,8 @@
 const KEYS_MAX = 10_000;
 
 /**
- * Counters that lately had no turn left, until their window ends: a hint about which counter to ask first, never a
- * verdict. It forgets the oldest when there are too many.
+ * Counters that recently had no turn left, until their window ends: a hint about which counter to ask first, never a
+ * verdict. Drops the oldest when there are too many.
  */
 export function createExhaustedKeys(now: () => number = Date.now) {
   const until = new Map<string, number>();

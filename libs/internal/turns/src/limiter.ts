@@ -32,7 +32,7 @@ export interface TurnVerdict {
   /** On a refusal: after how long a turn may be free again; whole seconds, at least 1. */
   readonly retryAfterSeconds?: number;
   readonly policies: readonly TurnPolicy[];
-  /** On an allowed turn: when the windows end that it was charged to, as `performance.now()` says it. */
+  /** On an allowed turn: when its windows end, in the time of `performance.now()`. */
   readonly windowEnds?: WindowsLeft;
 }
 
@@ -40,19 +40,19 @@ export interface TurnVerdict {
 export interface TurnTaker {
   readonly userId: string;
   readonly organizationId: string;
-  /** Of the organization, each instead of the limiter's own. */
+  /** The organization's own limits, which replace the limiter's. */
   readonly limits?: { readonly user?: number; readonly organization?: number } | undefined;
 }
 
 export interface TurnLimiter {
   /**
-   * Takes one turn of the user and one of the organization, or none of either.
+   * Takes one turn of the user and one of the organization, or neither.
    *
-   * @throws {TurnLimiterUnavailable} when the store did not answer for both; then no turn may pass.
+   * @throws {TurnLimiterUnavailable} if the store did not answer for both. The request must then be refused.
    */
   take(who: TurnTaker): Promise<TurnVerdict>;
   /**
-   * The same, and keys are claimed in the same round trip: not there where no single Redis holds all keys.
+   * Also claims keys in the same round trip. Absent if the keys are not all on one Redis.
    *
    * @returns also whether `allowed` was claimed: false if the turn was refused, or the key already exists
    * @throws {TurnLimiterUnavailable} as `take` does
@@ -64,7 +64,7 @@ export interface TurnLimiter {
   /**
    * Refunds an allowed turn whose request failed, if its windows are still running.
    *
-   * @throws when the store did not answer; then the turn may stay counted
+   * @throws if the store did not answer; the turn may then stay charged
    */
   refund(who: TurnTaker, verdict: TurnVerdict): Promise<void>;
 }
@@ -77,7 +77,7 @@ export type TurnLimiterOptions = {
 
 /**
  * The limit on turns, shared by chat and signing through its key names: fixed windows that begin with their first
- * turn, in Redis for any number of processes, or in the memory of this one. What is refused is not counted.
+ * turn, in Redis for any number of processes, or in the memory of this one. Refused turns are not charged.
  */
 export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
   const { turnsPerUser, turnsPerOrganization, windowSeconds } = options;
@@ -116,7 +116,7 @@ function chargeOf({ userId, organizationId }: TurnTaker): TurnCharge {
   return { user: turnKey('user', userId), organization: turnKey('organization', organizationId) };
 }
 
-/** The counter's key; the hash is the Cluster hash tag, because an id may hold any character. */
+/** The counter's key; the hash is the Cluster hash tag, because an id may contain any character. */
 export function turnKey(scope: TurnScope, id: string): string {
   return `ori:turns:${scope}:{${hash('sha256', id, 'hex')}}`;
 }
@@ -134,12 +134,12 @@ function verdict(counts: TurnCounts, policies: readonly TurnPolicy[]): TurnVerdi
     };
   });
   const refused = states.filter((state) => !state.allowed);
-  // Of two refusals the later one to end, else the one with fewer turns left.
+  // Of two refusals, the one that ends later; otherwise the scope with fewer turns left.
   const [telling] =
     refused.length > 0
       ? refused.sort((a, b) => b.resetSeconds - a.resetSeconds)
       : states.sort((a, b) => a.remaining - b.remaining);
-  if (telling === undefined) throw new TypeError('no counter was asked');
+  if (telling === undefined) throw new TypeError('no counter was checked');
   const { scope, limit, remaining, resetSeconds } = telling;
   const told = { scope, limit, resetSeconds, policies };
   if (refused.length === 0) return { allowed: true, remaining, ...told, windowEnds: windowEndsOf(counts) };

@@ -6,7 +6,7 @@ export function createMemoryTurns(duration: number): TurnStore {
   const options = { keyPrefix: '', points: Number.MAX_SAFE_INTEGER, duration };
   const user = new RateLimiterMemory(options);
   const organization = new RateLimiterMemory(options);
-  // One take at a time: nothing may change between the check and the charge.
+  // Serialized, so that nothing changes between the check and the charge.
   let last: Promise<unknown> = Promise.resolve();
 
   async function takeAlone(charge: TurnCharge, limits: TurnLimits): Promise<TurnCounts> {

@@ -3,22 +3,22 @@ import type { RedisClient } from './redis/connection.ts';
 import { TurnLimiterUnavailable } from './store.ts';
 
 export interface Script<State extends RateLimiterRes, Arguments> {
-  /** Charges one turn to the key, and does what `others` says. */
+  /** Charges one turn to the key, with the further keys and arguments in `others`. */
   charge(key: string, windowMs: number, others: Arguments): Promise<unknown>;
   /** The state in a reply. @throws {TypeError} for a reply that the script cannot give */
   read(answer: unknown): State;
 }
 
 /**
- * The library's limiter on Redis with a script of ours as its counter, by the two methods that its documentation has a
- * custom store implement. Its own option for a script passes one key and the limit of the limiter; ours charges two
- * counters together, by limits of their own.
+ * rate-limiter-flexible's Redis limiter with our script as its counter, through the two methods that its documentation
+ * names for a custom store. Its script option passes one key and the limit of the limiter; our script charges two
+ * counters together, each by its own limit.
  */
 export class ScriptLimiter<State extends RateLimiterRes, Arguments> extends RateLimiterRedis {
   readonly #script: Script<State, Arguments>;
 
   constructor(storeClient: RedisClient, windowSeconds: number, script: Script<State, Arguments>) {
-    // The limit is the script's to judge: each call has its own.
+    // The script checks the limit, because each call has its own.
     super({ storeClient, keyPrefix: '', points: Number.MAX_SAFE_INTEGER, duration: windowSeconds });
     this.#script = script;
   }

@@ -7,12 +7,12 @@ export type TurnCharge = Readonly<Record<TurnScope, string>>;
 
 export interface TurnCount {
   readonly allowed: boolean;
-  /** Turns used in the window, this one included when it was allowed. */
+  /** Turns used in the window, including this one if it was allowed. */
   readonly used: number;
   readonly msBeforeReset: number;
 }
 
-/** A counter is left out if the other one already refused. */
+/** A counter is absent if the other one refused first. */
 export type TurnCounts = Readonly<Partial<Record<TurnScope, TurnCount>>>;
 
 /** Turns in a window. */
@@ -33,15 +33,15 @@ export interface Claims {
   readonly allowed: Claim;
 }
 
-/** Why nothing was done: `first` already exists, or is for another epoch. */
+/** Why nothing was charged: `first` already exists, or is for another epoch. */
 export type Unclaimed = 'replayed' | 'forgotten';
 
-/** The rest of the windows that a turn was charged to, in milliseconds. */
+/** The remaining time of the windows that a turn was charged to, in milliseconds. */
 export type WindowsLeft = Readonly<Record<TurnScope, number>>;
 
 /**
  * Refunds a turn, but only to the window that it was charged to: two windows of a counter end at least a
- * second apart. Key: the counter's; argument: the expected rest of the window, in milliseconds.
+ * second apart. Key: the counter's; argument: the expected remaining time of the window, in milliseconds.
  */
 export const REFUND_SCRIPT = `
 local ttl = redis.call('pttl', KEYS[1])

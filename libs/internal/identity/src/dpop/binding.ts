@@ -14,7 +14,7 @@ export function keyToProve({ scheme, keyThumbprint }: BoundCredential): string |
 }
 
 /**
- * Checks that scheme and binding match: a bound token needs a proof by its key, an unbound one must come as Bearer
+ * Checks that scheme and binding match: a bound token needs a proof by its key, an unbound one must be sent as Bearer
  * (RFC 9449, sections 7.1 and 7.2).
  *
  * @param required whether unbound sessions are refused, too

@@ -7,8 +7,8 @@ import { createHash, type Hash, hash } from 'node:crypto';
 export const CONTENT_CLAIM = 'x-camara:bh';
 
 /**
- * The digest of the content of a request, as it arrives. That of no content is a digest, too. Content in one piece,
- * as nearly all is, is hashed in one call, which takes half as long.
+ * The digest of the content of a request, as it arrives; empty content has a digest too. Content that arrives in one
+ * chunk, as nearly all does, is hashed in one call, which takes half as long.
  */
 export class ContentDigest {
   #first: Uint8Array | undefined;
@@ -24,7 +24,7 @@ export class ContentDigest {
     this.#hash.update(bytes);
   }
 
-  /** As {@link CONTENT_CLAIM} has it; to be called once. */
+  /** The value of {@link CONTENT_CLAIM}. Call it once. */
   base64url(): string {
     return this.#hash?.digest('base64url') ?? hash('sha256', this.#first ?? '', 'base64url');
   }

@@ -5,9 +5,9 @@ const SESSIONS_MAX = 10_000;
 
 /** The header and key of each session's last verified proof. The next proof usually has the same header, so it is not parsed again. */
 export interface FamiliarHeaders {
-  /** @returns undefined for any other header than the last one */
+  /** @returns undefined unless the header is that of the last verified proof */
   keyOf(thumbprint: string, header: string): ProofKey | undefined;
-  /** To be called for verified proofs only. */
+  /** Call it for verified proofs only. */
   remember(header: string, key: ProofKey): void;
 }
 

@@ -11,18 +11,18 @@ export const NONCE_SLOT_SECONDS = 30;
 export const DPOP_NONCE_PURPOSE = 'ori dpop nonces';
 
 const NONCE = /^([0-9]{1,12})\.([A-Za-z0-9_-]{12})\.[A-Za-z0-9_-]{22}$/;
-/** The epoch in a nonce while that of the store is not known. No store has it. */
+/** The epoch in a nonce while the store's epoch is unknown. No store uses it. */
 const UNKNOWN_EPOCH = '-'.repeat(12);
 const VERIFIED_MAX = 1000;
 
-/** A new name for what a store of used proofs remembers: 9 random bytes in base64url. */
+/** A new epoch of a store of used proofs: 9 random bytes in base64url. */
 export const drawEpoch = (): string => randomBytes(9).toString('base64url');
 
 /** Stateless server nonces (RFC 9449, section 9) that every process with the same secrets accepts. */
 export interface DpopNonces {
   /** The nonce to send as `DPoP-Nonce`. */
   current(): string;
-  /** The epoch that a nonce carries; undefined unless it is ours and of this time. */
+  /** The epoch that a nonce carries; undefined unless this server made it and it is current. */
   epochOf(nonce: string): string | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface DpopNonces {
  * @param secrets returns at least one secret of 32 bytes; called again every 30 seconds. The first creates nonces, all
  * are accepted
  * @param now milliseconds since the epoch
- * @param epoch of the store of used proofs, as far as it is known
+ * @param epoch of the store of used proofs; undefined if it is unknown
  */
 export function createDpopNonces(
   secrets: () => readonly Uint8Array[],
@@ -75,7 +75,7 @@ export function createDpopNonces(
     epochOf(nonce) {
       const [, number, of = ''] = NONCE.exec(nonce) ?? [];
       const slot = Number(number);
-      // Undefined becomes NaN, which is near nothing.
+      // Undefined becomes NaN, which compares as false.
       if (!(Math.abs(slot - look().slot) <= 1)) return undefined;
       return slotOf(nonce, slot, of) === undefined ? undefined : of;
     },

@@ -21,8 +21,7 @@ export interface ProvenRequest extends ProofTarget {
 }
 
 /**
- * A verified proof for this request. Its content has to be checked, and it has to be spent, before the request has an
- * effect.
+ * A verified proof for this request. Check its content and spend it before the request has an effect.
  */
 class VerifiedProof {
   protected readonly stage = 'verify';
@@ -31,7 +30,7 @@ class VerifiedProof {
   readonly #content: unknown;
   #spendable: SpendableProof | undefined;
 
-  /** @param content the claim over the request's content; undefined if the proof covers none, and need not */
+  /** @param content the claim over the request's content; undefined if the proof has none and needs none */
   constructor(thumbprint: string, spendable: SpendableProof, content: unknown) {
     this.thumbprint = thumbprint;
     this.#spendable = spendable;
@@ -39,15 +38,15 @@ class VerifiedProof {
   }
 
   /**
-   * @param digest of the content that arrived; undefined if there is some that was not read
+   * @param digest of the received content; undefined if content was not read
    * @throws DpopError `dpop_content_refused`
    */
   requireContent(digest: ContentDigest | undefined): void {
     if (this.#content !== undefined && this.#content !== digest?.base64url())
-      throw contentRefused('another content');
+      throw contentRefused('different content');
   }
 
-  /** For the one who spends the proof: undefined after the first call. */
+  /** Hands the proof to the caller that spends it; undefined after the first call. */
   take(): SpendableProof | undefined {
     const spendable = this.#spendable;
     this.#spendable = undefined;
@@ -66,7 +65,7 @@ export interface Possession {
    */
   verify(thumbprint: string, request: ProvenRequest): Promise<VerifiedProof>;
   /**
-   * Spends a proof that was not taken yet.
+   * Spends a proof unless it was taken already.
    *
    * @throws DpopError `dpop_proof_replayed`, `dpop_nonce_required`; whatever `SpentProofs.spend` throws
    */
@@ -98,11 +97,11 @@ export function createPossession({
     const seconds = now() / 1000;
     const epoch = nonce === undefined ? undefined : nonces.epochOf(nonce);
     if (nonce !== undefined) {
-      if (epoch === undefined) throw nonceRequired('the nonce is not ours, or too old');
+      if (epoch === undefined) throw nonceRequired('the nonce is not from this server, or is too old');
     } else {
       if (requireNonce) throw nonceRequired('no nonce');
       if (iat < seconds - IAT_PAST_SECONDS || iat > seconds + IAT_FUTURE_SECONDS) {
-        throw nonceRequired('no nonce, and iat is not now');
+        throw nonceRequired('no nonce, and iat is not current');
       }
     }
     if (exp !== undefined && exp <= seconds) throw refused('exp');
@@ -112,7 +111,7 @@ export function createPossession({
 
   return {
     async verify(thumbprint, request) {
-      // Otherwise the nonce of this answer would be refused, too.
+      // Otherwise the nonce in this answer would be refused too.
       if (spent.epoch() === undefined) await spent.learn();
       const { jwt, header, claims } = splitProof(request.proofs);
       const proof = readClaims(claims);

@@ -7,7 +7,7 @@ export const ringSpec = (doc: string) =>
     kekFile: path({ doc }),
     kekShared: flag({
       default: false,
-      doc: 'Accepts KEKs whose kid names no service, which the other one may hold too: only until they are replaced',
+      doc: 'Accepts KEKs whose kid names no service, so that another service may have them too: only until they are replaced',
     }),
     kmsUrl: kmsUrlField(
       'The key of a KMS that wrapped the KEKs in the ring; without it they are in the file themselves',

@@ -38,7 +38,7 @@ const DISCONNECT_TIMEOUT_MS = 100;
  */
 export function connectRedis(url: Secret, options: RedisConnectionOptions): RedisClient {
   const address = parseRedisUrl(url.reveal());
-  if (address === undefined) throw new TypeError(`the Redis URL has none of the forms ${REDIS_URL_FORMS}`);
+  if (address === undefined) throw new TypeError(`invalid Redis URL; expected one of ${REDIS_URL_FORMS}`);
   const { commandTimeoutMs = 200, socketTimeoutMs = 300 } = options;
   const limits = { commandTimeoutMs, socketTimeoutMs };
   const client: RedisClient = open(address, options, limits, () => failures.set(client, replica()));
@@ -91,7 +91,7 @@ function openCluster(
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-    // A node that is down cannot say who serves its slots now, and a failed command does not trigger a refresh.
+    // A node that is down cannot report the new owner of its slots, and a failed command does not trigger a refresh.
     slotsRefreshInterval: SLOTS_REFRESH_MS,
     // A name that a certificate was issued for must reach the TLS layer unresolved.
     ...(address.tls ? { dnsLookup: keepName } : {}),
@@ -100,7 +100,7 @@ function openCluster(
     address.nodes.map((node) => ({ ...node })),
     options,
   );
-  // Nodes connect at the first command by default, and that command would have to wait for it.
+  // By default a node connects at its first command, which would have to wait.
   cluster.on('+node', (node: Redis) => {
     if (node.status === 'wait') node.connect().catch(() => {});
   });
@@ -117,7 +117,7 @@ function connectionOptions(
 ) {
   return {
     connectionName: `ori-${purpose}`,
-    // Would need another ACL permission (CLIENT SETINFO) without helping the operator.
+    // It would need another ACL permission (CLIENT SETINFO), without a benefit for the operator.
     disableClientInfo: true,
     db: address.db,
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -125,7 +125,7 @@ function connectionOptions(
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
-    // A master that was demoted answers READONLY until the connection goes to the new one.
+    // A demoted master answers READONLY; reconnecting finds the new master.
     reconnectOnError(error: Error) {
       const demoted = error.message.startsWith('READONLY');
       if (demoted) onDemoted();
@@ -138,8 +138,8 @@ function connectionOptions(
 }
 
 /**
- * TLS options that ioredis reads at each connection, so that a renewed certificate needs no restart. While the files are
- * not usable, as in the middle of a renewal, the last ones stay in use: an exception would stop the reconnecting.
+ * TLS options that ioredis reads at each connection, so that a renewed certificate needs no restart. While the files
+ * cannot be used, as in the middle of a renewal, the previous ones stay in use: an exception would end the reconnecting.
  */
 function renewable(files: TlsFiles, log: Logger | undefined) {
   let last = createSecureContext(readTlsFiles(files));
@@ -148,7 +148,7 @@ function renewable(files: TlsFiles, log: Logger | undefined) {
       try {
         last = createSecureContext(readTlsFiles(files));
       } catch (err) {
-        log?.error({ err }, 'TLS files for Redis not usable: the last certificate stays in use');
+        log?.error({ err }, 'could not load the TLS files for Redis; the previous certificate stays in use');
       }
       return last;
     },
@@ -156,7 +156,7 @@ function renewable(files: TlsFiles, log: Logger | undefined) {
 }
 
 /**
- * Calls `prepare` with a node each time a connection to it is ready, for what a server forgets when it
+ * Calls `prepare` with a node each time a connection to it is ready, for state that a server loses when it
  * restarts (`SCRIPT LOAD`). Nodes are those of a Cluster, or the single Redis. Failures are ignored until the
  * next connection.
  */
@@ -168,7 +168,7 @@ export function onNodeReady(client: RedisClient, prepare: (node: Redis) => Promi
   });
 }
 
-/** Calls back with every node, now and in future: in a Cluster each one, else the one Redis. */
+/** Calls back with each present and future node: every node of a Cluster, or the single Redis. */
 function onNode(client: RedisClient, watch: (node: Redis) => void): void {
   const known = client instanceof Redis ? [client] : client.nodes('all');
   for (const node of known) watch(node);
@@ -185,8 +185,8 @@ const failures = new WeakMap<RedisClient, Error>();
 const replica = () => Object.assign(new Error('this Redis is a replica'), { code: 'standby' });
 
 /**
- * Resolves if Redis answers and is no replica. @throws `standby` for a replica; with the reason of the last failed
- * connection as `cause`
+ * Resolves if Redis answers and is not a replica. @throws `standby` for a replica; otherwise an error whose `cause` is
+ * the last failed connection
  */
 export async function pingRedis(client: RedisClient): Promise<void> {
   try {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { onNodeReady, type RedisClient } from './connection.ts';
 
-/** A server that may evict keys when its memory is full, or does not say whether it may. */
+/** A server that may evict keys when its memory is full, or whose policy cannot be read. */
 export class EvictingRedis extends Error {
   override readonly name = 'EvictingRedis';
   readonly code = 'redis_evicts';
@@ -11,7 +11,7 @@ export class EvictingRedis extends Error {
   constructor(policy: string | undefined) {
     super(
       policy === undefined
-        ? 'the Redis user may not run INFO, which says whether the server evicts'
+        ? 'the Redis user may not run INFO, which shows whether the server evicts keys'
         : `the server evicts: its maxmemory-policy is ${policy}`,
     );
     this.policy = policy;
@@ -43,7 +43,7 @@ export interface EvictionWatchOptions {
 type Verdict = 'unknown' | 'safe' | EvictingRedis;
 
 /**
- * Reads the `maxmemory-policy` of each node (`INFO memory`) when it connects, and again from time to time.
+ * Reads the `maxmemory-policy` of each node (`INFO memory`) when it connects, and again periodically.
  * Anything but `noeviction` is unsafe: every key that a proof depends on has an expiry, so `volatile-…`
  * policies evict it too.
  */
@@ -65,7 +65,7 @@ export function watchEviction(client: RedisClient, options: EvictionWatchOptions
   async function judge(node: Redis): Promise<void> {
     const verdict = await readVerdict(node);
     const former = verdicts.get(node);
-    // Disconnected meanwhile, or no reply: keep the former verdict.
+    // It disconnected, or did not reply: keep the previous verdict.
     if (former === undefined || verdict === 'unknown') return;
     verdicts.set(node, verdict);
     settled.resolve();
@@ -96,7 +96,7 @@ export function watchEviction(client: RedisClient, options: EvictionWatchOptions
       const unknown = [...verdicts.keys()].filter((node) => verdicts.get(node) === 'unknown');
       await Promise.all(unknown.map(ask));
       for (const verdict of verdicts.values()) if (verdict instanceof EvictingRedis) throw verdict;
-      if (!isSafe()) throw new Error('whether Redis evicts is not known: no connection, or no answer');
+      if (!isSafe()) throw new Error('cannot tell whether Redis evicts keys: no connection, or no answer');
     },
     settled: () => settled.promise,
     close: () => clearInterval(timer),

@@ -30,7 +30,7 @@ const URL_PARTS =
   /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^?#]*))?(?:\?sentinel=([^?#&]*))?$/;
 
 /**
- * Parses a Redis URL; `undefined` if it has none of {@link REDIS_URL_FORMS}. User and password are percent-
+ * Parses a Redis URL; `undefined` unless it has one of {@link REDIS_URL_FORMS}. User and password are percent-
  * decoded.
  */
 export function parseRedisUrl(url: string): RedisAddress | undefined {

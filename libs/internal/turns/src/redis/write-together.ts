@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 
 /**
- * This many are sent before the end of a turn, so that the server works on them during the rest of a long
- * turn.
+ * After this many writes the stream is flushed without waiting for the end of the turn, so that the server can start
+ * during a long one.
  */
 const TOGETHER_MAX = 8;
 
