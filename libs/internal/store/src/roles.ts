@@ -11,7 +11,7 @@ import { createTransit, type TransitConfig } from './sealing/transit.ts';
 
 export { ROLES, type Role } from '@ori/proof';
 
-/** The file of a root's or a role's private key, and the KMS that wrapped it, if one did. */
+/** The file of a root's or a role's private key, and the KMS that wrapped it, if any. */
 export interface RoleKeyFile {
   readonly path: string;
   /** The setting or option that names the file, for complaints. */
@@ -24,14 +24,14 @@ const bytes32 = z.string().regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/);
 const publicJwk = z.object({ kty: z.literal(ED25519.jwk.kty), crv: z.literal(ED25519.jwk.crv), x: bytes32 });
 const roleKey = publicJwk.extend({
   d: bytes32.optional(),
-  /** Instead of `d`: the seed as a KMS wrapped it. */
+  /** The seed wrapped by a KMS, instead of `d`. */
   wrapped: z
     .string()
     .regex(/^[\x21-\x7e]{1,4096}$/)
     .optional(),
 });
 
-/** The public half, as daemons pin a root and a root delegates to a role. */
+/** The public half: what daemons pin of a root, and what a root delegates to. */
 export function publicJwkOf({ publicKey }: Pick<SigningKey, 'publicKey'>) {
   return { ...ED25519.jwk, x: Buffer.from(publicKey).toString('base64url') };
 }
@@ -66,7 +66,7 @@ export async function openRoleKey(file: RoleKeyFile): Promise<SigningKey> {
   try {
     const key = seed.length === 32 ? createSigningKey(seed) : undefined;
     if (key === undefined || publicJwkOf(key).x !== x)
-      throw complaint(file, '"x" is not of this private key');
+      throw complaint(file, '"x" does not match the private key');
     return key;
   } finally {
     seed.fill(0);
@@ -88,7 +88,7 @@ const delegation = z.strictObject({
   signature: z.string().regex(/^[A-Za-z0-9+/]{85}[AQgw]==$/),
 });
 
-/** A delegation as it is in a file, one line each, and without its base address in a key set. */
+/** A delegation: one line of a file, or, without its base address, an entry of a key set. */
 export type DelegationLine = z.infer<typeof delegation>;
 
 export function makeDelegation(root: SigningKey, made: Delegation): DelegationLine {
@@ -102,7 +102,7 @@ export function makeDelegation(root: SigningKey, made: Delegation): DelegationLi
   };
 }
 
-/** The delegations of a file, in its order. Only daemons can judge the signatures. @throws ConfigError */
+/** The delegations of a file, in order. Only daemons can verify the signatures. @throws ConfigError */
 export function readDelegations(file: Pick<RoleKeyFile, 'path' | 'variable'>): DelegationLine[] {
   const lines = readPublic(file).split('\n');
   return lines
@@ -112,9 +112,9 @@ export function readDelegations(file: Pick<RoleKeyFile, 'path' | 'variable'>): D
 
 async function unwrap(file: RoleKeyFile, wrapped: string): Promise<Buffer> {
   const { kmsUrl, kmsTokenFile } = file;
-  if (kmsUrl === undefined) throw complaint(file, 'only the KMS that wrapped the key opens it');
+  if (kmsUrl === undefined) throw complaint(file, 'the key is wrapped by a KMS, and no KMS is configured');
   const seed = await createTransit({ kmsUrl, kmsTokenFile }).unwrap(wrapped);
-  if (seed.length !== 32) throw new KmsError('unusable', 'the KMS gave a key of another size');
+  if (seed.length !== 32) throw new KmsError('unusable', 'the KMS returned a key of the wrong size');
   return Buffer.from(seed);
 }
 

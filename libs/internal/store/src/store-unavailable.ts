@@ -1,7 +1,7 @@
 /**
  * - `unreachable`: no connection, or a broken one; the server may be down.
  * - `timed_out`: no answer in time; whether the statement ran is unknown.
- * - `refused`: the server refused to serve (starting, stopping, full, wrong credentials).
+ * - `refused`: the server refused the connection or the query (starting, stopping, full, wrong credentials).
  * - `standby`: the server is not the primary.
  * - `contended`: concurrent changes kept the transaction from completing (deadlock, serialization).
  * - `overprivileged`: the login has more privileges than its service needs, so it is not used.
@@ -54,7 +54,7 @@ export function unavailableFrom(error: unknown): StoreUnavailable | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = errorCode(error);
   if (code !== undefined && SQLSTATE.test(code) && 'severity' in error) {
-    // A column changed its type under a prepared statement: another connection will plan it again.
+    // The type of a column changed under a prepared statement; another connection plans it again.
     const stalePlan = 'routine' in error && error.routine === 'RevalidateCachedQuery';
     const verdict = stalePlan ? 'refused' : fromSqlState(code);
     return verdict === undefined ? undefined : unavailable(verdict, error);
@@ -78,7 +78,7 @@ export function unavailableAtConnect(error: unknown): StoreUnavailable {
 const SENTENCES = {
   unreachable: 'The database cannot be reached.',
   timed_out: 'The database did not answer in time.',
-  refused: 'The database refused to serve.',
+  refused: 'The database refused the connection or the query.',
   standby: 'The server is a standby; use the address of the primary.',
   contended: 'Concurrent changes kept the transaction from completing.',
   overprivileged: 'The login may do more than the service needs.',

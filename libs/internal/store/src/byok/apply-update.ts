@@ -14,7 +14,7 @@ export interface CredentialFacts {
   readonly key_region: DeclaredRegion | null;
 }
 
-/** The columns that a change sets. A rotated key is none of them: it is sealed before it is stored. */
+/** The columns that a change sets. A rotated key is not among them: it is sealed before it is stored. */
 export type CredentialChange = Omit<ByokUpdate, 'key'> & {
   label?: string;
   key_region?: DeclaredRegion | null;

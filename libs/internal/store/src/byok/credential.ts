@@ -46,7 +46,7 @@ export const ByokUpdate = z
       .min(1)
       .max(16_384)
       .meta({
-        // As `readKeyMaterial` judges it, in the words of a schema.
+        // The same check as in `readKeyMaterial`, as a schema.
         override: {
           pattern: String.raw`^[^\s\x00-\x1f\x7f-\x9f](?:[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$`,
         },

@@ -12,7 +12,7 @@ const DECLARABLE: Partial<Record<Provider, readonly DeclaredRegion[]>> = {
   anthropic: ['us'],
 };
 
-/** Control characters anywhere, or white space at either end: signs of a key that was copied with its surroundings. */
+/** Control characters anywhere, or white space at either end: signs that more than the key was copied. */
 const NOT_A_KEY = /\p{Cc}|^\s|\s$/u;
 
 const StructuredKey = z.strictObject({ api_key: z.string().min(1), region: DeclaredRegion });

@@ -13,8 +13,8 @@ import { ensureRoles, forbidTemporaryTables } from './roles.ts';
 export { GRANTS_AS_OF } from '../grants.ts';
 export { MigrationError, type MigrationErrorCode } from './migration-error.ts';
 
-export const MIGRATION_TABLE = 'ori_migrations';
-export const MIGRATION_LOCK_TABLE = 'ori_migration_lock';
+const MIGRATION_TABLE = 'ori_migrations';
+const MIGRATION_LOCK_TABLE = 'ori_migration_lock';
 
 /** Any constant works if every version of this code uses the same one. */
 const LOCK_ID = 7_163_094_502_118_233n;

@@ -36,7 +36,7 @@ export async function requirePolicies(db: Kysely<Schema>): Promise<void> {
 }
 
 /**
- * Checks that the database has our table of migrations, with no migration that this version does not know.
+ * Checks that the database has our table of migrations, without a migration that this version does not know.
  *
  * @throws MigrationError `database_not_ours`, `database_newer`
  */
@@ -49,7 +49,7 @@ export async function requireOurs(db: Kysely<Schema>, migrationTable: string): P
     const some = names.slice(0, 3).join(', ') + (names.length > 3 ? ', …' : '');
     throw new MigrationError(
       'database_not_ours',
-      `the database is not empty and was not made by ori (it holds ${some}); create an empty one for it`,
+      `the database is not empty and was not created by ori (it contains ${some}); create an empty one for ori`,
     );
   }
   const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTable)}`.execute(db);

@@ -32,8 +32,8 @@ class SocketClient extends pg.Client {
 }
 
 /**
- * pg reads the certificate files that the address names whenever it creates a client. The pool does not catch that one
- * is missing, as in the middle of its renewal, and the process would end.
+ * pg reads the certificate files that the address names whenever it creates a client. The pool does not catch the
+ * exception if one is missing, as in the middle of a renewal, and the process would end.
  */
 function failureToRead(config?: pg.ClientConfig): unknown {
   try {
@@ -121,7 +121,7 @@ export function createGuardedPool(
     if (!(client instanceof SocketClient)) return;
     sockets.add(client.socket);
     client.socket.once('close', () => sockets.delete(client.socket));
-    // With TLS, it is not the one that the client was given.
+    // With TLS, it is not the socket that the client was created with.
     onConnect?.((client as unknown as { connection: { stream: Socket } }).connection.stream);
   });
 
@@ -139,7 +139,7 @@ export function createGuardedPool(
     },
     async end() {
       await pool.end();
-      // pg does not wait until the server closes the connection; a server that never does would keep Node alive.
+      // pg's `end` does not wait until the server closes the connection; a server that never does would keep Node alive.
       const closed = [...sockets].map((socket) => once(socket, 'close'));
       const abandon = setTimeout(() => {
         for (const socket of sockets) socket.destroy();

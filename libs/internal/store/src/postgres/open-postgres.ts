@@ -21,7 +21,7 @@ export interface PostgresOptions {
   readonly statementTimeoutMs?: number;
   /** Timeout for acquiring a connection, including the wait for a free one. Default 2,000. */
   readonly connectTimeoutMs?: number;
-  /** As it shows in `pg_stat_activity`. */
+  /** The name in `pg_stat_activity`. */
   readonly applicationName?: string;
   /** Called with the socket of each new connection. */
   readonly onConnect?: ((socket: Socket) => void) | undefined;
@@ -29,7 +29,7 @@ export interface PostgresOptions {
 
 const INT8 = 20;
 /**
- * pg's own timeouts only back up those of the pool, because they also elapse while this process is too busy to read.
+ * pg's own timeouts are only a fallback for the pool's, because they also elapse while this process is too busy to read.
  */
 const BACKSTOP = 2;
 
@@ -48,7 +48,7 @@ const types: pg.CustomTypesConfig = {
 
 /**
  * A pool on a PostgreSQL server. Nothing is connected before the first query. An answer, or `StoreUnavailable`,
- * comes within `connectTimeoutMs + statementTimeoutMs`, also from a server that accepts and then says nothing.
+ * comes within `connectTimeoutMs + statementTimeoutMs`, even from a server that accepts connections and then sends nothing.
  *
  * The server cancels a slow statement shortly before the client times out, so the connection is lost only if the server
  * does not answer at all.

@@ -44,7 +44,7 @@ const REMEMBERED_MS = 60_000;
 
 /**
  * Checks the login of a new connection before any other query runs on it. Connections opened at the same time share one
- * result. A standby is refused, because a lagging one would accept users who were disabled since.
+ * result. A standby is refused, because a lagging one would still accept users who have been disabled.
  *
  * @throws OverprivilegedLogin, StoreUnavailable `standby`, and any error of the query
  */
@@ -79,7 +79,7 @@ async function grantedTo(client: pg.ClientBase, role: StoreRole): Promise<Grante
   return rows[0] ?? { readable: [], writable: [] };
 }
 
-/** Without what a newer version of `migrate` granted the role itself: during an upgrade, and after a rollback of the services. */
+/** Ignores what a newer version of `migrate` granted the role itself: during an upgrade, and after a rollback of the services. */
 function beyondNewerGrants(privileges: Privileges, group: Granted): Privileges {
   if (privileges.grantsAsOf <= GRANTS_AS_OF) return privileges;
   return {

@@ -1,7 +1,7 @@
 const NAMED_MAX = 100;
 
 /**
- * Names for repeated queries, so that the server parses and plans each once per connection: planning takes most of the
+ * Names for repeated queries, so that the server parses and plans each only once per connection: planning takes most of the
  * time of a gate query. Only queries with parameters are named, and only the first 100 texts, because queries composed
  * at run time could otherwise fill the memory of the server.
  */

@@ -12,7 +12,7 @@ export interface GateFacts {
     readonly id: string;
     readonly workspaceId: string;
     readonly organizationId: string;
-    /** Of the organization, where it has limits of its own. */
+    /** The organization's own limits, if it has any. */
     readonly turnLimits?: { readonly user?: number; readonly organization?: number };
   } | null;
   /** Of the intern's workspace. */
@@ -45,12 +45,12 @@ interface Row {
   lifecycle_writes: boolean | null;
 }
 
-/** No row contains a NUL, and PostgreSQL refuses a query parameter with one, which the `sub` of a token may contain. */
+/** The `sub` of a token may contain a NUL, which no row contains and PostgreSQL refuses as a query parameter. */
 function storable(text: string): string {
   return text.includes('\0') ? '' : text;
 }
 
-/** One round trip and always one row; every join is a primary-key look-up. */
+/** One round trip and always one row; every join is a primary-key lookup. */
 export async function gateFacts(
   db: Database,
   { issuer, subject, internId }: GateQuestion,

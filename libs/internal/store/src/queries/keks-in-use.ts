@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** Enough of a sealed text for the whole `kid` of a KEK that names its service, and for no id of a row. */
+/** A prefix of a sealed text: long enough for the `kid` of a KEK that names its service, too short for the id of a row. */
 const HEAD_CHARACTERS = 96;
 const KEKS_MAX = 100;
 
 /**
  * The KEKs under which signing keys are sealed that are not withdrawn. Reads one entry of the index `signing_keys_kek`
- * per KEK. A `kid` longer than those that `ori-admin` makes may lack its end.
+ * per KEK. A `kid` longer than those that `ori-admin` generates may be truncated.
  */
 export async function keksInUse(db: Database): Promise<string[]> {
   const head = sql`left(sealed_seed, ${sql.lit(HEAD_CHARACTERS)})`;
@@ -22,7 +22,7 @@ export async function keksInUse(db: Database): Promise<string[]> {
   return [...new Set(rows.map((row) => kidIn(row.head)))].filter((kid) => kid !== '');
 }
 
-/** Empty for a text that is not a sealed one: a damaged row is not a KEK. */
+/** Empty for a text that is not sealed: a damaged row must not count as a KEK. */
 function kidIn(head: string): string {
   return /"kid":"([^"]*)/.exec(Buffer.from(head, 'base64url').toString())?.[1] ?? '';
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 import { bind } from './bind.ts';
-import { keyQueries } from './management/api-keys.ts';
+import * as keyQueries from './management/api-keys.ts';
 import {
   type Assignable,
   type AssignmentRow,
@@ -11,15 +11,15 @@ import {
   MEMBERS,
   unassign,
 } from './management/assignments.ts';
-import { credentialQueries } from './management/byok.ts';
-import { callerQueries } from './management/callers.ts';
-import { dpopProofQueries } from './management/dpop-proofs.ts';
+import * as credentialQueries from './management/byok.ts';
+import * as callerQueries from './management/callers.ts';
+import * as dpopProofQueries from './management/dpop-proofs.ts';
 import { guardrailQueries } from './management/guardrails.ts';
 import { internQueries } from './management/interns.ts';
 import { memberQueries } from './management/members.ts';
 import { once, TooManyAnswers } from './management/once.ts';
 import { type Account, inTransaction } from './management/tenant.ts';
-import { workspaceQueries } from './management/workspace-records.ts';
+import * as workspaceQueries from './management/workspace-records.ts';
 
 export { AdminError } from './admin/admin-error.ts';
 export type { ApiKeyRow } from './management/api-keys.ts';
@@ -32,8 +32,8 @@ export type { WorkspaceRow } from './management/workspace-records.ts';
 export { TooManyAnswers };
 
 /**
- * What the operations of the management service ask of the database. Each call is one transaction that sees its tenant's
- * rows only, or a part of the transaction that `db` is.
+ * The database calls of the management service's operations. Each is one transaction that sees its tenant's rows only, or
+ * part of the transaction `db`.
  */
 function operationQueries(db: Database) {
   return {

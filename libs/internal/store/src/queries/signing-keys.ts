@@ -16,14 +16,14 @@ export interface PublishedKeyRow {
   readonly publicKey: Uint8Array;
   readonly notBefore: number;
   readonly expiresAt: number | null;
-  /** Base64: what a role of the deployment's root signed of this key (SPEC.md, section 15). */
+  /** Base64: the statement about this key by a role of the deployment's root (SPEC.md, section 15). */
   readonly statement: string | null;
 }
 
 export interface SigningKeyRow extends PublishedKeyRow {
   readonly id: string;
   readonly internId: string;
-  /** To be opened with `seedContext`. */
+  /** Opens with `seedContext`. */
   readonly sealedSeed: string;
 }
 

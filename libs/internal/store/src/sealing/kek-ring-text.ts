@@ -15,13 +15,13 @@ const kekJwk = z.strictObject({
     .string('expected a string')
     .regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/, EXPECTED_K)
     .optional(),
-  /** Instead of `k`: the key as a KMS wrapped it. */
+  /** The key wrapped by a KMS, instead of `k`. */
   wrapped: z
     .string('expected a string')
     .regex(/^[\x21-\x7e]{1,4096}$/, 'expected 1 to 4096 printable characters')
     .optional(),
-  alg: z.literal('A256GCMKW', 'expected "A256GCMKW" or nothing').optional(),
-  use: z.literal('enc', 'expected "enc" or nothing').optional(),
+  alg: z.literal('A256GCMKW', 'expected "A256GCMKW", or no "alg"').optional(),
+  use: z.literal('enc', 'expected "enc", or no "use"').optional(),
 });
 
 type KekJwk = z.infer<typeof kekJwk>;
@@ -52,7 +52,7 @@ export interface RingRules {
   readonly allowShared?: boolean;
 }
 
-/** Whether the keys of a ring are there themselves, or as a KMS wrapped them. */
+/** Whether the keys of a ring are in plain or wrapped by a KMS. */
 type Form = 'plain' | 'wrapped' | 'either';
 
 /**
@@ -74,8 +74,8 @@ export function parseKekRing(text: string, rules: RingRules = {}): KekRing {
 }
 
 /**
- * Reads a ring whose keys have `wrapped` in place of `k`, and has the KMS unwrap them. The `kid` shows whether a key is the
- * one that was wrapped.
+ * Reads a ring whose keys have `wrapped` in place of `k`, and unwraps them with the KMS. The `kid` shows whether the result
+ * is the key that was wrapped.
  *
  * @throws SealingError as {@link parseKekRing}; KmsError
  */
@@ -84,12 +84,12 @@ export async function openKekRing(text: string, rules: RingRules, kms: KeyWrappe
   return parseKekRing(await unwrapKekRing(text, kms), rules);
 }
 
-/** Everything about such a ring that is seen without the KMS. @throws SealingError as {@link parseKekRing} */
+/** Reads as much of such a ring as is possible without the KMS. @throws SealingError as {@link parseKekRing} */
 export function checkWrappedRing(text: string, rules: RingRules): void {
   readRing(text, rules, 'wrapped');
 }
 
-/** The text of the ring with each key that is there itself wrapped by the KMS. @throws SealingError; KmsError */
+/** The text of the ring with each plain key wrapped by the KMS. @throws SealingError; KmsError */
 export async function wrapKekRing(text: string, kms: KeyWrapper): Promise<string> {
   return await rewriteEach(text, async ({ k, ...key }) => {
     if (k === undefined) return key;
@@ -102,7 +102,7 @@ export async function wrapKekRing(text: string, kms: KeyWrapper): Promise<string
   });
 }
 
-/** The text of the ring with the keys themselves. @throws SealingError; KmsError */
+/** The text of the ring with its keys in plain. @throws SealingError; KmsError */
 export async function unwrapKekRing(text: string, kms: KeyWrapper): Promise<string> {
   return await rewriteEach(text, async ({ wrapped, ...key }) => {
     if (wrapped === undefined) return key;
@@ -136,10 +136,12 @@ function readRing(text: string, rules: RingRules, form: Form): KekJwk[] {
 function complaintsOfForm({ kid, k, wrapped }: KekJwk, form: Form): string[] {
   if ((k === undefined) === (wrapped === undefined)) return [`k: ${EXPECTED_K}, or "wrapped" in its place`];
   if (wrapped !== undefined) {
-    if (form === 'plain') return ['wrapped: only the KMS that wrapped it opens it, and none is configured'];
-    return ownerOf(kid) === undefined ? ['kid: expected one made by ori-admin kek, which tells the key'] : [];
+    if (form === 'plain') return ['wrapped: the key is wrapped by a KMS, and no KMS is configured'];
+    return ownerOf(kid) === undefined
+      ? ['kid: expected one made by ori-admin kek, which identifies the key']
+      : [];
   }
-  return form === 'wrapped' ? ['k: expected a key that the KMS wrapped, as ori-admin kek wrap does'] : [];
+  return form === 'wrapped' ? ['k: expected a key wrapped by the KMS, as ori-admin kek wrap makes'] : [];
 }
 
 function readKeys(text: string): KekJwk[] {
@@ -162,7 +164,7 @@ function complaintsOfOwner({ kid, k }: KekJwk, { owner, allowShared }: RingRules
     if (named === undefined) {
       if (owner !== undefined && !allowShared) complaints.push(`kid: ${SHARED}`);
     } else if (key !== undefined && kid !== kidOf(named, key)) {
-      complaints.push('kid: does not belong to its key');
+      complaints.push('kid: does not match the key');
     } else if (owner !== undefined && named !== owner) {
       complaints.push(`kid: belongs to the ring of the ${named} service`);
     }

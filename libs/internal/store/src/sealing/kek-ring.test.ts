@@ -58,7 +58,7 @@ describe('a KEK ring', () => {
     const { kid } = parseKekRing(generateKekRing('management')).primary;
     const renamed = JSON.stringify({ keys: [{ kty: 'oct', kid, k }] });
     expect(refusal(renamed, { owner: 'management' }).complaints).toEqual([
-      'keys[0].kid: does not belong to its key',
+      'keys[0].kid: does not match the key',
     ]);
   });
 

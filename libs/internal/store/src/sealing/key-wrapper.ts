@@ -2,14 +2,14 @@
 export interface KeyWrapper {
   /** @throws KmsError */
   wrap(kek: Uint8Array): Promise<string>;
-  /** The bytes are the caller's to wipe. @throws KmsError */
+  /** The caller must wipe the bytes. @throws KmsError */
   unwrap(wrapped: string): Promise<Buffer>;
 }
 
 /**
  * - `unavailable`: no answer in time, or 429 or 5xx
- * - `refused`: any status but 200 and those, as for a wrong token, key or ciphertext
- * - `unusable`: an answer of another form or size
+ * - `refused`: any status but 200 and those, for example for a wrong token, key or ciphertext
+ * - `unusable`: a malformed answer, or one of the wrong size
  */
 export type KmsErrorCode = 'unavailable' | 'refused' | 'unusable';
 

@@ -5,7 +5,7 @@ import { checkWrappedRing, openKekRing, parseKekRing, type RingRules } from './k
 import { SealingError } from './sealing-error.ts';
 import { createTransit, type TransitConfig } from './transit.ts';
 
-/** The file of a ring, and the KMS that wrapped its keys, if one did. */
+/** The file of a ring, and the KMS that wrapped its keys, if any. */
 export interface RingFile {
   readonly path: string;
   /** The setting that names the file, for the complaint. */
@@ -16,9 +16,9 @@ export interface RingFile {
 }
 
 /**
- * The text of the file, judged as far as it can be without the KMS.
+ * The text of the file, validated as far as possible without the KMS.
  *
- * @throws ConfigError, which quotes nothing of the file
+ * @throws ConfigError, which quotes no part of the file
  */
 export function readRingFile(file: RingFile): string {
   return complain(file, () => {

@@ -37,8 +37,8 @@ function inOrder(context: object): [name: string, value: string][] {
 }
 
 /**
- * Whether a text was sealed for the place. Seeds were once sealed to the issuer and the base address of their
- * deployment too, so that neither could change; these two are ignored until {@link reseal} drops them.
+ * Whether a text was sealed for the place. Seeds used to be sealed to the issuer and the base address of their
+ * deployment too, which prevented changing either; these two members are ignored until {@link reseal} drops them.
  */
 function isSamePlace(
   { issuer: _, baseUrl: __, ...sealedFor }: Record<string, string>,
@@ -51,13 +51,13 @@ function readHeader(jwe: string): z.infer<typeof sealedHeader> {
   try {
     return sealedHeader.parse(JSON.parse(decode(jwe.split('.', 1)[0] ?? '').toString()));
   } catch {
-    throw new SealingError('undecryptable', 'not a sealed text of ours');
+    throw new SealingError('undecryptable', 'not a sealed text');
   }
 }
 
 /**
- * How every text begins that {@link seal} makes under the KEK, and none under another one or in a former form: the
- * header up to the first member of `ctx`, less the bytes that base64url encodes together with those that follow.
+ * The prefix of every text that {@link seal} makes under the KEK, and of no text under another KEK or in the old form: the
+ * header up to the first member of `ctx`, without the bytes that base64url encodes together with later ones.
  */
 export function sealedPrefix(kid: string): string {
   const start = JSON.stringify({ alg: KEY_WRAP, enc: ENCRYPTION, kid }).replace(/}$/, ',"ctx":{"column":');
@@ -151,7 +151,7 @@ export async function open(ring: KekRing, jwe: string, context: SealContext): Pr
     plaintext = decrypt(contentKey, { iv, text, tag }, protectedHeader);
     return new Uint8Array(plaintext);
   } catch {
-    throw new SealingError('undecryptable', 'the sealed text does not open');
+    throw new SealingError('undecryptable', 'the sealed text cannot be decrypted');
   } finally {
     contentKey?.fill(0);
     plaintext?.fill(0);
@@ -160,7 +160,7 @@ export async function open(ring: KekRing, jwe: string, context: SealContext): Pr
 
 /**
  * Re-seals the secret under the first key of the ring, for the same place. Returns a text that is already under it, in
- * the present form, unchanged.
+ * the current form, unchanged.
  *
  * @throws SealingError `unknown_kek`, `context_mismatch`, `undecryptable`
  */

@@ -2,7 +2,7 @@
  * - `invalid_kek_ring`: the text is not a valid ring; `complaints` names the places without quoting them.
  * - `unknown_kek`: sealed under a key that this ring does not have.
  * - `context_mismatch`: sealed for another row, column, intern, issuer or base address.
- * - `undecryptable`: not a sealed text of ours, or altered.
+ * - `undecryptable`: not a sealed text, or altered.
  */
 export type SealingErrorCode = 'invalid_kek_ring' | 'unknown_kek' | 'context_mismatch' | 'undecryptable';
 

@@ -17,7 +17,7 @@ export interface RingConfig {
 const LOOK_EVERY_MS = 1000;
 const ASK_KMS_EVERY_MS = 2000;
 
-/** A service takes only keys made for it, unless `…_KEK_SHARED` accepts keys that name no service. */
+/** A service accepts only keys made for it, unless `…_KEK_SHARED` also permits keys that name no service. */
 const fileOf = (owner: KekOwner, { kekFile, kekShared, ...kms }: RingConfig): RingFile => ({
   ...kms,
   path: kekFile,
@@ -25,7 +25,7 @@ const fileOf = (owner: KekOwner, { kekFile, kekShared, ...kms }: RingConfig): Ri
   rules: { owner, allowShared: kekShared },
 });
 
-/** Judges the ring without asking the KMS. @throws ConfigError */
+/** Validates the ring without calling the KMS. @throws ConfigError */
 export function checkServiceRing(owner: KekOwner, config: RingConfig): void {
   readRingFile(fileOf(owner, config));
 }
@@ -38,9 +38,9 @@ export interface OpenedRing {
 }
 
 /**
- * Opens the ring, and follows its file until it is closed, also where it is a link that is replaced (a mounted Kubernetes
- * secret). A KMS that does not unwrap its keys is asked again every two seconds: at the start the ring is waited for, later
- * the former one stays in use.
+ * Opens the ring and reloads it when its file changes, until it is closed; the file may be a link that is replaced (a
+ * mounted Kubernetes secret). If the KMS does not unwrap its keys, the call is repeated every two seconds: the start waits
+ * for it; later the previous ring stays in use.
  *
  * @throws ConfigError
  */
@@ -62,7 +62,7 @@ export async function openServiceRing(
       ring.replaceBy(next);
       log.info({ kids: ring.kids }, 'KEK ring reloaded');
     } catch (err) {
-      if (!signal.aborted) log.error({ err }, 'KEK ring unusable, keeping the former one');
+      if (!signal.aborted) log.error({ err }, 'KEK ring unusable; the previous one stays in use');
     }
   };
   const listener = () => void look();
@@ -82,9 +82,9 @@ async function untilKmsAnswers(file: RingFile, log: RingLog, signal?: AbortSigna
       return await openRingFile(file);
     } catch (err) {
       if (!(err instanceof KmsError)) throw err;
-      log.error({ err }, 'the KMS did not unwrap the KEK ring; it is asked again');
+      log.error({ err }, 'the KMS did not unwrap the KEK ring; trying again');
     }
-    // A start has to keep the process alive, a later attempt must not.
+    // The timer must keep the process alive during the start, and not afterwards.
     await pause(ASK_KMS_EVERY_MS, undefined, signal ? { signal, ref: false } : {});
   }
 }

@@ -8,7 +8,7 @@ import { type KeyWrapper, KmsError } from './key-wrapper.ts';
 const ANSWER_BYTES_MAX = 64 * 1024;
 const TIMEOUT_MS = 5000;
 
-/** The key that an agent on a Unix socket serves; it has one. */
+/** The name of the only key that an agent on a Unix socket serves. */
 export const AGENT_PATH = '/v1/transit/keys/kek';
 
 export const KMS_URL_FORMS = 'https://…/v1/transit/keys/NAME or unix:/path/of/a/socket';
@@ -16,7 +16,7 @@ export const KMS_URL_FORMS = 'https://…/v1/transit/keys/NAME or unix:/path/of/
 export interface TransitConfig {
   /** The address of the key in a transit engine, or `unix:` and the socket of an agent. */
   readonly kmsUrl: string;
-  /** The file of the token, read for each call: whoever renews the token replaces the file. */
+  /** The file of the token, read for each call, so that a renewed token is used at once. */
   readonly kmsTokenFile?: string | undefined;
   /** For one call, from connecting to the last byte. */
   readonly timeoutMs?: number | undefined;
@@ -56,7 +56,7 @@ const decrypted = z.object({ data: z.object({ plaintext: z.base64() }) });
  * The transit engine of OpenBao and Vault, or an `ori-kms-agent`, which speaks the same two calls: `POST …/encrypt/NAME`
  * and `POST …/decrypt/NAME`. Each call ends within five seconds.
  *
- * @throws TypeError for an address of another form
+ * @throws TypeError for an invalid address
  */
 export function createTransit({ kmsUrl, kmsTokenFile, timeoutMs = TIMEOUT_MS }: TransitConfig): KeyWrapper {
   const endpoint = endpointOf(kmsUrl);
@@ -67,7 +67,7 @@ export function createTransit({ kmsUrl, kmsTokenFile, timeoutMs = TIMEOUT_MS }: 
     try {
       return shape.parse(JSON.parse(answer.toString()));
     } catch {
-      throw new KmsError('unusable', 'the KMS gave an answer of another form');
+      throw new KmsError('unusable', 'the KMS returned a malformed answer');
     } finally {
       answer.fill(0);
     }
@@ -120,7 +120,7 @@ async function post(
           bytes += chunk.length;
           if (bytes <= ANSWER_BYTES_MAX) return void chunks.push(chunk);
           response.destroy();
-          reject(new KmsError('unusable', `the KMS gave an answer of more than ${ANSWER_BYTES_MAX} bytes`));
+          reject(new KmsError('unusable', `the KMS returned more than ${ANSWER_BYTES_MAX} bytes`));
         });
         response.on('end', () => resolve(Buffer.concat(chunks)));
         response.on('error', reject);
@@ -131,7 +131,7 @@ async function post(
   } catch (error) {
     if (error instanceof KmsError) throw error;
     if (signal.aborted) {
-      throw new KmsError('unavailable', `the KMS gave no answer within ${timeoutMs} ms`);
+      throw new KmsError('unavailable', `the KMS did not answer within ${timeoutMs} ms`);
     }
     throw new KmsError('unavailable', `cannot reach the KMS (${systemErrorCode(error)})`);
   }

@@ -31,7 +31,7 @@ export interface Assignable<Row extends AssignmentRow> {
   readonly atMostOne: RawBuilder<unknown>;
   /** The column of the tallies that counts them. */
   readonly tally: RawBuilder<number>;
-  /** The assignments of a page, as they are shown. */
+  /** The assignments of a page, as the API shows them. */
   readonly shown: (page: RawBuilder<unknown>) => RawBuilder<Row>;
   /** The row that makes `wanted.target` a valid target of the account, as a query. */
   readonly validTarget: (account: Account) => RawBuilder<unknown>;
@@ -114,8 +114,8 @@ export function listAssignments<Row extends AssignmentRow>(
 }
 
 /**
- * The condition that the guardrail of an assignment is not of a deleted workspace. Few accounts have one, and for the
- * others no guardrail is read.
+ * The condition that the guardrail of an assignment is not in a deleted workspace. Few accounts have a deleted workspace;
+ * for the others no guardrail is read.
  */
 async function inLiveWorkspaces(
   trx: Transaction<Schema>,

@@ -23,12 +23,12 @@ export interface MemberRow {
 
 const MEMBER = sql`m.workspace_id || ':' || m.user_id as id, m.workspace_id, m.user_id, m.created_at`;
 
-/** The memberships of the account, in workspaces that are not deleted. Former ones are not among them. */
+/** The account's current memberships, in workspaces that are not deleted. */
 const current = ({ organizationId }: Account) => sql`
   from members m where m.organization_id = ${organizationId} and m.removed_at is null
     and exists (select from workspaces w where w.id = m.workspace_id and w.deleted_at is null offset 0)`;
 
-/** Up to so many memberships, people in several workspaces are counted exactly. */
+/** Up to this many memberships, people in several workspaces are counted once. */
 const COUNTED_MAX = 10_000;
 
 /**

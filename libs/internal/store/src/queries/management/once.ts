@@ -10,7 +10,7 @@ const DELETED_AT_ONCE = 100;
 /** The maximum total size of the answers that are kept for one account. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
-/** The account has too many answers kept. Nothing was changed. */
+/** The stored answers of the account are too large. Nothing was changed. */
 export class TooManyAnswers extends Error {
   override readonly name = 'TooManyAnswers';
 }
@@ -22,9 +22,9 @@ export interface OnceAnswer {
 }
 
 /**
- * Does the work for a key once in 24 hours, and keeps the sealed answer that it returns, in one transaction. For a key
- * that was used, returns the answer that was kept; `running` while another request with the key is in progress. Nothing
- * is kept of work that throws.
+ * Does the work for a key once in 24 hours, and keeps the sealed answer that it returns, in one transaction. For a used
+ * key, returns the stored answer, or `running` while another request with the key is in progress. Work that throws
+ * stores nothing.
  *
  * @throws TooManyAnswers if the account's answers of the last 24 hours would exceed 64 MiB
  */

@@ -23,7 +23,7 @@ export interface Tenant {
  * Runs `work` in one transaction that sees the tenant's rows only: in that of `db`, if it is one. A transaction
  * of its own is repeated once if concurrent changes kept it from completing.
  *
- * @throws StoreUnavailable `contended` if that was not enough
+ * @throws StoreUnavailable `contended` if the repetition fails too
  */
 export function asTenant<Result>(
   db: Database,
@@ -37,7 +37,7 @@ export function asTenant<Result>(
   return inTransaction(db, run);
 }
 
-/** The transaction that `db` is, or one that is repeated once if concurrent changes kept it from completing. */
+/** The transaction `db`, or a new one that is repeated once if concurrent changes kept it from completing. */
 export async function inTransaction<Result>(
   db: Database,
   work: (trx: Transaction<Schema>) => Promise<Result>,
@@ -52,7 +52,7 @@ export async function inTransaction<Result>(
 }
 
 /**
- * Plans are made for the values of each statement: a plan for all tenants alike would suit neither one with few rows nor
+ * Each statement is planned for its own values: a generic plan for all tenants would suit neither one with few rows nor
  * one with many.
  */
 async function become(trx: Transaction<Schema>, tenant: Tenant): Promise<void> {
@@ -77,8 +77,8 @@ export interface Account {
 const WRITERS_LOCK = 716_309_450;
 
 /**
- * As `asTenant`, for changes of guardrails and their assignments: those of one account take turns. Each changes many
- * rows and then the account's totals, and two at once could wait for each other.
+ * As `asTenant`, for changes of guardrails and their assignments: those of one account are serialized. Each changes
+ * many rows and then the account's totals, so two concurrent ones could deadlock.
  */
 export function asWriter<Result>(
   db: Database,

@@ -50,7 +50,7 @@ export function findWorkspaceRecord(
   );
 }
 
-/** Outside the programme, which only an operator changes. @throws AdminError `conflict` if the slug is taken */
+/** Outside the programme, because only an operator can change that. @throws AdminError `conflict` if the slug is taken */
 export function createWorkspaceRecord(
   db: Database,
   account: Account,
@@ -63,7 +63,7 @@ export function createWorkspaceRecord(
   });
 }
 
-/** Sets what is given; without any, `updated_at` is unchanged too. @throws AdminError `conflict`, `not_found` */
+/** Sets the given fields. If none is given, `updated_at` is unchanged too. @throws AdminError `conflict`, `not_found` */
 export function changeWorkspaceRecord(
   db: Database,
   account: Account,
@@ -81,7 +81,7 @@ export function changeWorkspaceRecord(
 
 type WorkspaceDeletion = 'deleted' | 'absent' | 'has_keys' | 'is_default';
 
-/** A workspace with a key that is accepted stays, and the default one unless that is confirmed. */
+/** Refuses a workspace with a valid key, and the default workspace unless that is confirmed. */
 export function deleteWorkspaceRecord(
   db: Database,
   account: Account,
@@ -111,12 +111,3 @@ export function deleteWorkspaceRecord(
     return 'deleted';
   });
 }
-
-/** The queries of this file that `managementQueries` includes. */
-export const workspaceQueries = {
-  listWorkspaces,
-  findWorkspaceRecord,
-  createWorkspaceRecord,
-  changeWorkspaceRecord,
-  deleteWorkspaceRecord,
-};
