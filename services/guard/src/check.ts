@@ -12,7 +12,7 @@ export const CHECK_ROUTE = '{check}';
 
 type CheckMode = Exclude<GuardConfig['mode'], 'proxy'>;
 
-/** Where each proxy states the method and the path of the request that it asks about. Envoy repeats them. */
+/** The headers in which each proxy passes the method and path of the original request. Envoy repeats them. */
 const STATED: Readonly<Record<CheckMode, { method: string; target: string } | undefined>> = {
   auth_request: { method: 'x-original-method', target: 'x-original-uri' },
   forward_auth: { method: 'x-forwarded-method', target: 'x-forwarded-uri' },
@@ -25,7 +25,7 @@ export interface CheckParts {
   readonly bodyBytesMax: number;
 }
 
-/** Answers another proxy's question: 200 with the identity headers, once per proof, or a refusal. The body must be handed over. */
+/** Authorizes a request for another proxy: 200 with the identity headers, once per proof, or a refusal. Needs the whole body. */
 export function createCheck({ mode, verifier, bodyBytesMax }: CheckParts): RequestListener {
   async function check(req: IncomingMessage, res: ServerResponse): Promise<void> {
     exchangeOf(req).route = CHECK_ROUTE;
@@ -52,7 +52,7 @@ function headOf(req: IncomingMessage, mode: CheckMode): Head {
   const { rawHeaders, method, url: target } = req;
   const stated = STATED[mode];
   if (stated === undefined) return { rawHeaders, method, target };
-  // Neither `,` nor nothing is a method or a path that a proof can cover.
+  // A missing or repeated header gives a value that is neither a method nor a path that a proof can cover.
   const single = (name: string): string => {
     const values = valuesOf(req, name);
     return values.length === 1 ? (values[0] ?? '') : '';
@@ -61,14 +61,14 @@ function headOf(req: IncomingMessage, mode: CheckMode): Head {
 }
 
 /**
- * A proxy that hands no body over sends an empty one, or the beginning of it. Whatever the client sent would then reach the daemon
- * under a proof of nothing, so an empty body is not accepted here.
+ * A proxy that is not configured to pass the body sends an empty or truncated one. The client's real body would then reach
+ * the daemon under a proof of the empty body, so an empty body is refused here.
  */
 function requireBody(req: IncomingMessage, bytes: number): void {
   const isPartial = valuesOf(req, 'x-envoy-auth-partial-body').some((value) => value !== 'false');
   if (bytes === 0 || isPartial)
     throw new ProofError(
       'request_not_coverable',
-      'the proxy did not hand the whole body over, or it is empty',
+      'the proxy did not pass the whole body, or the body is empty',
     );
 }

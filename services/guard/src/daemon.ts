@@ -5,7 +5,7 @@ import { type Dispatcher, errors, Pool } from 'undici';
 import type { GuardConfig } from './config.ts';
 import { headersForClient } from './headers.ts';
 
-/** How the daemon failed: `connect` (it has not seen the call), `time` (no answer in time), `broken` (anything else). */
+/** How the daemon failed: `connect` (it did not receive the call), `time` (no answer in time), `broken` (anything else). */
 export const DAEMON_FAILURES = ['connect', 'time', 'broken'] as const;
 export type DaemonFailure = (typeof DAEMON_FAILURES)[number];
 
@@ -30,7 +30,7 @@ interface Call {
 
 export interface Daemon {
   /**
-   * Makes one call, once, and streams the answer as fast as the client reads it. Resolves at its end, or when the client is gone.
+   * Makes one call, once, and streams the answer as fast as the client reads it. Resolves at its end, or when the client disconnects.
    *
    * @throws {DaemonError} The answer may have begun.
    */
@@ -45,7 +45,7 @@ type Options = Pick<
   'daemonUrl' | 'daemonConnectMs' | 'daemonAnswerMs' | 'daemonIdleMs' | 'writeTimeoutMs'
 >;
 
-/** The daemon behind the guard. Nothing is sent twice: a call on a connection that breaks has failed. */
+/** The daemon behind the guard. A call is never sent twice: if its connection breaks, it has failed. */
 export function createDaemon(options: Options): Daemon {
   const { daemonUrl, daemonConnectMs, daemonAnswerMs, daemonIdleMs, writeTimeoutMs } = options;
   const pool = new Pool(daemonUrl, {
@@ -68,7 +68,7 @@ export function createDaemon(options: Options): Daemon {
       const host = hostname.replace(/^\[|\]$/g, '');
       return new Promise((resolve, reject) => {
         const socket = connect(Number(port) || (protocol === 'https:' ? 443 : 80), host);
-        socket.setTimeout(daemonConnectMs, () => socket.destroy(new Error('no connection in time')));
+        socket.setTimeout(daemonConnectMs, () => socket.destroy(new Error('timed out connecting')));
         socket.once('error', reject).once('connect', () => {
           socket.destroy();
           resolve();
@@ -126,7 +126,7 @@ function stream(
     onResponseError(_controller, error) {
       settle(() => {
         if (error instanceof ClientGone) resolve();
-        // undici reports the start when a connection is made, encrypted if it has to be, just before it writes.
+        // undici calls this once it has a connection (with TLS, after the handshake), just before it writes.
         else reject(new DaemonError(gone === undefined ? 'connect' : failureOf(error), error));
       });
     },

@@ -1,9 +1,9 @@
 import type { VerifiedProof } from '@ori/verifier';
 
-/** What the daemon is told about the caller. */
+/** The headers that identify the caller to the daemon. */
 const IDENTITY = 'x-ori-verified-';
 
-/** They belong to one connection (RFC 9110, section 7.6.1), or frame a body that the guard frames anew. */
+/** Headers of one connection (RFC 9110, section 7.6.1), or of the framing of a body, which the guard frames anew. */
 const PER_CONNECTION = new Set([
   'connection',
   'content-length',
@@ -19,7 +19,7 @@ const PER_CONNECTION = new Set([
   'upgrade',
 ]);
 
-/** With these a framework would see another method, path or proxy than was verified; the guard states the client's address itself. */
+/** They could make a framework see another method, path or proxy than was verified; the guard sets the client's address itself. */
 const MISLEADING = new Set([
   'forwarded',
   'proxy',
@@ -35,7 +35,7 @@ const MISLEADING = new Set([
   'x-rewrite-url',
 ]);
 
-/** Letters, digits and hyphens: CGI and its successors make one name of `a-b`, `a_b` and `a.b`. */
+/** Letters, digits and hyphens, because CGI and its successors map `a-b`, `a_b` and `a.b` to one name. */
 const PLAIN_NAME = /^[A-Za-z0-9-]+$/;
 
 /** What `Connection` may name. Anything else would remove a header that was verified. */

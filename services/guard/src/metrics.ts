@@ -11,14 +11,14 @@ export interface GuardMetrics {
   daemonFailed(failure: DaemonFailure): void;
 }
 
-/** The guard's own metrics. The first is the one that every daemon counts, so its alerts apply. */
+/** The guard's own metrics. The first has the name that every daemon uses, so the daemons' alerts apply to it. */
 export function createGuardMetrics(): GuardMetrics {
   const http = createMetrics({ service: 'guard', routes: [...Object.values(PROXY_ROUTES), CHECK_ROUTE] });
   const { counter } = instrumentsOf(http.registry);
   const proofs = counter('ori_proof_verifications_total', 'Verified requests by outcome.', 'outcome');
   const failures = counter(
     'guard_daemon_failures_total',
-    'Calls that the daemon did not answer completely, by kind: connect, time, broken.',
+    'Calls without a complete answer of the daemon, by kind: connect, time, broken.',
     'kind',
   );
   for (const outcome of PROOF_OUTCOMES) proofs.inc({ outcome }, 0);

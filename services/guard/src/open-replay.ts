@@ -18,7 +18,7 @@ export interface Replay {
 const CONNECTIONS_MAX = 10;
 const CONNECT_MS = 1000;
 
-/** Opens the store of `GUARD_REPLAY`. Returns at once: while a server is away, proofs are refused. */
+/** Opens the store of `GUARD_REPLAY`. Returns immediately: while the server is down, proofs are refused. */
 export function openReplay(
   config: Pick<GuardConfig, 'replay' | 'redisUrl' | 'databaseUrl' | 'replayReplicas'>,
   { log, now }: { readonly log: Logger; readonly now: () => number },

@@ -18,10 +18,10 @@ export interface ProveOptions {
 }
 
 /**
- * Judges the head, reads the body, then verifies the signature and spends the proof. Reports to the verifier what it does not see.
+ * Checks the head, reads the body, then verifies the signature and spends the proof. Reports outcomes that the verifier cannot see.
  *
  * @throws {ProofError} {UnavailableError} as the verifier does, and `body_too_large`
- * @throws {BodyError} {DeadlineError} {BusyError} as the edge does; anything else is a failure of the guard's own
+ * @throws {BodyError} {DeadlineError} {BusyError} as `@ori/http` does; anything else is a failure of the guard itself
  */
 export async function prove(req: IncomingMessage, head: Head, options: ProveOptions): Promise<VerifiedProof> {
   const { verifier, bodyBytesMax, take, settle } = options;

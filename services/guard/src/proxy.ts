@@ -16,14 +16,14 @@ const NAMES_OTHERS: Answer = {
   code: 'connection_header',
   message: 'Connection may only name close, keep-alive, te, trailer and upgrade.',
 };
-/** `http.server` of Python and Flask's server serve `//a` as `/a`, which nobody signed. */
+/** Python's `http.server` and Flask's server serve `//a` as `/a`, which was not signed. */
 const AMBIGUOUS_PATH: Answer = {
   status: 400,
   code: 'path_ambiguous',
-  message: 'The path begins with //, which a daemon may take for another path.',
+  message: 'The path begins with //, which a daemon may interpret as another path.',
 };
 const SPENT = 'The proof is spent.';
-/** After the spend, so each says what became of the call. */
+/** They follow the spend, so each says whether the call may have been executed. */
 const FAILURES: Readonly<Record<DaemonFailure, Answer>> = {
   connect: {
     status: 502,
@@ -54,7 +54,7 @@ export interface ProxyParts {
   readonly onFailure: (failure: DaemonFailure) => void;
 }
 
-/** Passes on requests with a proof, and `GET` and `HEAD` of the open paths. Each body is verified before its first byte goes up. */
+/** Passes on requests with a proof, and `GET` and `HEAD` of the open paths. Each body is verified before its first byte is forwarded. */
 export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts): RequestListener {
   const openPaths = new Set(config.openPaths);
   const isOpen = ({ method, url = '', headers }: IncomingMessage): boolean =>
@@ -92,7 +92,7 @@ export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts)
           body = await spool.body();
         },
       });
-      // The deadline may have passed during the spend; then the client was told, and nothing is carried out.
+      // If the deadline passed during the spend, the client already has its answer, and the call is not sent.
       if (res.headersSent || res.destroyed) return;
       exchange.deadline.clear();
       const passed = { proof, bodyBytes: spool.length, ...settingsFor(exchange) };
@@ -116,7 +116,7 @@ export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts)
       exchangeOf(req).error = error;
       const failure = error instanceof DaemonError ? error.failure : 'broken';
       onFailure(failure);
-      // A cut-off answer must look cut off.
+      // The client must be able to tell that the answer is truncated.
       if (res.headersSent) res.destroy();
       else answer(res, failures[failure]);
     }

@@ -15,12 +15,12 @@ export interface Answer {
 const FAILED: Answer = {
   status: 500,
   code: 'internal_error',
-  message: 'The request could not be judged, and was not passed on.',
+  message: 'The request could not be verified, and was not forwarded.',
 };
 const BUSY: Answer = {
   status: 503,
   code: 'busy',
-  message: 'Too many bodies are arriving. Repeat the call later.',
+  message: 'Too many bodies are being received. Repeat the call later.',
 };
 const NOT_KEPT: Answer = {
   status: 503,
@@ -38,7 +38,7 @@ export function answer(res: ServerResponse, { status, code, message }: Answer): 
   });
 }
 
-/** Answers a request that was not passed on. */
+/** Answers a request that was not forwarded. */
 export function refuse(req: IncomingMessage, res: ServerResponse, error: unknown): void {
   const exchange = exchangeOf(req);
   const refusal = toRefusal(error);
@@ -49,7 +49,7 @@ export function refuse(req: IncomingMessage, res: ServerResponse, error: unknown
     return;
   }
   exchange.error ??= error;
-  // The edge has answered, at the deadline.
+  // The server has already answered, at the deadline.
   if (error instanceof DeadlineError) return;
   if (error instanceof BusyError) answer(res, BUSY);
   else if (error instanceof SpoolError) answer(res, NOT_KEPT);

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { explainSystemError } from '@ori/faces/system-error';
 import type { ExplainedError } from '@ori/http/explain-failure';
 
-/** How many bytes may wait for the disk before the sender has to. */
+/** How many bytes may wait for the disk before the sender is paused. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
 export interface SpoolOptions {
@@ -15,18 +15,18 @@ export interface SpoolOptions {
   readonly memoryBytesMax: number;
 }
 
-/** The body could not be kept on the disk. */
+/** The body could not be stored on disk. */
 export class SpoolError extends Error implements ExplainedError {
   readonly explanation: string;
 
   constructor(cause: unknown) {
-    super('the body could not be kept', { cause });
+    super('the body could not be stored', { cause });
     this.name = 'SpoolError';
     this.explanation = explainSystemError(cause);
   }
 }
 
-/** A body that must be verified before the first byte of it is passed on. */
+/** A body that must be verified before its first byte is forwarded. */
 export interface Spool {
   readonly length: number;
   /** @returns how many bytes of the chunk stay in memory */
@@ -36,7 +36,7 @@ export interface Spool {
   close(): Promise<void>;
 }
 
-/** Keeps a body in memory up to a bound, and beyond it in a file that has no name, so nothing of it outlives the process. */
+/** Keeps a body in memory up to a limit, and beyond it in an unlinked file, which does not outlive the process. */
 export function createSpool(req: IncomingMessage, { folder, memoryBytesMax }: SpoolOptions): Spool {
   let kept: Buffer[] = [];
   let length = 0;
@@ -52,7 +52,7 @@ export function createSpool(req: IncomingMessage, { folder, memoryBytesMax }: Sp
       waiting -= chunk.length;
       if (req.isPaused() && waiting <= WAITING_BYTES_MAX) req.resume();
     });
-    // `body` reports it; until then the rest of the body is read and dropped.
+    // `body` throws it; until then the rest of the body is read and discarded.
     written.catch(() => req.resume());
   }
 

@@ -17,7 +17,7 @@ export interface RunningGuard {
   stop(): Promise<void>;
 }
 
-/** Starts the guard. It does not wait for keys, store or daemon: `/readyz` says what is missing, and calls are refused until then. */
+/** Starts the guard without waiting for keys, store or daemon: until they work, `/readyz` shows what is missing and calls are refused. */
 export async function startGuard(
   config: GuardConfig,
   parts: { readonly log?: Logger; readonly now?: () => number } = {},
@@ -31,7 +31,7 @@ export async function startGuard(
   if (tracing) stack.defer(tracing.close);
   const keys = createRemoteKeySet(config.keysUrl, {
     root: config.root,
-    onRefusedKey: ({ error }) => log.warn({ err: error }, 'a key of the set is left out'),
+    onRefusedKey: ({ error }) => log.warn({ err: error }, 'a key of the set was ignored'),
   });
   stack.defer(() => keys.close());
   const replay = openReplay(config, { log, now });
@@ -53,7 +53,7 @@ export async function startGuard(
       ? createProxy({ config, verifier, daemon, onFailure: metrics.daemonFailed })
       : createCheck({ mode, verifier, bodyBytesMax });
   const { api, opsUrl, stop } = await openPorts(
-    // The guard itself times answers, by whether the client reads and not by whether it has read everything.
+    // The guard limits answers itself, by whether the client makes progress, because a stream may last for any time.
     { ...config, writeTimeoutMs: Number.POSITIVE_INFINITY },
     {
       ...{ app, log, metrics: metrics.http, tracing },

@@ -5,10 +5,10 @@ import type { AgentKey } from './serve-transit.ts';
 const TIMEOUT_MS = 4000;
 const VERSION = 'aws:v1:';
 
-/** Bound to each ciphertext, named by CloudTrail, and usable in a key policy. */
+/** The encryption context: bound to each ciphertext, logged by CloudTrail, and usable in a key policy. */
 const CONTEXT = { 'ori:purpose': 'kek' };
 
-/** A symmetric key of AWS KMS. Region, address and credentials come from where the SDK looks for them. */
+/** A symmetric key of AWS KMS. The SDK finds region, endpoint and credentials in its usual places. */
 export function createAwsKms({ keyId }: { readonly keyId: string }): AgentKey {
   const client = new KMSClient({ maxAttempts: 2 });
   const facts = { KeyId: keyId, EncryptionContext: CONTEXT };
@@ -39,6 +39,6 @@ async function ask<T>(caller: AbortSignal, send: (signal: AbortSignal) => Promis
 }
 
 function required(bytes: Uint8Array | undefined): Uint8Array {
-  if (bytes === undefined) throw new KmsError('unusable', 'AWS KMS gave an answer without bytes');
+  if (bytes === undefined) throw new KmsError('unusable', 'AWS KMS returned an answer without data');
   return bytes;
 }

@@ -6,7 +6,7 @@ import type { AgentKey, AgentLog } from './serve-transit.ts';
 
 const TIMEOUT_MS = 4000;
 const OUTPUT_BYTES_MAX = 256 * 1024;
-/** 32 bytes, and a tag or a block of padding. */
+/** 32 bytes, plus a tag or a block of padding. */
 const SEALED_BYTES = 48;
 
 interface Mode {
@@ -29,11 +29,11 @@ const GCM: Mode = {
   ],
 };
 
-/** Does not authenticate; the `kid` of a KEK shows whether what was unwrapped is the key. */
+/** Does not authenticate. The `kid` of a KEK shows whether the unwrapped bytes are the key. */
 const CBC: Mode = { version: 'pkcs11:v1:', ivBytes: 16, options: ['--mechanism', 'AES-CBC-PAD'] };
 
 /**
- * An AES key on a PKCS#11 token, by OpenSC's `pkcs11-tool`. AES-GCM if both the token and this version of the command can;
+ * An AES key on a PKCS#11 token, by OpenSC's `pkcs11-tool`. AES-GCM if both the token and this version of the command support it;
  * otherwise AES-CBC with padding.
  */
 export function createPkcs11(config: Pkcs11Config, log: Pick<AgentLog, 'info'>): AgentKey {
@@ -47,7 +47,7 @@ export function createPkcs11(config: Pkcs11Config, log: Pick<AgentLog, 'info'>):
     const mechanisms = await runTool(config, [...onToken, '--list-mechanisms'], { signal });
     const hasGcm = help.includes('--tag-bits-len') && /AES-GCM.*encrypt, decrypt/.test(mechanisms.toString());
     const mode = hasGcm ? GCM : CBC;
-    log.info({ mechanism: mode.options[1], authenticated: hasGcm }, 'chose the mechanism that wraps');
+    log.info({ mechanism: mode.options[1], authenticated: hasGcm }, 'chose the wrapping mechanism');
     return mode;
   }
 
@@ -94,10 +94,8 @@ function runTool(
     };
     const child = execFile(tool, args, options, (error, stdout) => {
       if (error === null || (mayFail && !error.killed && stdout.length > 0)) return resolve(stdout);
-      // Neither what it wrote nor its command line is passed on.
-      const why = error.killed
-        ? 'gave no answer in time'
-        : `failed (${error.code ?? error.signal ?? 'unknown'})`;
+      // Its output and its command line may contain secrets, so neither is included.
+      const why = error.killed ? 'timed out' : `failed (${error.code ?? error.signal ?? 'unknown'})`;
       reject(new KmsError('unavailable', `pkcs11-tool ${why}`));
     });
     child.stdin?.on('error', () => {});

@@ -30,7 +30,7 @@ async function serve({ deadlineMs, bytes = KEK }: { deadlineMs?: number; bytes?:
     lines,
     calls: () => calls,
     begun: (count: number) => expect.poll(() => calls, POLL).toBe(count),
-    left: () => lines.filter(({ why }) => why === 'the caller left').length,
+    left: () => lines.filter(({ why }) => why === 'the caller disconnected').length,
     letThrough: () => waiting.shift()?.(),
     async ask(signal?: AbortSignal): Promise<number> {
       const body = JSON.stringify({ ciphertext: 'x' });

@@ -12,11 +12,11 @@ const KEK_BYTES = 32;
 const DEADLINE_MS = 4500;
 const WAITING_MAX = 32;
 
-/** A key that wraps KEKs. The signal aborts once nobody waits for the result any more. */
+/** A key that wraps KEKs. The signal aborts when the result is no longer needed. */
 export interface AgentKey {
   /** @throws KmsError */
   wrap(kek: Uint8Array, signal: AbortSignal): Promise<string>;
-  /** The bytes are the caller's to wipe. @throws KmsError */
+  /** The caller must wipe the bytes. @throws KmsError */
   unwrap(wrapped: string, signal: AbortSignal): Promise<Buffer>;
 }
 
@@ -28,8 +28,8 @@ const toUnwrap = z.strictObject({ ciphertext: z.string().min(1).max(4096) });
 type Operation = (body: unknown, signal: AbortSignal) => Promise<object>;
 
 /**
- * The two calls of a transit engine that wrap and unwrap a KEK. Nothing else is answered, and nothing else wrapped or
- * unwrapped. One call at a time, since a token may have one session; each is answered within five seconds.
+ * The two calls of a transit engine that wrap and unwrap a KEK, and nothing else. It makes one call at a time, because a
+ * token may allow one session; each is answered within five seconds.
  */
 export function serveTransit(key: AgentKey, log: AgentLog, deadlineMs = DEADLINE_MS): Server {
   const turns = createFairPlaces({
@@ -76,8 +76,11 @@ export function serveTransit(key: AgentKey, log: AgentLog, deadlineMs = DEADLINE
   };
   return createServer((request, response) => {
     const gone = new AbortController();
-    response.once('close', () => gone.abort(new KmsError('unavailable', 'the caller left')));
-    const timer = setTimeout(() => gone.abort(new KmsError('unavailable', 'no answer in time')), deadlineMs);
+    response.once('close', () => gone.abort(new KmsError('unavailable', 'the caller disconnected')));
+    const timer = setTimeout(
+      () => gone.abort(new KmsError('unavailable', 'the key did not answer in time')),
+      deadlineMs,
+    );
     void answer(request, gone.signal).then(({ status, body }) => {
       response.writeHead(status, { 'Content-Type': 'application/json', Connection: 'close' });
       response.end(JSON.stringify(body));
@@ -106,7 +109,7 @@ function judge(error: unknown): { status: number; why: string } {
   if (error instanceof KmsError) return { status: error.code === 'refused' ? 400 : 503, why: error.message };
   if (error instanceof BusyError) return { status: 503, why: 'too many calls wait for the key' };
   if (error instanceof z.ZodError || error instanceof SyntaxError)
-    return { status: 400, why: 'unreadable body' };
+    return { status: 400, why: 'malformed body' };
   return { status: 500, why: 'internal error' };
 }
 

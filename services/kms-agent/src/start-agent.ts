@@ -11,9 +11,9 @@ export { type AgentConfig, loadAgentConfig } from './config.ts';
 const SOCKET_MODE = 0o660;
 
 /**
- * Listens on the socket. A socket that is left of a process before is replaced.
+ * Listens on the socket. Replaces a socket that an earlier process left behind.
  *
- * @throws ConfigError when there is something else at its path
+ * @throws ConfigError if its path is not a socket
  */
 export async function startAgent(
   { socket, key }: AgentConfig,
@@ -22,11 +22,11 @@ export async function startAgent(
 ): Promise<{ stop(): Promise<void> }> {
   const former = lstatSync(socket, { throwIfNoEntry: false });
   if (former !== undefined && !former.isSocket()) {
-    throw new ConfigError(['KMS_AGENT_SOCKET: there is something else at this path']);
+    throw new ConfigError(['KMS_AGENT_SOCKET: the path exists and is not a socket']);
   }
   rmSync(socket, { force: true });
   const server = serveTransit(wrapper, log);
-  // Nobody else may connect before the mode is set.
+  // No other user may connect before the mode is set.
   const mask = process.umask(0o177);
   try {
     server.listen(socket);

@@ -47,7 +47,7 @@ export interface SigningCall {
   countFor(account: string, subject: string): void;
   /** Called with the intern's id once the store has confirmed it: only then may a log name it. */
   nameIntern(internId: string): void;
-  /** Reads the body; called once, after authentication. @param digest is given each byte of it */
+  /** Reads the body; called once, after authentication. @param digest updated with the bytes as they arrive */
   readBody(digest: ContentDigest | undefined): Promise<Uint8Array>;
   /** The deadline of the route. `check` throws after it. */
   readonly deadline: { check(): void; readonly signal: AbortSignal };
@@ -108,7 +108,7 @@ export interface SigningAnswer {
 
 /**
  * The protocol. Each stage takes a value that only the previous stage can make, or that only an adapter can: a stage
- * that is left out does not compile. A dependency is called right before the stage that decides on its answer.
+ * that is left out does not compile. A dependency is called immediately before the stage that decides on its answer.
  *
  * @throws SigningError, IdentityError, DpopError, DependencyError, BusyError, and whatever `readBody` and `deadline` throw
  */
@@ -131,13 +131,13 @@ export async function signProof(call: SigningCall, parts: SigningParts): Promise
     );
     return { proof, turns, bound: dpop !== undefined };
   } catch (error) {
-    // However the request ends, its proof is good once.
+    // However the request ends, its DPoP proof can be used once.
     if (dpop !== undefined) await possession.spend(dpop);
     throw error;
   }
 }
 
-/** From the order to the proof: the part that uses the store, Redis and the audit log. */
+/** From the order to the proof: the steps that use the store, Redis and the audit file. */
 async function issue(
   order: Order,
   dpop: VerifiedProof | undefined,

@@ -40,7 +40,7 @@ export interface SignerParts extends Dependencies {
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** What that is compared with, by name. Default: Redis and PostgreSQL. */
+  /** The clocks that it is compared with, by name. Default: Redis and PostgreSQL. */
   readonly clocks: Readonly<Record<string, RemoteClock>>;
 }
 
@@ -49,9 +49,9 @@ export interface RunningSigner {
   readonly url: string;
   readonly opsUrl: string;
   readonly app: Express;
-  /** Where requests are seen that reach the application through another server. */
+  /** Observes requests that reach the application through another server. */
   readonly sinks: Sinks;
-  /** Opens the audit file again, after it was rotated away. */
+  /** Reopens the audit file, after it was rotated away. */
   reopenAudit(): Promise<void>;
   /** Stops accepting, completes requests in progress, and closes everything that was not injected. */
   stop(): Promise<void>;
@@ -59,10 +59,10 @@ export interface RunningSigner {
 
 /**
  * Starts the signer: its API and its ops port. Behind a gateway the start waits for Redis, PostgreSQL and the issuer, and
- * the API refuses connections while its own audit file or clock fails; otherwise it listens at once. `/readyz` says what
+ * the API refuses connections while its own audit file or clock fails; otherwise it listens at once. `/readyz` shows what
  * is missing, and a request that needs it gets 500 `internal_error`.
  *
- * @throws ConfigError for an unusable KEK ring, a Redis that evicts, a database login that may do more than it needs;
+ * @throws ConfigError for an unusable KEK ring, a Redis that evicts keys, a database login with too many privileges;
  *   DependencyError `audit` for an audit file that cannot be opened
  */
 export async function startSigner(
@@ -75,7 +75,7 @@ export async function startSigner(
   const regionalHosts = new Set(config.regionalHosts);
   const metrics = createSignerMetrics(Object.values(signerRoutes(baseUrl)), REFUSAL_REASONS);
 
-  // Let go of in reverse order: at the stop, and when the start fails half way.
+  // Closed in reverse order: at the stop, and if the start fails halfway.
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
   const tracing = await openTracing({ service: 'signer', config, log });

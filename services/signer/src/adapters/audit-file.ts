@@ -15,7 +15,7 @@ const endOfTurn = promisify(setImmediate);
 export interface AuditLog {
   /** Resolves once the kernel (or, by configuration, the disk) has the line. @throws DependencyError `audit` */
   append(line: string): Promise<Written>;
-  /** Opens the path again, after the file was rotated away. A failure keeps the former file. */
+  /** Reopens the path, after the file was rotated away. If that fails, the old file stays in use. */
   reopen(): Promise<void>;
   /** @throws DependencyError `audit` when lines cannot be written now */
   check(): Promise<void>;
@@ -42,7 +42,7 @@ const NEWLINE = 0x0a;
  * line is acknowledged only after its own write. If that write fails or takes too long, all its lines are
  * refused, although they may have been written.
  *
- * A FIFO is opened without waiting for a reader, and a full one refuses a line at once instead of holding up a thread.
+ * A FIFO is opened without waiting for a reader, and a full one refuses a line at once instead of blocking a thread.
  */
 export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): Promise<AuditLog> {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_DSYNC } = constants;
@@ -56,14 +56,14 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
 
   async function drain(): Promise<void> {
     while (waiting.length > 0 || successor !== undefined) {
-      // Includes the lines that arrive in this turn of the event loop.
+      // Deferred, to include the lines that arrive in this turn of the event loop.
       await endOfTurn();
       if (successor !== undefined) await succeed(successor);
       const batch = waiting;
       waiting = [];
       const lines = batch.map(({ line }) => `${line}\n`).join('');
       try {
-        // A partly failed write left an unfinished line, which the next one must not continue.
+        // A write that failed in part left an unfinished line, which the next one must not continue.
         await writeAll(Buffer.from(torn ? `\n${lines}` : lines));
         isFailing = false;
         for (const { line, stopTimer, resolve } of batch) {
@@ -129,7 +129,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
       await inTime(startWork());
     },
     async check() {
-      // Only a write shows whether writing works again, so an empty line is written, which readers skip.
+      // Only a write shows whether writing works again. Readers skip the empty line.
       if (isFailing) await append('');
       const { nlink } = await statFile(fd);
       if (nlink === 0)

@@ -2,7 +2,7 @@ import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import { ClockChecked } from '../stages/evidence.ts';
 import { DependencyError } from './dependency-error.ts';
 
-/** A daemon tolerates five seconds; below this, neither its own clock nor a slow answer uses them up. */
+/** A daemon tolerates five seconds; this leaves room for its own clock's error and for a slow answer. */
 const OFFSET_MAX_MS = 1000;
 const COMPARE_EVERY_MS = 1000;
 
@@ -29,8 +29,8 @@ export interface ClockWatchOptions {
 
 /**
  * Compares this machine's clock with those of Redis and PostgreSQL once a second. If it
- * differs from all of them, it is wrong, and so would be the timestamp of every proof. If only one of them differs, that one is
- * wrong; the metric shows it.
+ * differs from all of them, it is wrong, and every proof would have a wrong timestamp. If it differs from one of them, that
+ * one is wrong; the metric shows it.
  */
 export function watchClock({ clocks, registry, now, onChange }: ClockWatchOptions): ClockWatch {
   let offsets: Record<string, number> = {};
@@ -51,7 +51,7 @@ export function watchClock({ clocks, registry, now, onChange }: ClockWatchOption
     );
     offsets = Object.fromEntries(measured.flat());
     const seen = Object.values(offsets);
-    // Without an answer the last verdict stays.
+    // Without an answer the last verdict remains.
     if (seen.length === 0) return;
     const before = isWrong;
     isWrong = seen.every((seconds) => Math.abs(seconds) * 1000 > OFFSET_MAX_MS);
@@ -63,7 +63,7 @@ export function watchClock({ clocks, registry, now, onChange }: ClockWatchOption
   return {
     check() {
       if (!isWrong) return new ClockChecked();
-      const cause = Object.assign(new Error('apart from every other clock'), { code: 'clock_wrong' });
+      const cause = Object.assign(new Error('it differs from every other clock'), { code: 'clock_wrong' });
       throw new DependencyError('clock', 'the clock of this machine is wrong', { cause });
     },
     compare,
@@ -71,7 +71,7 @@ export function watchClock({ clocks, registry, now, onChange }: ClockWatchOption
   };
 }
 
-/** The offset from the middle of the round trip, less what the round trip leaves open; 0 within that. */
+/** The offset from the middle of the round trip, minus the uncertainty of half a round trip; 0 if smaller than that. */
 async function offsetOf(clock: RemoteClock, now: () => number): Promise<number> {
   const [sentAt, started] = [now(), performance.now()];
   const remote = await clock();

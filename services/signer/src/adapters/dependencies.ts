@@ -28,7 +28,7 @@ export interface Dependencies {
   readonly audit: AuditLog;
 }
 
-/** The same, with what is needed to check and close them. */
+/** The dependencies, with what checks and closes them. */
 export interface Connected extends Omit<Dependencies, 'turns'>, Pick<SigningParts, 'turns'> {
   readonly redis: RedisClient | undefined;
   readonly eviction: EvictionWatch | undefined;
@@ -38,10 +38,10 @@ export interface Connected extends Omit<Dependencies, 'turns'>, Pick<SigningPart
 }
 
 /**
- * Connects what was not injected. A missing dependency shows in `/readyz`; a present one is checked before it
- * is used.
+ * Connects what was not injected. `/readyz` shows a dependency that is missing; one that is present is checked before
+ * use.
  *
- * @throws ConfigError for a Redis that evicts and for a database login that may do too much; DependencyError `audit`
+ * @throws ConfigError for a Redis that evicts keys and for a database login with too many privileges; DependencyError `audit`
  */
 export async function connectDependencies(
   config: SignerConfig,
@@ -73,7 +73,7 @@ export async function connectDependencies(
   await judgeDependencies({
     eviction,
     store: given.store === undefined ? store : undefined,
-    // Not all of them: a server shared by many signers may not have room for every pool at its maximum.
+    // Not the whole pool: a server shared by many signers may not have enough connections for every pool's maximum.
     connections: Math.ceil(config.databasePoolMax / 2),
   });
   const owned = stack.move();
@@ -119,6 +119,6 @@ function limiterOf(config: SignerConfig, redis: RedisClient): TurnLimiter {
 }
 
 function required<T>(value: T | undefined, name: string): T {
-  if (value === undefined) throw new TypeError(`startSigner: ${name}, or the parts that stand in for it`);
+  if (value === undefined) throw new TypeError(`startSigner: expected ${name}, or parts that replace it`);
   return value;
 }

@@ -1,7 +1,7 @@
-/** What the signer cannot sign without. */
+/** The dependencies without which nothing is signed. */
 export type Dependency = 'redis' | 'postgresql' | 'issuer' | 'audit' | 'clock' | 'roles';
 
-/** A dependency did not answer, in time or at all. The caller gets 500 `internal_error` and may try again. */
+/** A dependency failed or did not answer in time. The caller gets 500 `internal_error` and may try again. */
 export class DependencyError extends Error {
   override readonly name = 'DependencyError';
   readonly dependency: Dependency;

@@ -3,7 +3,7 @@ import type { Bearer } from '@ori/identity/bearer';
 import type { ApiKeyFacts, Identity } from '../stages/authenticate.ts';
 import { DependencyError } from './dependency-error.ts';
 
-/** Whom a bearer names, as far as can be found out: the issuer is one more dependency that may give no answer. */
+/** Identifies the owner of a bearer credential. An issuer that does not answer is a failed dependency. */
 export interface Identities {
   /** @throws IdentityError `bearer_refused`, `certificate_bound`; DependencyError */
   identify(bearer: Bearer, network: string): Promise<Identity>;

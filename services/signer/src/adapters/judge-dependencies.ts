@@ -5,16 +5,16 @@ import { EvictingRedis, type EvictionWatch } from '@ori/turns/redis/eviction';
 export interface JudgedDependencies {
   readonly eviction: EvictionWatch | undefined;
   readonly store: Pick<SignerQueries, 'ping'> | undefined;
-  /** How many connections to it are opened here, so that the first requests do not wait for them. */
+  /** How many connections to PostgreSQL are opened here, so that the first requests do not wait for them. */
   readonly connections: number;
 }
 
-/** How long the start waits for Redis to be there to be judged, in milliseconds. */
+/** How long the start waits until Redis can be checked, in milliseconds. */
 const SETTLE_MS = 1000;
 
 /**
- * Ends the start for what is there and must not be signed with. What is not there yet is judged when it comes: until
- * then nothing is signed, and `/readyz` says so.
+ * Fails the start if a dependency that is available is not safe to sign with. One that is not available yet is checked
+ * when it connects: until then nothing is signed, and `/readyz` reports it.
  *
  * @throws ConfigError
  */

@@ -1,7 +1,7 @@
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { KekRing } from '@ori/store/sealing';
 
-/** How long an answer of the database is used, in milliseconds; not beyond a change of the ring. */
+/** How long an answer of the database is cached, in milliseconds; a change of the ring discards it. */
 const REMEMBERED_MS = 5000;
 
 export interface KekWatchOptions {
@@ -13,7 +13,7 @@ export interface KekWatchOptions {
   readonly now: () => number;
 }
 
-/** The ring holds none of the KEKs in use: this instance would fail every request, and another one may not. */
+/** The ring has none of the KEKs in use: this instance would fail every request, while another one may not. */
 class NoKekInUse extends Error {
   readonly code = 'no_kek_in_use';
   readonly explanation: string;
@@ -27,9 +27,9 @@ class NoKekInUse extends Error {
 }
 
 /**
- * Compares the ring with the KEKs in use, now and while it runs. `check` rejects if the ring holds none of them; a ring
- * that lacks some only shows in the metric, because one bad row must not take every signer away. While the database
- * does not answer, the last comparison of the same ring counts.
+ * Compares the ring with the KEKs in use, now and while it runs. `check` rejects if the ring has none of them; if it lacks
+ * only some, the metric shows it, because one bad row must not take down every signer. While the database does not answer,
+ * the last comparison of the same ring counts.
  */
 export function watchKeks({ inUse, ring, registry, now }: KekWatchOptions): { check(): Promise<void> } {
   let known: { readonly at: number; readonly held: string; readonly kids: readonly string[] } | undefined;
@@ -38,13 +38,13 @@ export function watchKeks({ inUse, ring, registry, now }: KekWatchOptions): { ch
     const held = String(ring.kids);
     if (known?.held === held && now() - known.at < REMEMBERED_MS) return known.kids;
     const kids = await inUse().catch(() => undefined);
-    // The answer may be older than the ring: what it names was perhaps re-sealed before the KEK was removed.
+    // The answer may be older than the ring: its rows may have been re-sealed before the KEK was removed.
     if (String(ring.kids) !== held) return await kidsInUse();
     if (kids !== undefined) known = { at: now(), held, kids };
     return known?.held === held ? known.kids : undefined;
   }
 
-  // The database may give the start of a kid that is longer than ours.
+  // The database truncates a kid that is longer than ours can be.
   const missingOf = (kids: readonly string[]) =>
     kids.filter(
       (kid) => !ring.kids.some((held) => held === kid || (kid.length > 23 && held.startsWith(kid))),

@@ -12,8 +12,8 @@ export interface KeyOutlookOptions {
 }
 
 /**
- * When interns run out of signing keys, asked of the database at a scrape, at most once a minute. Without an answer
- * both are NaN, which no alert takes for good or bad, until the next scrape asks again.
+ * When interns run out of signing keys: queried at a scrape, at most once a minute. Without an answer both are NaN,
+ * which triggers no alert, until the next scrape queries again.
  */
 export function collectKeyOutlook(registry: Registry, { outlook, now }: KeyOutlookOptions): void {
   let known: { readonly until: number; readonly answer: Promise<KeyOutlook | undefined> } | undefined;

@@ -2,7 +2,7 @@ import type { PublishedKeyRow } from '@ori/store';
 import { LRUCache } from 'lru-cache';
 import type { AuditLog } from './audit-file.ts';
 
-/** Beyond these, a key that was forgotten is recorded again. */
+/** How many recorded keys are remembered. A forgotten one is recorded again. */
 const RECORDED_MAX = 100_000;
 
 /**

@@ -10,11 +10,11 @@ import { DependencyError } from './dependency-error.ts';
 
 const LOOK_EVERY_MS = 1000;
 
-/** What a signer vouches for key sets with, where daemons pin a root (SPEC.md, section 15). */
+/** The signer's role in vouching for key sets, where daemons pin a root (SPEC.md, section 15). */
 export interface KeySetRoles {
   /** The member `ori` of a set, without the statements of its keys. @throws DependencyError `roles` if a role has ended */
   member(now: number): object;
-  /** The header of an answer: that these bytes are the intern's set at this time. */
+  /** The header of an answer, which states that these bytes are the intern's set at this time. */
   state(internId: string, at: number, sha256: string): string;
   /** When the first of the roles ends, in Unix seconds. */
   endsAt(): number;
@@ -30,12 +30,12 @@ export interface HeldRoles {
   readonly delegations: readonly DelegationLine[];
 }
 
-/** @param held the key of the freshness role, and the delegations of this deployment, as they are now */
+/** @param held returns the current key of the freshness role and the current delegations of this deployment */
 export function createKeySetRoles(
   { baseUrl }: Pick<RolesConfig, 'baseUrl'>,
   held: () => HeldRoles,
 ): KeySetRoles {
-  /** When the role ends that this signer depends on; 0 if it is not in force. */
+  /** When this signer's role ends; 0 if it is not in force. */
   const endOf = (role: Role, at: number): number => {
     const { key, delegations } = held();
     const { x } = publicJwkOf(key);
@@ -48,7 +48,7 @@ export function createKeySetRoles(
   return {
     member(at) {
       if (endsAt(at) * 1000 <= at)
-        throw new DependencyError('roles', 'no delegation of the roles of the key sets is in force');
+        throw new DependencyError('roles', 'no delegation of a key-set role is in force');
       const current = held().delegations.filter(({ exp }) => exp * 1000 > at);
       return { delegations: current.map(({ base: _base, ...shown }) => shown) };
     },
@@ -61,7 +61,7 @@ export function createKeySetRoles(
 }
 
 /**
- * Opens the key of the freshness role and the delegations, and follows both files.
+ * Reads the key of the freshness role and the delegations, and reloads both files when they change.
  *
  * @returns undefined if neither is configured
  * @throws ConfigError; KmsError
@@ -76,9 +76,9 @@ export async function openKeySetRoles(
   const look = async () => {
     try {
       held = await load(config, freshnessKeyFile, delegationsFile);
-      log.info('roles of the key sets reloaded');
+      log.info('key-set roles reloaded');
     } catch (err) {
-      log.error({ err }, 'roles of the key sets unusable, keeping the former ones');
+      log.error({ err }, 'could not reload the key-set roles; the previous ones stay in use');
     }
   };
   const listener = () => void look();
@@ -92,11 +92,11 @@ export async function openKeySetRoles(
   };
 }
 
-/** When the roles end, for an alert: a daemon that pins a root then refuses every proof. */
+/** When the roles end, for an alert: from then on, a daemon that pins a root refuses every proof. */
 export function collectKeySetRoles(registry: Registry, roles: Pick<KeySetRoles, 'endsAt'>): void {
   instrumentsOf(registry).reading(
     'signer_key_set_roles_end_timestamp_seconds',
-    'When the first of the roles that vouch for key sets ends, in Unix seconds; only where daemons pin a root.',
+    'When the first role that vouches for key sets ends, in Unix seconds; only where daemons pin a root.',
     () => roles.endsAt(),
   );
 }

@@ -10,15 +10,15 @@ export interface Nonces {
   draw(): string;
   /** @returns false if the nonce was taken. @throws DependencyError `redis` */
   reserve(reservation: Reservation): Promise<boolean>;
-  /** A reservation as Redis sees it; not there where it is not Redis that nonces are reserved in. */
+  /** A reservation as a Redis claim; absent if nonces are not reserved in Redis. */
   claimOf?(reservation: Reservation): Claim;
 }
 
 /**
- * Reserves in Redis, where a daemon that shares it can redeem: one `SET NX PX`, never repeated. Whenever the connection is
- * made, the scripts that such daemons call are loaded, because their Redis user may not load any.
+ * Reserves in Redis, where a daemon that shares it can redeem: one `SET NX PX`, never repeated. At each
+ * connection it loads the scripts that such daemons call, because their Redis user may not load any.
  *
- * @param keptSeconds how long a proof may be accepted after its timestamp, clocks and rounding included
+ * @param keptSeconds how long a proof may be accepted after its timestamp, including clock tolerance and rounding
  */
 export function redisNonces(redis: RedisClient, keptSeconds: number): Nonces {
   onNodeReady(redis, loadRedisScripts);

@@ -3,9 +3,9 @@ import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { EvictionWatch } from '@ori/turns/redis/eviction';
 
 /**
- * Conditions in which a signer should not be left, each with an alert.
+ * Conditions in which a signer should not keep running, each with an alert.
  *
- * @param lifecycleWrites whether the lifecycle switch is on; asked at each scrape
+ * @param lifecycleWrites whether the lifecycle switch is on; queried at each scrape
  */
 export function collectSafety(
   registry: Registry,
@@ -15,15 +15,15 @@ export function collectSafety(
   const { gauge, reading } = instrumentsOf(registry);
   reading(
     'signer_nonce_store_unsafe',
-    'Whether Redis may forget turns and nonces (maxmemory-policy other than noeviction): 1 or 0.',
+    '1 if Redis may evict turns and nonces (maxmemory-policy other than noeviction), else 0.',
     () => (eviction?.isUnsafe ? 1 : 0),
   );
   reading(
     'signer_lifecycle_switch_on',
-    'Whether the lifecycle switch is on: 1 or 0; NaN if the database does not answer.',
+    '1 if the lifecycle switch is on, else 0; NaN if the database does not answer.',
     () => lifecycleWrites().then(Number, () => Number.NaN),
   );
-  gauge('signer_hardened', 'Whether the process runs under its permission flags: 1 or 0.').set(
+  gauge('signer_hardened', '1 if the process runs under its permission flags, else 0.').set(
     weaknessesOf(process).length === 0 ? 1 : 0,
   );
 }

@@ -9,18 +9,18 @@ export interface SignerMetrics {
   readonly http: Metrics;
   /** @param bound whether the session is bound to a key */
   proofIssued(version: 'v1' | 'v2', bound: boolean): void;
-  /** @param reason one of a closed set, never a word of the request */
+  /** @param reason one of a closed set, never text of the request */
   refused(reason: string): void;
   dependencyFailed(dependency: Dependency): void;
   lookedUp(cache: CacheName, hit: boolean): void;
-  /** A nonce was drawn that is reserved already. */
+  /** A drawn nonce was already reserved. */
   nonceTaken(): void;
   signingKeyUnusable(): void;
-  /** @param dated whether the token says when its person signed in */
+  /** @param dated whether the token has the time at which its person signed in */
   tokenVerified(dated: boolean): void;
 }
 
-/** The signer's own metrics beside those of its HTTP server and process. Every series is there from the start. */
+/** The signer's own metrics, besides those of its HTTP server and process. Every series exists from the start. */
 export function createSignerMetrics(routes: readonly string[], reasons: readonly string[]): SignerMetrics {
   const http = createMetrics({ service: 'signer', routes });
   const { counter } = instrumentsOf(http.registry);
@@ -60,7 +60,7 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
   );
   const undated = counter(
     'signer_tokens_without_auth_time_total',
-    'Valid tokens that do not say when their person signed in, each counted when it is verified.',
+    'Valid tokens without the time at which their person signed in, counted when they are verified.',
   );
   for (const version of ['v1', 'v2']) {
     for (const bound of ['true', 'false']) proofs.inc({ version, bound }, 0);

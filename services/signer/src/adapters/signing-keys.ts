@@ -9,7 +9,7 @@ const OPENED_KEYS_MAX = 20_000;
 
 export interface SigningKeysOptions {
   readonly rows: (internId: string) => readonly SigningKeyRow[] | Promise<readonly SigningKeyRow[]>;
-  /** Whether daemons know only keys that carry a statement, so that only they may sign. */
+  /** Whether daemons accept only keys with a statement, so that only these may sign. */
   readonly onlyStated?: boolean;
   readonly ring: KekRing;
   /** Milliseconds since the epoch. */
@@ -26,8 +26,8 @@ interface Opened {
 }
 
 /**
- * Opens the signing keys of interns. Each row is opened once: unsealed for exactly its place, admitted, and shown to sign
- * what the published half verifies. The key that may sign now is chosen each time.
+ * Opens the signing keys of interns. Each row is opened once: unsealed for its row and intern, admitted, and tested against
+ * the published half. The key to sign with is chosen at each call.
  */
 export function createSigningKeys(options: SigningKeysOptions): {
   unlock(internId: string): Promise<UnlockableKey>;

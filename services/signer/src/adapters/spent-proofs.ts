@@ -10,11 +10,11 @@ export interface ProofStore extends SpentProofs {
   claimOf?(proof: SpendableProof): NonNullable<Claims['first']>;
 }
 
-// The braces keep all of them in one slot of a Redis Cluster, with their epoch.
+// The braces keep all of them, and their epoch, in one slot of a Redis Cluster.
 const PREFIX = 'ori:dpop:{spent}:';
 const EPOCH_KEY = `${PREFIX}epoch`;
 
-/** Without a second key it only tells the epoch. ARGV: the expected epoch or nothing, a fresh one, milliseconds. */
+/** Without a second key it only returns the epoch. ARGV: the expected epoch or '', a fresh one, milliseconds. */
 const SPEND_SCRIPT = `${EPOCH_LUA}
 local epoch = epoch_of(KEYS[1], ARGV[2])
 if not KEYS[2] then return { 'told', epoch } end
@@ -27,7 +27,7 @@ interface SpendCommand {
   oriDpopSpend(keys: number, ...rest: (string | number)[]): Promise<unknown>;
 }
 
-/** Remembers used DPoP proofs for all signers: one script each, never repeated, refused where Redis may evict. */
+/** Remembers used DPoP proofs for all signers: one script each, never repeated, refused while Redis may evict keys. */
 export function redisSpentProofs(redis: RedisClient, eviction?: EvictionWatch): ProofStore {
   const scripted = redis as RedisClient & SpendCommand;
   scripted.defineCommand('oriDpopSpend', { lua: SPEND_SCRIPT });
@@ -39,7 +39,7 @@ export function redisSpentProofs(redis: RedisClient, eviction?: EvictionWatch): 
       if (eviction !== undefined && !eviction.isSafe) await eviction.require();
       const answer = await scripted.oriDpopSpend(keys.length, ...keys, expected, drawEpoch(), keptMs);
       if (!Array.isArray(answer) || typeof answer[1] !== 'string')
-        throw new TypeError('not an answer of the script');
+        throw new TypeError('unexpected reply of the script');
       known = answer[1];
       return answer[0];
     } catch (cause) {

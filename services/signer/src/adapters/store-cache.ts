@@ -5,9 +5,9 @@ import type { ApiKeyFacts } from '../stages/authenticate.ts';
 import { DependencyError } from './dependency-error.ts';
 import { createTtlCache } from './ttl-cache.ts';
 
-/** How long facts of the database are cached: what an operator revokes is effective within two seconds. */
+/** How long facts of the database are cached: a revocation takes effect within two seconds. */
 const REMEMBERED_MS = 1000;
-/** Published keys: a verifier that asks every second learns of a revocation within two. */
+/** How long published keys are cached: a verifier that fetches every second learns of a revocation within two. */
 const PUBLISHED_KEYS_MS = 250;
 const ENTRIES_MAX = 50_000;
 
@@ -69,6 +69,6 @@ export function createStoreCache({ store, now, onLookup }: StoreCacheOptions): S
 
 function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((cause) => {
-    throw new DependencyError('postgresql', 'the database gave no answer', { cause });
+    throw new DependencyError('postgresql', 'the database did not answer', { cause });
   });
 }

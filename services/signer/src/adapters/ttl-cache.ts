@@ -5,14 +5,14 @@ export interface TtlCacheOptions<V> {
   readonly ttlMs: number;
   readonly entriesMax: number;
   load(key: string): Promise<V>;
-  /** Called for every look-up, for the metrics. */
+  /** Called for every lookup, for the metrics. */
   onLookup?(hit: boolean): void;
 }
 
 /**
  * A TTL cache that coalesces concurrent loads. A failed load rejects for everyone waiting for it, and is not kept.
  *
- * @returns the look-up: the value itself where it is cached, which saves the hot path a promise
+ * @returns the lookup function. It returns a cached value directly, which saves the hot path a promise
  */
 export function createTtlCache<V extends object>(
   options: TtlCacheOptions<V>,
@@ -22,7 +22,7 @@ export function createTtlCache<V extends object>(
     max: entriesMax,
     ttl: ttlMs,
     ttlResolution: 0,
-    // An entry that is evicted while it loads still answers those who wait for it.
+    // An entry that is evicted while it loads still resolves for its waiters.
     ignoreFetchAbort: true,
     async fetchMethod(key, _stale, { options: entry }) {
       const start = performance.now();

@@ -16,9 +16,9 @@ export interface TurnsOptions {
 }
 
 /**
- * The shared turn limiter, with the failures of its store as every other dependency's. Where one Redis holds all of them, the
- * DPoP proof is spent and the nonce reserved in the same command; else right before and right after. A server that may
- * forget turns and nonces is refused.
+ * The shared turn limiter, with the failures of its store as DependencyErrors. If turns, nonces and DPoP proofs are in one
+ * Redis, the proof is spent and the nonce reserved in the same command; otherwise immediately before and after. A server
+ * that may evict turns and nonces is refused.
  */
 export function limiterTurns({
   limiter,
@@ -33,11 +33,11 @@ export function limiterTurns({
       if (eviction !== undefined && !eviction.isSafe) await eviction.require();
       return await question();
     } catch (cause) {
-      throw new DependencyError('redis', 'the turn limiter gave no verdict', { cause });
+      throw new DependencyError('redis', 'the turn limiter did not answer', { cause });
     }
   }
 
-  /** Undefined unless all that there is to claim is in Redis. */
+  /** Undefined unless all claims are in Redis. */
   function claimsOf(reservation?: Reservation, dpopProof?: SpendableProof): Claims | undefined {
     const allowed = reservation && nonces.claimOf?.(reservation);
     const first = dpopProof && spentProofs.claimOf?.(dpopProof);
@@ -46,7 +46,7 @@ export function limiterTurns({
   }
 
   function refund(who: TurnTaker, verdict: TurnVerdict): void {
-    // If Redis failed, the turn stays counted until its window ends.
+    // If Redis fails, the turn stays charged until its window ends.
     limiter.refund(who, verdict).catch(() => {});
   }
 
@@ -55,7 +55,7 @@ export function limiterTurns({
       const claims = claimsOf(reservation, dpopProof);
       if (claims !== undefined && takeAndClaim !== undefined) {
         const taken = await ask(() => takeAndClaim(who, claims));
-        // So that the next nonce is of the new epoch.
+        // So that the next nonce carries the new epoch.
         if (taken === 'forgotten') await spentProofs.learn();
         return typeof taken === 'string' ? taken : new TurnTaken(taken.verdict, taken.claimed);
       }

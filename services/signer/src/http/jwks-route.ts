@@ -22,8 +22,8 @@ export interface JwksParts extends Pick<SigningParts, 'atWork' | 'now'> {
 }
 
 /**
- * `GET {base}/interns/{internId}/daemon/jwks.json`: the intern's public keys, public. An unknown id gets an empty set,
- * like an intern without a key.
+ * `GET {base}/interns/{internId}/daemon/jwks.json`: the intern's public keys, without authentication. An unknown
+ * id gets an empty set, like an intern without a key.
  */
 export function jwksRoute({
   regionalHosts,
@@ -60,13 +60,13 @@ export function jwksRoute({
   };
 }
 
-/** Half of the time for which a daemon that pins a root believes the statement of a set. */
+/** Half of the time for which a daemon that pins a root accepts the statement of a set. */
 const ROOTED_MAX_AGE = 30;
 
 /**
- * Where there is a root, keys that nobody stated are left out: a daemon would refuse them all.
+ * In a deployment with a root, omits keys without a statement, because a daemon would refuse the whole set.
  *
- * @throws DependencyError `roles` for keys that only a signer with the roles may publish
+ * @throws DependencyError `roles` if the keys have statements and this signer has no role
  */
 function rowsToShow(
   published: readonly PublishedKeyRow[],

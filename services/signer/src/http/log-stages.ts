@@ -6,7 +6,7 @@ import type { SigningCall, SigningParts, signProof } from '../sign-proof.ts';
 import { SigningError } from '../stages/signing-error.ts';
 import { type RefusalReason, reasonOf } from './presentations.ts';
 
-/** The stage that refuses for a reason; undefined if any stage that waits can. */
+/** The stage that refuses with each reason; undefined if any waiting stage can. */
 const STAGE_OF = {
   regional_host_refused: 'host',
   bearer_refused: 'token',
@@ -31,10 +31,10 @@ const STAGE_OF = {
   client_gone: undefined,
 } as const satisfies Record<RefusalReason, string | undefined>;
 
-/** Those that refuse, and those that wait. */
+/** The stages that refuse, and those that wait for something. */
 type Stage = NonNullable<(typeof STAGE_OF)[RefusalReason]> | 'queue' | 'intern' | 'clock' | 'nonce' | 'audit';
 
-/** A wait of a stage. */
+/** One wait in a stage. */
 interface Step {
   readonly stage: Stage;
   readonly startedAt: number;
@@ -55,7 +55,7 @@ interface StageLine {
 
 /**
  * Wraps `signProof` to log one line at level `debug` for each request: the stages that waited, in the order in which they
- * began, and the one that refused. It wraps the parts for every request, so use it only if that level is logged; signing itself has no hooks.
+ * began, and the one that refused. It wraps the parts for every request, so use it only if that level is logged; `signProof` itself has no hooks.
  */
 export function logStages(log: Logger, sign: typeof signProof): typeof signProof {
   return async (call, parts) => {

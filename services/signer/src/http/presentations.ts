@@ -20,13 +20,13 @@ export const REFUSAL_REASONS: readonly RefusalReason[] = [
 
 export const NOT_FOUND: Presentation = PRESENTATIONS.not_found;
 
-/** Too much of one client or account is under way; unlike turns, that is over in a moment. */
+/** One client or account has too many requests in progress. Unlike a lack of turns, this passes within moments. */
 export const TOO_MANY_AT_ONCE: Presentation = {
   ...PRESENTATIONS.rate_limited,
   headers: { 'Retry-After': '1' },
 };
 
-/** Too much of everybody's is under way, or a dependency does not keep up. */
+/** Too many requests in total are in progress, or a dependency does not keep up. */
 export const OVERLOADED: Presentation = { ...PRESENTATIONS.internal_error, headers: { 'Retry-After': '1' } };
 
 /** The presentation of a failure; undefined for any other error: the error handler's 500 `internal_error`. */

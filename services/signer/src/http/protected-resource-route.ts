@@ -3,8 +3,8 @@ import { type IssuerSettings, OUR_SCOPES } from '@ori/identity';
 import { CONTENT_CLAIM, DPOP_ALGORITHMS } from '@ori/identity/dpop';
 
 /**
- * `GET /.well-known/oauth-protected-resource/v1` (RFC 9728): from it and the base address a client finds the issuer and
- * the scopes to ask for. `x-ori_sign_in` tells `ori login` what each issuer needs, so that a person types nothing.
+ * `GET /.well-known/oauth-protected-resource/v1` (RFC 9728): with it and the base address a client finds the issuer and
+ * the scopes to request. `x-ori_sign_in` tells `ori login` what each issuer needs, so that a person types nothing.
  */
 export function protectedResourceRoute({
   baseUrl,

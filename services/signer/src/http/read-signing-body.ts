@@ -6,12 +6,12 @@ import type { ContentDigest } from '@ori/identity/dpop';
 import { checkBodyHeaders } from '../stages/check-body-headers.ts';
 import { SigningError } from '../stages/signing-error.ts';
 
-/** A body of the interface's shape stays below 13 KiB, with every character of its path escaped. */
+/** A valid body is below 13 KiB, even with every character of its path escaped. */
 const JSON_BUDGET: JsonBudget = { bytesMax: 16 * 1024, depthMax: 8, valuesMax: 64 };
 
 /**
- * Reads a signing request's body, as much as its headers allow. Called once the caller is known: only now is a client
- * told to continue that asked.
+ * Reads a signing request's body, as far as its headers allow. Call it once the caller is known, because it sends
+ * `100 Continue`.
  *
  * @throws SigningError `unsupported_media_type`, `payload_too_large` or `invalid_body`; BodyError `body_aborted`; BusyError;
  *   DeadlineError

@@ -30,7 +30,7 @@ export function signRoute(
   return async (req, res) => {
     const exchange = exchangeOf(req);
     const { requestId, client, deadline, facts } = exchange;
-    // Every answer to a proof brings the nonce for the next one: RFC 9449, section 8.2.
+    // Every answer to a DPoP proof has the nonce for the next one: RFC 9449, section 8.2.
     const dpopNonce = () => (req.headers['dpop'] === undefined ? undefined : parts.dpopNonces.current());
     let intern: string | undefined;
     let subject: string | undefined;
@@ -72,7 +72,7 @@ export function signRoute(
   };
 }
 
-/** All headers at once: with one set before, Node takes 2 µs longer. */
+/** Sets all headers at once: with one set before, Node takes 2 µs longer. */
 function send(res: ServerResponse, { proof, turns }: SigningAnswer, dpopNonce: string | undefined): void {
   const body = JSON.stringify(proof);
   res.writeHead(200, {
@@ -90,7 +90,7 @@ export function internIdIn({ internId = '' }: Readonly<Record<string, string>>):
   return isInternId(internId) ? internId : undefined;
 }
 
-/** Whom the refusal concerns, as far as it was established, for support and incidents. */
+/** The caller and intern of a refusal, as far as they are known, for support and incidents. */
 function idsOf(subject: string | undefined, internId: string | undefined): Record<string, string> {
   return { ...(subject !== undefined && { subject }), ...(internId !== undefined && { internId }) };
 }

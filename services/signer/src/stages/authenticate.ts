@@ -13,7 +13,7 @@ export interface ApiKeyFacts {
 export type Identity = { readonly token: TokenFacts } | { readonly apiKey: ApiKeyFacts } | undefined;
 
 /**
- * A caller with a valid credential. What it may do, and whether the credential is its own, is not known yet.
+ * A caller with a valid credential. Whether it owns the credential, and what it may do, is not known yet.
  */
 class Caller {
   protected readonly stage = 'authenticate';
@@ -30,7 +30,7 @@ class Caller {
 export type { Caller };
 
 /**
- * Second stage. Unknown, disabled and expired credentials and management keys (the interface's "provisioning"
+ * Unknown, disabled and expired credentials and management keys (the interface's "provisioning"
  * keys) all get the same 401. Facts may come from a cache, so the expiry is checked again.
  *
  * @param now Unix seconds

@@ -18,7 +18,7 @@ export interface BodyAllowance {
 }
 
 /**
- * Checks a body's headers, so that nothing is read of a body that is refused anyway. A body of another media
+ * Checks the headers of a body, so that no byte of a refused body is read. A body of another media
  * type must be empty, which a chunked body shows only at its first byte; so the result is an allowance.
  *
  * @throws SigningError `unsupported_media_type` or `payload_too_large`, in this order

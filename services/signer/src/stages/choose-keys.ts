@@ -1,12 +1,12 @@
-/** The times of a signing key, in Unix seconds; null is open. */
+/** The times of a signing key, in Unix seconds; null means that it does not expire. */
 export interface KeyTimes {
   readonly notBefore: number;
   readonly expiresAt: number | null;
 }
 
 /**
- * The keys that may sign now, newest first. Intervals are half-open. Whoever adds a key must publish it before
- * its interval begins.
+ * The keys that may sign now, newest first. Intervals are half-open. A key must be published
+ * before its interval begins.
  *
  * @param now Unix seconds
  */

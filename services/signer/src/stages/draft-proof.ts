@@ -46,8 +46,7 @@ export interface Reservation {
 }
 
 /**
- * Eighth stage. It refuses nothing. The draft comes before the charge, so that one command charges the turn
- * and reserves the nonce.
+ * Never refuses. The draft precedes the charge, so that one command charges the turn and reserves the nonce.
  *
  * @param timestamp Unix seconds, of the signer's clock
  */

@@ -1,7 +1,7 @@
 import type { TurnVerdict } from '@ori/turns';
 
-// What only an adapter knows. `npm run check` lets the adapters alone import these classes as values, so that the
-// pipeline cannot construct what it has to ask for.
+// Results that only an adapter can produce. `npm run check` lets only the adapters import these classes as values, so
+// that the pipeline cannot construct one without the call.
 
 /** The audit adapter's confirmation that a line was written. */
 export class Written {

@@ -25,11 +25,11 @@ class Entry {
 export type { Entry };
 
 /**
- * Sixth stage, the same gate as chat's. Cases that must look alike (unknown subject, unknown or hidden intern,
+ * The same gate as chat's. Cases that must look alike (unknown subject, unknown or hidden intern,
  * a workspace outside the programme, lifecycle writes disabled) are one `not_found`; only former members learn
  * more.
  *
- * @param facts undefined where the id in the path cannot be an intern's
+ * @param facts undefined if the path contains no valid intern id
  * @throws SigningError `not_found` or `access_revoked`, in this order
  */
 export function passGate(order: Order, facts: GateFacts | undefined): Entry {

@@ -21,13 +21,13 @@ class Order {
 export type { Order };
 
 /**
- * Fifth stage. Parses the body as RFC 8259 JSON in UTF-8 without a BOM, of exactly the interface's shape.
+ * Parses the body as RFC 8259 JSON in UTF-8 without a BOM, of exactly the interface's shape.
  *
  * @throws SigningError `invalid_body`
  */
 export function readRequest(grant: Grant, { bytes }: Content): Order {
   const parsed = signingRequest.safeParse(parse(bytes));
-  if (!parsed.success) throw invalid('not of the shape of a signing request');
+  if (!parsed.success) throw invalid('not a signing request');
   return new Order(grant, parsed.data);
 }
 

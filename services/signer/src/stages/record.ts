@@ -44,11 +44,11 @@ export function renderAuditLine(proof: ReservedProof, requestId: string, at: num
 }
 
 /**
- * Eleventh stage: no signature without its audit line.
+ * Requires that the audit line of this proof was written.
  *
- * @throws TypeError when the line written is not this proof's: a defect of ours
+ * @throws TypeError if the written line is not this proof's, which is a bug in the signer
  */
 export function record(proof: ReservedProof, line: string, written: Written): RecordedProof {
-  if (written.line !== line) throw new TypeError('the line written is not the line of this proof');
+  if (written.line !== line) throw new TypeError('the written audit line is not that of this proof');
   return new RecordedProof(proof);
 }

@@ -13,7 +13,7 @@ class Content {
 export type { Content };
 
 /**
- * Part of the fifth stage: a server in between must not be able to change what a bound session asks for.
+ * Checks the DPoP proof against the content: a server in between must not be able to change a bound session's request.
  *
  * @param proven undefined for an unbound session, whose content nothing covers
  * @param digest of the bytes as they arrived

@@ -2,7 +2,7 @@ import type { TokenFacts } from '@ori/identity/access-token';
 import { keyToProve, requirePossession, type VerifiedProof } from '@ori/identity/dpop';
 import type { Caller } from './authenticate.ts';
 
-/** A caller who may use its credential: a session bound to a key comes with proof of that key. */
+/** A caller that may use its credential: for a session bound to a key, it has proven possession of that key. */
 class Holder {
   protected readonly stage = 'requireHolder';
   readonly session: TokenFacts | undefined;
@@ -14,14 +14,14 @@ class Holder {
 
 export type { Holder };
 
-/** The thumbprint of the key that the caller has to prove; undefined where there is nothing to prove. */
+/** The thumbprint of the key whose possession the caller must prove; undefined if it need not prove any. */
 export function keyOfCaller({ scheme, session }: Caller): string | undefined {
   return keyToProve({ scheme, keyThumbprint: session?.keyThumbprint });
 }
 
 /**
- * Third stage: RFC 9449, sections 7.1 and 7.2. An API key is never bound; whether it may sign is decided
- * later.
+ * Checks that scheme and key match the credential (RFC 9449, sections 7.1 and 7.2). An API key is never bound;
+ * `requireScope` decides whether it may sign.
  *
  * @param proven the proof by the key that {@link keyOfCaller} named
  * @param requireDpop whether sessions that are bound to no key are refused

@@ -16,7 +16,7 @@ class Grant {
 export type { Grant };
 
 /**
- * Fourth stage. Checked on every request, also for cached tokens.
+ * Runs on every request, also for cached tokens.
  *
  * @throws SigningError `personal_identity_required` (an API key) or `insufficient_scope`
  */

@@ -1,7 +1,7 @@
 import type { Draft } from './draft-proof.ts';
 import type { Turn } from './throttle.ts';
 
-/** How many nonces are drawn before giving up on a random source that repeats itself. */
+/** How many nonces are drawn before the random source counts as broken. */
 export const NONCE_DRAWS_MAX = 3;
 
 /** The bytes of a proof whose turn was charged and whose nonce, if any, is reserved. */
@@ -17,10 +17,8 @@ class ReservedProof {
 export type { ReservedProof };
 
 /**
- * Tenth stage.
- *
- * @param reserved whether the store wrote the draft's reservation; false where the nonce was taken
- * @returns undefined where another nonce must be drawn
+ * @param reserved whether the store wrote the draft's reservation; false if the nonce was taken
+ * @returns undefined if another nonce must be drawn
  */
 export function reserveNonce({ draft }: Turn, reserved: boolean): ReservedProof | undefined {
   return draft.nonce === undefined || reserved ? new ReservedProof(draft) : undefined;

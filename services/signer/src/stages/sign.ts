@@ -4,7 +4,7 @@ import type { RecordedProof } from './record.ts';
 /** The interface's signing response: its keys are header names. */
 export type SignedProof = ProofHeaderValues;
 
-/** Last stage: signs, and decides nothing. */
+/** Signs. Never refuses. */
 export function sign(recorded: RecordedProof): SignedProof {
   const { draft } = recorded.proof;
   const { entry, signingKey } = draft.key;

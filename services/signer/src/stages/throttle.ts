@@ -18,8 +18,8 @@ class Turn {
 export type { Turn };
 
 /**
- * Ninth stage: the limiter shared with chat, which charges both counters or neither. What can be refused
- * without it was refused before.
+ * Decides on the verdict of the limiter shared with chat, which charges both counters or neither. Runs after every
+ * refusal that does not need a turn.
  *
  * @throws SigningError `rate_limited`, with the verdict
  */

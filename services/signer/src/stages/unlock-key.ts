@@ -21,14 +21,14 @@ class UnlockedKey {
 export type { UnlockedKey };
 
 /**
- * Seventh stage. Before a turn is charged, refuses a subject that does not fit into a header, and an intern
- * without a usable key that may sign now.
+ * Refuses a subject that does not fit into a header, and an intern without a usable key that may sign now, before a
+ * turn is charged.
  *
  * @throws SigningError `configuration_error`
  */
 export function unlockKey(entry: Entry, signingKey: UnlockableKey): UnlockedKey {
   if (!isUser(entry.order.grant.session.subject)) {
-    throw new SigningError('configuration_error', 'the subject cannot travel in a header');
+    throw new SigningError('configuration_error', 'the subject does not fit into a header');
   }
   if (signingKey === undefined) {
     throw new SigningError('configuration_error', `no usable signing key for intern ${entry.internId}`);
