@@ -1,4 +1,4 @@
-import { mkdir, open, rename } from 'node:fs/promises';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
@@ -33,11 +33,17 @@ export async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first === undefined) return;
   for (let folder = path; folder.length >= first.length; folder = dirname(folder)) {
-    try {
-      await syncFolder(dirname(folder));
-    } catch (error) {
+    await syncFolder(dirname(folder)).catch((error: NodeJS.ErrnoException) => {
       // The permission model: the service's folders are its own, those above them are not.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ERR_ACCESS_DENIED')) throw error;
-    }
+      if (error.code !== 'ERR_ACCESS_DENIED') throw error;
+    });
   }
+}
+
+/** The content of a text file, undefined if there is none. @throws as the file system does for one that cannot be read */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  return await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
 }

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TreeHead } from '@ori/tlog/merkle';
-import { makeFolder, replaceFile } from './durable-file.ts';
+import { makeFolder, readIfThere, replaceFile } from './durable-file.ts';
 
 /**
  * The largest tree ever signed, stored apart from the tree, so that an older copy of the tree is detected before it is signed.
@@ -30,11 +29,8 @@ export async function openGuard(folder: string): Promise<Guard> {
 }
 
 async function readHead(path: string): Promise<TreeHead | undefined> {
-  try {
-    const { size, root } = JSON.parse(await readFile(path, 'utf8')) as { size: number; root: string };
-    return { size, root: Buffer.from(root, 'base64') };
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
+  const { size, root } = JSON.parse(text) as { size: number; root: string };
+  return { size, root: Buffer.from(root, 'base64') };
 }

@@ -77,7 +77,7 @@ export async function openTileFiles(folder: string): Promise<TileFiles> {
 
 function foldersUp(from: string, to: string): string[] {
   const folders = [from];
-  for (let folder = from; folder !== to && folder.length > to.length; ) {
+  for (let folder = from; folder.length > to.length; ) {
     folder = dirname(folder);
     folders.push(folder);
   }

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Checkpoint, parseCheckpoint } from '@ori/tlog/checkpoint';
 import { cosign, type NoteSigner, verifyLogSignature } from '@ori/tlog/cosignature';
 import { EMPTY_ROOT, isSameHash, verifyConsistency } from '@ori/tlog/merkle';
 import { isBy, parseNote, renderNote, renderSignature } from '@ori/tlog/note';
 import type { Policy } from '@ori/tlog/policy';
-import { makeFolder, replaceFile } from '../disk/durable-file.ts';
+import { makeFolder, readIfThere, replaceFile } from '../disk/durable-file.ts';
 import { parseSubmission } from './submission.ts';
 
 /** The answer of a witness: a status of tlog-witness, and a body. */
@@ -41,13 +40,8 @@ export async function openWitness(parts: {
   const pathOf = (originHash: string) => join(folder, originHash);
 
   async function cosigned(path: string): Promise<{ note: string; checkpoint: Checkpoint } | undefined> {
-    try {
-      const note = await readFile(path, 'utf8');
-      return { note, checkpoint: parseCheckpoint(parseNote(note).text) };
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-      throw error;
-    }
+    const note = await readIfThere(path);
+    return note === undefined ? undefined : { note, checkpoint: parseCheckpoint(parseNote(note).text) };
   }
 
   async function judge(body: string): Promise<WitnessAnswer> {
