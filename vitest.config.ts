@@ -18,7 +18,7 @@ const deep = [
 const alone = [
   'test/exactly-once/harness.test.ts',
   'test/faults/{disk,matrix}.test.ts',
-  'test/shipped/{operations,rolling-restarts}.test.ts',
+  'test/shipped/{not-ready,operations}.test.ts',
   'test/siege/{overload,siege}.test.ts',
 ];
 

@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { turnKey } from '@ori/turns';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NGINX } from '../env/gateway.ts';
 import { findProgram } from '../env/room.ts';
@@ -13,6 +15,8 @@ import { type ShippedWorld, signingOf, startShippedWorld } from './world.ts';
 
 const PRLIMIT = findProgram('prlimit', ['/usr/bin']);
 const PER_SECOND = 40;
+/** The number of alternating restarts. Set `ROLLING_RESTARTS` for more. */
+const RESTARTS = Number(process.env['ROLLING_RESTARTS'] ?? 4);
 
 describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers', () => {
   let world: ShippedWorld;
@@ -20,6 +24,23 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
     world = await startShippedWorld();
   });
   afterAll(() => world[Symbol.asyncDispose]());
+
+  test(`no request is lost, and none is charged or recorded twice, while they are restarted ${RESTARTS} times in turn`, {
+    timeout: 600_000,
+  }, async () => {
+    const before = await turnsOf(world);
+    const load = await startSigning(world);
+    for (let restart = 0; restart < RESTARTS; restart++) {
+      const signer = world.signers[restart % 2] ?? world.signers[0];
+      await signer.stop();
+      await signer.start();
+    }
+    const { answered, refused } = await load.end();
+    expect(refused).toEqual([]);
+    expect(answered.length).toBeGreaterThan(RESTARTS * 10);
+    await expectEachOnce(world, answered);
+    expect(await turnsOf(world)).toBe(before + answered.length);
+  });
 
   test.skipIf(PRLIMIT === undefined)(
     'an instance with a full disk loses its traffic to the other and gets it back once there is space',
@@ -111,6 +132,15 @@ async function expectEachOnce(world: ShippedWorld, answered: readonly string[]):
   expect(new Set(recorded).size).toBe(recorded.length);
   const records = new Set(recorded);
   expect(answered.filter((id) => !records.has(id))).toEqual([]);
+}
+
+async function turnsOf({ redis, demo }: ShippedWorld): Promise<number> {
+  const client = new Redis(redis.url);
+  try {
+    return Number(await client.get(turnKey('user', demo.userId)));
+  } finally {
+    client.disconnect();
+  }
 }
 
 const requestIdOf = (line: string) => (JSON.parse(line) as { requestId: string }).requestId;
