@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { BusyError } from '@ori/runtime/busy-error';
-import { createFairPlaces } from '@ori/runtime/fair-places';
+import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import type { Logger } from '@ori/runtime/log';
 import { KmsError } from '@ori/store/sealing';
 import { AGENT_PATH } from '@ori/store/sealing/transit';
@@ -32,8 +32,8 @@ type Operation = (body: unknown, signal: AbortSignal) => Promise<object>;
  * token may allow one session; each is answered within five seconds.
  */
 export function serveTransit(key: AgentKey, log: AgentLog, deadlineMs = DEADLINE_MS): Server {
-  const turns = createFairPlaces({
-    ...{ budget: 'work', places: 1, waitingPerKeyMax: WAITING_MAX, waitingMax: WAITING_MAX },
+  const turns = createFairSemaphore({
+    ...{ budget: 'work', permits: 1, waitingPerKeyMax: WAITING_MAX, waitingMax: WAITING_MAX },
   });
   const inTurn = <T>(signal: AbortSignal, work: () => Promise<T>) => turns('', { signal }, work);
   const operations: Readonly<Record<string, Operation>> = {

@@ -9,7 +9,7 @@ import {
   unspent,
   type VerifiedProof,
 } from '@ori/identity/dpop';
-import type { FairPlaces } from '@ori/runtime/fair-places';
+import type { FairSemaphore } from '@ori/runtime/fair-semaphore';
 import type { GateFacts } from '@ori/store';
 import type { TurnTaker, TurnVerdict } from '@ori/turns';
 import { authenticate, type Identity } from './stages/authenticate.ts';
@@ -74,7 +74,7 @@ export interface SigningParts {
   };
   readonly keys: { unlock(internId: string): Promise<UnlockableKey> };
   /** Limits how many requests use the dependencies concurrently; the others wait, and accounts take turns. */
-  readonly atWork: FairPlaces;
+  readonly atWork: FairSemaphore;
   readonly turns: {
     /** Spends the DPoP proof with the turn, whether or not that is allowed. If it cannot be spent, no turn is taken. */
     take(

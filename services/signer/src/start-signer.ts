@@ -5,7 +5,7 @@ import type { Sinks } from '@ori/http/server';
 import { openTracing } from '@ori/http/tracing';
 import { openIdentity } from '@ori/identity';
 import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE } from '@ori/identity/dpop';
-import { createFairPlaces } from '@ori/runtime/fair-places';
+import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import type { KekRing } from '@ori/store/sealing';
 import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
@@ -145,8 +145,8 @@ export async function startSigner(
         requireContent: config.dpopRequireContent,
         now,
       }),
-      atWork: createFairPlaces({
-        ...{ budget: 'work', places: config.signingAtOnceMax },
+      atWork: createFairSemaphore({
+        ...{ budget: 'work', permits: config.signingAtOnceMax },
         ...{ waitingPerKeyMax: config.requestsInFlightPerAccountMax, waitingMax: config.requestsInFlightMax },
       }),
       gate: memory.gate,

@@ -19,7 +19,7 @@ import {
   presentProtocolError,
   renderRawAnswer,
 } from './protocol-errors.ts';
-import { createReception } from './reception.ts';
+import { createRequestAdmission } from './request-admission.ts';
 import type { ApiServer, ApiServerOptions } from './server-options.ts';
 import { Shedding } from './shedding.ts';
 import { followListenerTls, readListenerTls } from './tls.ts';
@@ -78,7 +78,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   let acceptDelay: AcceptDelay | undefined;
   const unfollow = secured && followListenerTls(secured, files, options.log);
 
-  const accept = createReception(options, {
+  const accept = createRequestAdmission(options, {
     connections,
     admission,
     shedding,

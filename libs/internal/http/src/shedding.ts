@@ -28,8 +28,8 @@ export interface Sender {
  */
 export class Shedding {
   readonly #delayMs: number;
-  readonly #networks = new Lately();
-  readonly #credentials = new Lately();
+  readonly #networks = new RecentNames();
+  readonly #credentials = new RecentNames();
   #late = 0;
   #stillLate = 0;
   #share = 1;
@@ -91,7 +91,7 @@ interface Entry {
 }
 
 /** Recently served names; beyond the limit, the least recently served one is dropped. */
-class Lately {
+class RecentNames {
   readonly #entries = new Map<string, Entry>();
 
   get isEmpty(): boolean {

@@ -1,4 +1,4 @@
-import { createFairPlaces } from '@ori/runtime/fair-places';
+import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import type { Secret } from '@ori/runtime/secret';
 import {
   allowInsecureRequests,
@@ -56,8 +56,8 @@ export function createIntrospection(
   const { inFlightMax, timeoutMs } = options;
   const familiar = Math.ceil(inFlightMax / 4);
   const line = { budget: 'introspections', waitingPerKeyMax: 64, waitingMax: 1000 } as const;
-  const familiarInPlace = createFairPlaces({ ...line, places: familiar });
-  const strangerInPlace = createFairPlaces({ ...line, places: Math.max(1, inFlightMax - familiar) });
+  const familiarInPlace = createFairSemaphore({ ...line, permits: familiar });
+  const strangerInPlace = createFairSemaphore({ ...line, permits: Math.max(1, inFlightMax - familiar) });
   let client: { readonly metadata: IssuerMetadata; readonly configuration: Configuration } | undefined;
 
   async function configured(): Promise<Configuration> {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { createFairPlaces } from '@ori/runtime/fair-places';
+import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import { Refusal } from '../refusal.ts';
 import type { Application, Applied, CompilerAnswer } from './pattern-compiler-worker.ts';
 import type { CustomFilter } from './shape.ts';
@@ -43,9 +43,9 @@ const SLOWEST = 10;
 /** @param cpuMs CPU time for the patterns of one request, regardless of other load */
 export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
   let worker: Worker | undefined;
-  const inPlace = createFairPlaces({
+  const inPlace = createFairSemaphore({
     budget: 'patterns',
-    places: 1,
+    permits: 1,
     waitingPerKeyMax: WAITING_PER_ACCOUNT_MAX,
     waitingMax: WAITING_MAX,
   });

@@ -7,7 +7,7 @@ import { isRegionalHost } from '@ori/http/regional-host';
 import { createExpressApp, type Express, type Request, type Route } from '@ori/http/routes';
 import { parseTarget } from '@ori/http/target';
 import type { DpopNonces } from '@ori/identity/dpop';
-import { createFairPlaces } from '@ori/runtime/fair-places';
+import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import type { Principal } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';
 import { Refusal } from '../refusal.ts';
@@ -65,12 +65,12 @@ export function createApp({
       handler: (req, res) => answer(operation, req, res),
     }),
   );
-  const places = createFairPlaces({
-    ...{ budget: 'work', places: operationsMax, placesPerKey: Math.ceil(operationsMax / 3) },
+  const semaphore = createFairSemaphore({
+    ...{ budget: 'work', permits: operationsMax, permitsPerKey: Math.ceil(operationsMax / 3) },
     ...{ waitingPerKeyMax: 64, waitingMax: 1000, budgetPerKey: 'account' },
   });
   const inPlace = <T>({ principal, deadline }: Call<Principal, unknown, unknown>, run: () => Promise<T>) =>
-    places(principal.account, deadline, run);
+    semaphore(principal.account, deadline, run);
   const readers = new Map<Operation, JsonOperation | undefined>(
     operations.map((operation) => [operation, readerOf(operation, operations)]),
   );

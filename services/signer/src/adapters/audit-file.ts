@@ -1,7 +1,7 @@
 import { close, constants, fstat, open, write } from 'node:fs';
 import { promisify } from 'node:util';
+import { startLagTolerantTimer } from '@ori/runtime/lag-tolerant-timer';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
-import { startUnhurriedTimer } from '@ori/runtime/unhurried-timer';
 import { Written } from '../stages/evidence.ts';
 import { DependencyError } from './dependency-error.ts';
 
@@ -113,7 +113,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
 
   function append(line: string): Promise<Written> {
     return new Promise((resolve, reject) => {
-      const stopTimer = startUnhurriedTimer(WRITE_TIMEOUT_MS, () => giveUp(one));
+      const stopTimer = startLagTolerantTimer(WRITE_TIMEOUT_MS, () => giveUp(one));
       const one: Waiting = { line, stopTimer, resolve, reject };
       waiting.push(one);
       void startWork();

@@ -1,6 +1,7 @@
 import { IdentityError, type OpenIdentity } from '@ori/identity';
 import type { Bearer } from '@ori/identity/bearer';
-import type { ApiKeyFacts, Identity } from '../stages/authenticate.ts';
+import type { ApiKeyFacts } from '@ori/store';
+import type { Identity } from '../stages/authenticate.ts';
 import { DependencyError } from './dependency-error.ts';
 
 /** Identifies the owner of a bearer credential. An issuer that does not answer is a failed dependency. */

@@ -1,7 +1,6 @@
 import type { ApiKeyHolder } from '@ori/identity';
-import type { GateFacts, PublishedKeyRow, SignerQueries, SigningKeyRow } from '@ori/store';
+import type { ApiKeyFacts, GateFacts, PublishedKeyRow, SignerQueries, SigningKeyRow } from '@ori/store';
 import type { GateQuestion } from '../sign-proof.ts';
-import type { ApiKeyFacts } from '../stages/authenticate.ts';
 import { DependencyError } from './dependency-error.ts';
 import { createTtlCache } from './ttl-cache.ts';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Socket } from 'node:net';
-import { startUnhurriedTimer } from '@ori/runtime/unhurried-timer';
+import { startLagTolerantTimer } from '@ori/runtime/lag-tolerant-timer';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import type { ConnectionCounts } from '../database.ts';
@@ -179,7 +179,7 @@ async function judged(
  */
 async function within<T>(ms: number, work: Promise<T>, lateMessage: string): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const cancel = startUnhurriedTimer(ms, () => reject(new StoreUnavailable('timed_out', lateMessage)));
+  const cancel = startLagTolerantTimer(ms, () => reject(new StoreUnavailable('timed_out', lateMessage)));
   try {
     return await Promise.race([work, late]);
   } finally {

@@ -1,4 +1,4 @@
-import { startUnhurriedTimer } from '@ori/runtime/unhurried-timer';
+import { startLagTolerantTimer } from '@ori/runtime/lag-tolerant-timer';
 import type { Redis } from 'ioredis';
 
 export interface CommandLimits {
@@ -31,10 +31,10 @@ export function limitCommands(node: Redis, { commandTimeoutMs, socketTimeoutMs }
   const send = node.sendCommand.bind(node);
   node.sendCommand = (command, stream) => {
     const heardBefore = heard;
-    const cancel = startUnhurriedTimer(commandTimeoutMs, () => {
+    const cancel = startLagTolerantTimer(commandTimeoutMs, () => {
       command.reject(new Error('Command timed out'));
       if (heard > heardBefore) return;
-      startUnhurriedTimer(Math.max(0, socketTimeoutMs - commandTimeoutMs), () => {
+      startLagTolerantTimer(Math.max(0, socketTimeoutMs - commandTimeoutMs), () => {
         if (heard === heardBefore) giveUp('Connection silent');
       });
     });

@@ -7,7 +7,7 @@ const PARTS = 4;
  *
  * @returns cancels the timer
  */
-export function startUnhurriedTimer(ms: number, expire: () => void): () => void {
+export function startLagTolerantTimer(ms: number, expire: () => void): () => void {
   let left = PARTS;
   let reading: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {

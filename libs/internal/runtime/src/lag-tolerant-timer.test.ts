@@ -1,18 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { startUnhurriedTimer } from './unhurried-timer.ts';
+import { startLagTolerantTimer } from './lag-tolerant-timer.ts';
 
 const holdUp = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 test('expires after its time', async () => {
   const begun = performance.now();
-  await new Promise<void>((resolve) => startUnhurriedTimer(40, resolve));
+  await new Promise<void>((resolve) => startLagTolerantTimer(40, resolve));
   expect(performance.now() - begun).toBeGreaterThanOrEqual(38);
 });
 
 test('does not expire because the process itself was busy', async () => {
   const heard: string[] = [];
-  const cancel = startUnhurriedTimer(40, () => heard.push('expired'));
+  const cancel = startLagTolerantTimer(40, () => heard.push('expired'));
   holdUp(100);
   await pause(0);
   expect(heard).toEqual([]);
@@ -22,7 +22,7 @@ test('does not expire because the process itself was busy', async () => {
 test('input that arrived while the process was busy is read before it expires', async () => {
   const heard: string[] = [];
   await new Promise<void>((resolve) => {
-    startUnhurriedTimer(4, () => {
+    startLagTolerantTimer(4, () => {
       heard.push('expired');
       resolve();
     });
@@ -37,7 +37,7 @@ test('input that arrived while the process was busy is read before it expires', 
 
 test('does not expire once cancelled', async () => {
   const heard: string[] = [];
-  startUnhurriedTimer(5, () => heard.push('expired'))();
+  startLagTolerantTimer(5, () => heard.push('expired'))();
   await pause(20);
   expect(heard).toEqual([]);
 });

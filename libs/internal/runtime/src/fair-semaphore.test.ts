@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { createFairPlaces } from './fair-places.ts';
+import { createFairSemaphore } from './fair-semaphore.ts';
 
 /** Work that ends under the control of the test, and records when it began. */
-function workbench(options: Partial<Parameters<typeof createFairPlaces>[0]> = {}) {
-  const inPlace = createFairPlaces({
-    ...{ budget: 'work', places: 1, waitingPerKeyMax: 10, waitingMax: 100 },
+function workbench(options: Partial<Parameters<typeof createFairSemaphore>[0]> = {}) {
+  const inPlace = createFairSemaphore({
+    ...{ budget: 'work', permits: 1, waitingPerKeyMax: 10, waitingMax: 100 },
     ...options,
   });
   const begun: string[] = [];
@@ -33,7 +33,7 @@ test('keys take turns, however much work one of them has queued', async () => {
 });
 
 test('one key gets at most its share, even if other slots are free', async () => {
-  const { begun, endNext, start } = workbench({ places: 3, placesPerKey: 2 });
+  const { begun, endNext, start } = workbench({ permits: 3, permitsPerKey: 2 });
   const all = ['a', 'b', 'c'].map((name) => start('loud', name));
   expect(begun).toEqual(['a', 'b']);
   all.push(start('quiet', 'quiet'));
@@ -69,7 +69,7 @@ test('abandoned work in the queue never begins, and frees its place', async () =
 });
 
 test('a slot is free again after its work failed', async () => {
-  const inPlace = createFairPlaces({ budget: 'work', places: 1, waitingPerKeyMax: 1, waitingMax: 1 });
+  const inPlace = createFairSemaphore({ budget: 'work', permits: 1, waitingPerKeyMax: 1, waitingMax: 1 });
   await expect(inPlace('a', undefined, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
   expect(await inPlace('a', undefined, async () => 'done')).toBe('done');
 });

@@ -36,7 +36,7 @@ interface ServerState {
 }
 
 /** Admits requests: gives each its exchange and deadline, and records it after its answer. */
-export function createReception(
+export function createRequestAdmission(
   options: ApiServerOptions,
   { connections, admission, shedding, isClosing, isIdleOver }: ServerState,
 ): (req: IncomingMessage, res: ServerResponse) => Exchange | undefined {

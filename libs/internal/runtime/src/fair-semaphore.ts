@@ -1,14 +1,14 @@
 import { BusyError } from './busy-error.ts';
 import type { Budget } from './metrics.ts';
 
-export interface FairPlacesOptions {
+export interface FairSemaphoreOptions {
   /** The name of the budget in the metrics. */
   readonly budget: Budget;
   /** The name of the budget for the queue of one key. Default: the same. */
   readonly budgetPerKey?: Budget;
-  readonly places: number;
+  readonly permits: number;
   /** The maximum for one key. Default: all of them. */
-  readonly placesPerKey?: number;
+  readonly permitsPerKey?: number;
   /** How many may wait: for one key, and in total. */
   readonly waitingPerKeyMax: number;
   readonly waitingMax: number;
@@ -26,21 +26,25 @@ export interface Waiter {
  * @param waiter ends the wait, with the reason of its signal; work that has begun is not stopped
  * @throws {BusyError} immediately, if too much is already queued
  */
-export type FairPlaces = <T>(key: string, waiter: Waiter | undefined, work: () => Promise<T>) => Promise<T>;
+export type FairSemaphore = <T>(
+  key: string,
+  waiter: Waiter | undefined,
+  work: () => Promise<T>,
+) => Promise<T>;
 
 /** Limits concurrent work, and gives free slots in turn to the keys with queued work. */
-export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
+export function createFairSemaphore(options: FairSemaphoreOptions): FairSemaphore {
   const {
     budget,
-    places,
-    placesPerKey = places,
+    permits,
+    permitsPerKey = permits,
     budgetPerKey = budget,
     waitingPerKeyMax,
     waitingMax,
   } = options;
   const taken = new Map<string, number>();
   const lines = new Map<string, Set<() => void>>();
-  let free = places;
+  let free = permits;
   let waiting = 0;
 
   function enter(key: string): void {
@@ -56,7 +60,7 @@ export function createFairPlaces(options: FairPlacesOptions): FairPlaces {
     next();
   }
 
-  const hasRoom = (key: string) => free > 0 && (taken.get(key) ?? 0) < placesPerKey;
+  const hasRoom = (key: string) => free > 0 && (taken.get(key) ?? 0) < permitsPerKey;
 
   /** Starts the first work of the first queue that is below its limit, and moves that queue to the end. */
   function next(): void {
