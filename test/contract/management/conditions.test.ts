@@ -1,15 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readerOf } from '../../../services/management/src/http/execute.ts';
 import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
-import { type ManagementWorld, startManagementWorld } from './world.ts';
+import { useManagementWorld } from './world.ts';
 
-let world: ManagementWorld;
-beforeAll(async () => {
-  world = await startManagementWorld({ environment: { DEADLINE_MS: '20000' } });
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useManagementWorld({ environment: { DEADLINE_MS: '20000' } });
 
 const create = async (json: object = { name: 'policy' }) => {
   const reply = await world.call({ method: 'POST', path: '/guardrails', json });

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ManagementWorld, startManagementWorld } from './world.ts';
+import { describe, expect, it } from 'vitest';
+import { useManagementWorld } from './world.ts';
 
-let world: ManagementWorld;
-beforeAll(async () => {
-  world = await startManagementWorld();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useManagementWorld();
 
 const get = (path: string, headers: readonly string[] = []) => world.call({ path, bearer: null, headers });
 

@@ -1,10 +1,9 @@
 import { createDpopKey, dpopHeaders } from '@ori/test-env/dpop';
 import { sql } from 'kysely';
-import { afterAll, expect, test } from 'vitest';
-import { startManagementWorld } from './world.ts';
+import { expect, test } from 'vitest';
+import { startManagementWorld, useManagementWorld } from './world.ts';
 
-const world = await startManagementWorld();
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useManagementWorld();
 const key = await createDpopKey('Ed25519');
 const claims = { cnf: { jkt: key.thumbprint } };
 const accessToken = await world.issuer.token({ subject: world.ours.subject, claims });

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ManagementWorld, startManagementWorld } from './world.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { useManagementWorld } from './world.ts';
 
-let world: ManagementWorld;
+const world = await useManagementWorld();
 let path: string;
 beforeAll(async () => {
-  world = await startManagementWorld();
   const json = {
     name: 'policy',
     allowed_models: ['openai/gpt-5'],
@@ -21,7 +20,6 @@ beforeAll(async () => {
   const created = await world.call({ method: 'POST', path: '/guardrails', json });
   path = `/guardrails/${created.json.data.id}/evaluate`;
 });
-afterAll(() => world[Symbol.asyncDispose]());
 
 const evaluate = async (json: object) => {
   const reply = await world.call({ method: 'POST', path, json });

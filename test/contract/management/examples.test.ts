@@ -3,25 +3,20 @@ import { DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 import type { Database } from '@ori/store';
 import { createApiKey, removeMember } from '@ori/store/admin';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
-import { createTestCredential, type ManagementWorld, startManagementWorld } from './world.ts';
+import { createTestCredential, startManagementWorld, useManagementWorld } from './world.ts';
 
 // Verifies every example of the document against the server: stores its records and sends its requests.
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
 type Json = any;
 
-let world: ManagementWorld;
-let document: Json;
+const world = await useManagementWorld({ environment: { REGIONAL_HOSTS: 'eu.ori.example' } });
+const document: Json = (await world.call({ path: '/openapi.json', bearer: null })).json;
 let readerKey: string;
 let managementKey: string;
-beforeAll(async () => {
-  world = await startManagementWorld({ environment: { REGIONAL_HOSTS: 'eu.ori.example' } });
-  document = (await world.call({ path: '/openapi.json', bearer: null })).json;
-  await storeExamples(world.store);
-});
-afterAll(() => world[Symbol.asyncDispose]());
+beforeAll(() => storeExamples(world.store));
 
 const described = (operationId: string): Json =>
   Object.values<Json>(document.paths)

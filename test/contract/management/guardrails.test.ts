@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createWorkspace, deleteWorkspace } from '@ori/store/admin';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ManagementWorld, startManagementWorld } from './world.ts';
+import { describe, expect, it } from 'vitest';
+import { envelope, startManagementWorld, useManagementWorld } from './world.ts';
 
-let world: ManagementWorld;
-beforeAll(async () => {
-  world = await startManagementWorld();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useManagementWorld();
 
 const create = (json: unknown, bearer?: string) =>
   world.call({ method: 'POST', path: '/guardrails', json, ...(bearer !== undefined && { bearer }) });
@@ -15,7 +11,6 @@ const created = async (json: object = {}, bearer?: string): Promise<{ id: string
   (await create({ name: 'policy', ...json }, bearer)).json.data;
 const update = (id: string, json: unknown) =>
   world.call({ method: 'PATCH', path: `/guardrails/${id}`, json });
-const envelope = (code: number) => ({ error: { code, message: expect.any(String) } });
 
 describe('POST /guardrails', () => {
   it('201: stores a name alone, everything else unset', async () => {
@@ -75,13 +70,7 @@ describe('POST /guardrails', () => {
   });
 
   it.each([
-    ['no name', {}],
-    ['an empty name', { name: '' }],
-    ['a long name', { name: 'x'.repeat(201) }],
     ['a long description', { name: 'x', description: 'x'.repeat(1001) }],
-    ['an empty word', { name: 'x', ignored_providers: [''] }],
-    ['a negative limit', { name: 'x', limit_usd: -1 }],
-    ['an unknown interval', { name: 'x', reset_interval: 'hourly' }],
     ['an unknown slug', { name: 'x', content_filter_builtins: [{ slug: 'iban', action: 'block' }] }],
     [
       'flag for anything but prompt injection',
@@ -96,11 +85,6 @@ describe('POST /guardrails', () => {
       'a back-reference',
       { name: 'x', content_filters: [{ pattern: '(a)\\1', action: 'block', label: null }] },
     ],
-    [
-      '51 filters',
-      { name: 'x', content_filters: Array(51).fill({ pattern: 'a', action: 'block', label: null }) },
-    ],
-    ['an unknown field', { name: 'x', colour: 'red' }],
     ['an unknown workspace', { name: 'x', workspace_id: 'ws_unknown' }],
   ])('400: refuses %s', async (_what, json) => {
     const reply = await create(json);
@@ -156,13 +140,6 @@ describe('POST /guardrails', () => {
     ];
     expect(theirs.text).toBe(unknown.text);
   });
-
-  it('401, 403: refuses unknown callers, and known callers without the right', async () => {
-    expect((await world.call({ method: 'POST', path: '/guardrails', json: {}, bearer: null })).status).toBe(
-      401,
-    );
-    expect((await create({ name: 'x' }, world.ours.apiKey)).status).toBe(403);
-  });
 });
 
 describe('GET /guardrails', () => {
@@ -173,10 +150,6 @@ describe('GET /guardrails', () => {
     expect(json.data[0].id).toBe(ids[1]);
     expect(json.total_count).toBeGreaterThanOrEqual(2);
     expect((await world.call({ path: '/guardrails?limit=1&offset=1' })).json.data[0].id).toBe(ids[0]);
-  });
-
-  it('401: refuses an ordinary key', async () => {
-    expect((await world.call({ path: '/guardrails', bearer: world.ours.apiKey })).status).toBe(401);
   });
 });
 

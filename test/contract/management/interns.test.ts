@@ -7,16 +7,12 @@ import {
   setIcon,
   setProgramme,
 } from '@ori/store/admin';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ManagementWorld, startManagementWorld } from './world.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startManagementWorld, useManagementWorld } from './world.ts';
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
-let world: ManagementWorld;
-beforeAll(async () => {
-  world = await startManagementWorld();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useManagementWorld();
 
 const list = (query = '', bearer = world.ours.apiKey) => world.call({ path: `/interns${query}`, bearer });
 
@@ -112,37 +108,14 @@ describe('GET /interns', () => {
     expect(json.error.message).toMatch(/^status: must be one of awaiting_slack_install, queued, /);
   });
 
-  it.each([
-    '?limit=0',
-    '?limit=501',
-    '?limit=1.0',
-    '?limit=ten',
-    '?limit=1&limit=2',
-    '?status=',
-    '?status=asleep',
-    '?starting_after=x',
-    '?workspace_id=',
-  ])('400: refuses %s', async (query) => {
-    const { status, json } = await list(query);
-    expect(status).toBe(400);
-    expect(json.error).toMatchObject({ code: 400, metadata: { reason: 'invalid_body', retryable: false } });
-  });
-
-  it('401: refuses unknown callers, without metadata', async () => {
-    const strangers = [
-      null,
-      `sk-ori-v1-${'0'.repeat(64)}`,
-      world.ours.managementKey,
-      'sk-other',
-      'x'.repeat(9000),
-    ];
-    for (const bearer of strangers) {
-      const { status, json, headers } = await world.call({ path: '/interns', bearer });
-      expect(status).toBe(401);
-      expect(json.error.metadata).toBeUndefined();
-      expect(headers['www-authenticate']).toMatch(/^Bearer, DPoP /);
-    }
-  });
+  it.each(['?limit=1&limit=2', '?status=', '?status=asleep', '?starting_after=x', '?workspace_id='])(
+    '400: refuses %s',
+    async (query) => {
+      const { status, json } = await list(query);
+      expect(status).toBe(400);
+      expect(json.error).toMatchObject({ code: 400, metadata: { reason: 'invalid_body', retryable: false } });
+    },
+  );
 
   it('403: refuses a session without the interns scope, without metadata', async () => {
     const { status, json, headers } = await list(
@@ -207,15 +180,10 @@ describe('GET /interns/{internId}/icon', () => {
     expect(headers['cache-control']).toBe('private, max-age=31536000, immutable');
   });
 
-  it.each([`"%"`, `W/"%"`, `"other", "%"`, '*'])(
-    '304: sends no body if the client has it: If-None-Match %s',
-    async (tag) => {
-      const { status, text, headers } = await icon('', ['If-None-Match', tag.replace('%', sha256)]);
-      expect(status).toBe(304);
-      expect(text).toBe('');
-      expect(headers.etag).toBe(`"${sha256}"`);
-    },
-  );
+  it('304: sends no body if the client has it', async () => {
+    const { status, text, headers } = await icon('', ['If-None-Match', `W/"${sha256}"`]);
+    expect([status, text, headers.etag]).toEqual([304, '', `"${sha256}"`]);
+  });
 
   it("sends an intern's icon to the intern's own key", async () => {
     expect((await icon('', [], world.ours.internKey)).status).toBe(200);

@@ -1,13 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { isBodySha256, isPath } from '@ori/proof';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ManagementWorld, startManagementWorld } from './world.ts';
+import { describe, expect, it } from 'vitest';
+import { useManagementWorld } from './world.ts';
 
-let world: ManagementWorld;
-beforeAll(async () => {
-  world = await startManagementWorld();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useManagementWorld();
 
 const get = (headers: readonly string[] = []) => world.call({ path: '/openapi.json', bearer: null, headers });
 
@@ -80,10 +76,7 @@ describe('GET /openapi.json', () => {
     const first = await get();
     const etag = first.headers.etag ?? '';
     expect(etag).toMatch(/^"[A-Za-z0-9_-]{43}"$/);
-    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const { status, text } = await get(['If-None-Match', known]);
-      expect({ status, text }).toEqual({ status: 304, text: '' });
-    }
+    expect(await get(['If-None-Match', etag])).toMatchObject({ status: 304, text: '' });
     expect((await get(['If-None-Match', '"other"'])).status).toBe(200);
   });
 

@@ -1,14 +1,9 @@
 import { addMember, createApiKey, createUser, createWorkspace } from '@ori/store/admin';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ManagementWorld, startManagementWorld } from './world.ts';
+import { describe, expect, it } from 'vitest';
+import { envelope, startManagementWorld, useManagementWorld } from './world.ts';
 
-let world: ManagementWorld;
-beforeAll(async () => {
-  world = await startManagementWorld();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useManagementWorld();
 
-const envelope = (code: number) => ({ error: { code, message: expect.any(String) } });
 const create = (json: unknown) => world.call({ method: 'POST', path: '/workspaces', json });
 const at = (id: string, method = 'GET', json?: unknown) =>
   world.call({ method, path: `/workspaces/${id}`, ...(json !== undefined && { json }) });

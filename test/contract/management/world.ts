@@ -13,6 +13,7 @@ import {
   createWorkspace,
 } from '@ori/store/admin';
 import { generateKekRing, type KekRing, parseKekRing } from '@ori/store/sealing';
+import { afterAll, expect } from 'vitest';
 import { createHttpClient, type HttpClient, type Reply } from '../../env/http-client.ts';
 import { startIssuer, type TestIssuer } from '../../env/issuer.ts';
 import { freePort } from '../../env/ports.ts';
@@ -126,6 +127,16 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+/** A world for all tests of a file. */
+export async function useManagementWorld(options?: ManagementWorldOptions): Promise<ManagementWorld> {
+  const world = await startManagementWorld(options);
+  afterAll(() => world[Symbol.asyncDispose]());
+  return world;
+}
+
+/** Only intern operations have metadata with these statuses. */
+export const envelope = (code: number) => ({ error: { code, message: expect.any(String) } });
 
 function callerOf(http: HttpClient, ours: Tenant): ManagementWorld['call'] {
   return async ({ method = 'GET', path, bearer = ours.managementKey, json, headers = [], body }) => {

@@ -1,15 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'vitest';
-import { makeCertificate } from '../../env/certificate.ts';
 import { freePort } from '../../env/ports.ts';
-import { startPostgres } from '../../env/postgres-server.ts';
 import { useSignerWorld } from '../signer-world.ts';
 
 const MAIN = join(import.meta.dirname, '../../../services/signer/bin/ori-signer.js');
@@ -50,39 +46,12 @@ test.concurrent.for<[string, string, Wrong, RegExp]>([
   ],
   ['silence', 'issuer', issuerThat(() => {}), /did not answer/],
   [
-    'no listener',
-    'issuer',
-    async () => ({ SIGNER_ISSUER: `http://127.0.0.1:${await freePort()}` }),
-    /nothing listens/,
-  ],
-  [
-    'a private authority',
-    'issuer',
-    async (stack) => {
-      const port = await open(stack, createSecureServer(makeCertificate()));
-      return { SIGNER_ISSUER: `https://localhost:${port}` };
-    },
-    /certificate/,
-  ],
-  [
     'a missing database',
     'postgresql',
     changed('SIGNER_DATABASE_URL', (url) => {
       url.pathname = '/nowhere';
     }),
     /no such database/,
-  ],
-  [
-    'a standby',
-    'postgresql',
-    async (stack) => {
-      const server = stack.use(await startPostgres());
-      await server.stop();
-      await writeFile(join(server.data, 'standby.signal'), '');
-      await server.start();
-      return { SIGNER_DATABASE_URL: server.url };
-    },
-    /use the primary/,
   ],
   [
     'a wrong password',
@@ -107,6 +76,7 @@ test.concurrent.for<[string, string, Wrong, RegExp]>([
   stack.defer(() => end(child));
   const line = await lineThat(child, (causes) => cause.test(causes[dependency] ?? ''));
   expect(Object.keys(line.failing)).toEqual([dependency]);
+  expect((await fetch(`http://127.0.0.1:${opsPort}/livez`)).status).toBe(200);
   const ready = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
   const said = (await ready.json()) as { causes: Record<string, string> };
   expect([ready.status, said.causes[dependency]]).toEqual([503, expect.stringMatching(cause)]);

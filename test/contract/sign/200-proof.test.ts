@@ -1,8 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { createPublicKey, randomUUID, verify } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createHash, createPublicKey, randomUUID, verify } from 'node:crypto';
 import { type ProofHeaderValues, signingInputV1, signingInputV2 } from '@ori/proof';
 import { issuedKey, issuedValue, REDIS_SCRIPTS } from '@ori/verifier/redis';
 import { expect, test } from 'vitest';
@@ -64,24 +60,6 @@ test('a request with a route gets all five headers, and both signatures verify',
   expect(isSigned(inputs.v2(), proof['x-ori-invoke-signature-v2'])).toBe(true);
 });
 
-test('a proof verifies with the openssl command line', async () => {
-  const proof = proofOf(await world.sign());
-  const folder = mkdtempSync(join(tmpdir(), 'ori-openssl-'));
-  try {
-    writeFileSync(join(folder, 'key.pem'), publicKey.export({ type: 'spki', format: 'pem' }));
-    writeFileSync(join(folder, 'input'), inputsOf(proof).v2());
-    writeFileSync(join(folder, 'signature'), Buffer.from(proof['x-ori-invoke-signature-v2'] ?? '', 'base64'));
-    const verdict = execFileSync(
-      'openssl',
-      'pkeyutl -verify -pubin -inkey key.pem -rawin -in input -sigfile signature'.split(' '),
-      { cwd: folder, encoding: 'utf8' },
-    );
-    expect(verdict).toContain('Signature Verified Successfully');
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
-
 // SPEC.md S2, S3.
 test('the user is the subject of the token and the timestamp is now', async () => {
   const before = Math.floor(Date.now() / 1000);
@@ -110,20 +88,12 @@ test('an opaque token that introspection knows is a session', async () => {
 });
 
 test.each([
-  ['Authorization: bearer in lower case', { authorization: `bearer ${await issuer.token()}` }],
-  ['Authorization with two spaces', { authorization: `BEARER  ${await issuer.token()}` }],
-  [
-    'typ application/at+jwt',
-    { authorization: `Bearer ${await issuer.token({ header: { typ: 'application/at+jwt' } })}` },
-  ],
   [
     'several audiences, one of them ours',
     {
       authorization: `Bearer ${await issuer.token({ claims: { aud: ['other', world.baseUrl] } })}`,
     },
   ],
-  ['parameters of the media type', { 'content-type': 'Application/JSON; charset=utf-8' }],
-  ['an identity content encoding', { 'content-encoding': 'identity' }],
   [
     'HTTP-Referer, X-Ori-Title and X-Ori-Categories',
     { 'http-referer': 'x', 'x-ori-title': 'y', 'x-ori-categories': 'z' },
@@ -167,7 +137,6 @@ test('the nonce stays reserved for a redeeming daemon for longer than the proof 
 test('the scripts of redeeming daemons are loaded by the signer', async () => {
   proofOf(await world.sign());
   const sources = Object.values(REDIS_SCRIPTS);
-  const { createHash } = await import('node:crypto');
   const digests = sources.map((source) => createHash('sha1').update(source).digest('hex'));
   expect(await redis.script('EXISTS', ...digests)).toEqual(sources.map(() => 1));
 });

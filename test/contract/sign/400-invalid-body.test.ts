@@ -1,20 +1,18 @@
 import { expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
-import { BODY_SHA256, useSignerWorld, V1_BODY, V2_BODY } from '../signer-world.ts';
+import { BODY_SHA256, useSignerWorld, V1_BODY } from '../signer-world.ts';
 
 const world = await useSignerWorld();
 const hex = BODY_SHA256;
 const route = (path: unknown, method: unknown = 'POST') =>
   JSON.stringify({ bodySha256: hex, route: { method, path } });
-const twice = (member: string) => V2_BODY.replace(member, `${member},${member}`);
 
+/** What the fuzzed test of readRequest does not generate, and something of what it does. */
 const bodies: Record<string, string | Uint8Array> = {
   'an empty body': '',
-  'white space': ' \n',
   'no JSON': '{',
   null: 'null',
   'an array': `[${V1_BODY}]`,
-  'a string': JSON.stringify(hex),
   'an empty object': '{}',
   'a digest in capitals': JSON.stringify({ bodySha256: hex.toUpperCase() }),
   'a digest one digit short': JSON.stringify({ bodySha256: hex.slice(1) }),
@@ -41,18 +39,7 @@ const bodies: Record<string, string | Uint8Array> = {
   'a path beyond ASCII': route('/\u00e4'),
   'a path with a line end': route('/a\n'),
   'bodySha256 twice': V1_BODY.replace('{', `{"bodySha256":"${hex}",`),
-  'bodySha256 twice, once escaped': V1_BODY.replace('{', `{"body\\u0053ha256":"${hex}",`),
-  'route twice': V2_BODY.replace(/}$/, ',"route":{"method":"POST","path":"/"}}'),
-  'method twice': twice('"method":"POST"'),
-  'path twice': twice('"path":"/api/invoke"'),
-  __proto__: V1_BODY.replace('{', '{"__proto__":{},'),
-  '__proto__ in the route': V2_BODY.replace('"method"', '"__proto__":{},"method"'),
   constructor: V1_BODY.replace('{', '{"constructor":{},'),
-  'a BOM': `\ufeff${V1_BODY}`,
-  'bytes that are not UTF-8': Buffer.concat([
-    Buffer.from(V1_BODY.slice(0, -2)),
-    Buffer.from([0xff, 0x22, 0x7d]),
-  ]),
   'UTF-16': Buffer.from(V1_BODY, 'utf16le'),
   'something after the value': `${V1_BODY}x`,
   'a second value': `${V1_BODY}${V1_BODY}`,

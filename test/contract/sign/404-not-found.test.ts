@@ -59,20 +59,8 @@ const sign = `/v1/interns/${tenants.internId}/daemon/sign`;
 
 test.each([
   ['a slash at the end', `${sign}/`],
-  ['a slash twice', sign.replace('/daemon', '//daemon')],
-  ['no id', '/v1/interns//daemon/sign'],
-  ['a dot segment', sign.replace('/daemon', '/./daemon')],
-  ['a parent segment', sign.replace('/daemon', '/x/../daemon')],
-  ['an encoded letter in a fixed segment', sign.replace('daemon', '%64aemon')],
-  ['other letters', sign.replace('daemon', 'Daemon')],
   ['another version', sign.replace('/v1', '/v2')],
   ['no version', sign.replace('/v1', '')],
-  ['a path parameter', `${sign};x=1`],
-  ['a backslash', sign.replace('/daemon/', '/daemon\\')],
-  ['one segment more', `${sign}/more`],
-  ['one segment before', `/v1${sign}`],
-  ['the root', '/'],
-  ['a member of Object.prototype', '/__proto__'],
 ])('a path with %s is not found', async (_, path) => {
   expectRefusal(await world.sign({ path }), { status: 404, reason: 'not_found' });
 });

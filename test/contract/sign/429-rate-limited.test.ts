@@ -1,5 +1,4 @@
 import { setTurnLimits } from '@ori/store/admin';
-import { turnKey } from '@ori/turns';
 import { expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld } from '../signer-world.ts';
@@ -44,11 +43,4 @@ test('a refused turn leaves no nonce and no audit line behind', async () => {
   expectRefusal(await world.sign(), limited);
   expect(await world.auditLines()).toHaveLength(1);
   expect(await world.redis.keys(`ori:{${world.tenants.internId}}:issued:*`)).toHaveLength(1);
-});
-
-test('the counters are shared with chat', async () => {
-  await using world = await startSignerWorld({ environment: { TURNS_PER_USER: '5' } });
-  const key = turnKey('user', world.tenants.userId);
-  await world.redis.set(key, 5, 'EX', 60);
-  expectRefusal(await world.sign(), limited);
 });

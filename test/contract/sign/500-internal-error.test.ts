@@ -63,23 +63,17 @@ test('a PostgreSQL that is a standby is named as one, and used once it is promot
   await expect.poll(async () => (await world.sign()).status, { timeout: 10_000 }).toBe(200);
 });
 
-test('without Redis there is no proof', async () => {
-  await using redis = await startRedis();
-  await using world = await startSignerWorld({ redis });
-  await redis.stop();
-  await expectFailure(world, 'redis');
-  await expectUnready(world, 'redis');
+test.each([
+  ['redis', 'redis', startRedis],
+  ['postgresql', 'postgres', startPostgres],
+] as const)('without %s there is no proof', async (dependency, option, start) => {
+  await using server = await start();
+  await using world = await startSignerWorld({ [option]: server });
+  await server.stop();
+  await expectFailure(world, dependency);
+  await expectUnready(world, dependency);
   expect(await world.auditLines()).toEqual([]);
-});
-
-test('without PostgreSQL there is no proof', async () => {
-  await using postgres = await startPostgres();
-  await using world = await startSignerWorld({ postgres });
-  await postgres.stop();
-  await expectFailure(world, 'postgresql');
-  await expectUnready(world, 'postgresql');
-  expectRefusal(await world.sign({ bearer: world.tenants.apiKey }), unavailable);
-  await postgres.start();
+  await server.start();
 });
 
 test('without the issuer there is no proof for a new opaque token', async () => {

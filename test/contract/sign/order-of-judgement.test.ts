@@ -8,49 +8,21 @@ const world = await useSignerWorld({
 const { issuer, tenants } = world;
 
 /** The checks in order: a request that fails only this one, and its refusal. */
-const judgements: { name: string; fault: SignOptions; status: number; reason: string | undefined }[] = [
-  {
-    name: 'host',
-    fault: { headers: { host: 'eu.api.ori.test' } },
-    status: 403,
-    reason: 'regional_host_refused',
-  },
-  { name: 'bearer', fault: { bearer: 'nobody' }, status: 401, reason: undefined },
-  { name: 'kind', fault: { bearer: tenants.apiKey }, status: 403, reason: 'personal_identity_required' },
-  {
-    name: 'scope',
-    fault: { bearer: await issuer.token({ scope: 'interns' }) },
-    status: 403,
-    reason: 'insufficient_scope',
-  },
-  {
-    name: 'content encoding',
-    fault: { headers: { 'content-encoding': 'gzip' } },
-    status: 415,
-    reason: 'unsupported_media_type',
-  },
-  {
-    name: 'media type',
-    fault: { headers: { 'content-type': 'text/plain' } },
-    status: 415,
-    reason: 'unsupported_media_type',
-  },
-  { name: 'size', fault: { body: ' '.repeat(1_048_577) }, status: 413, reason: 'payload_too_large' },
-  { name: 'body', fault: { body: '{}' }, status: 400, reason: 'invalid_body' },
-  { name: 'gate', fault: { internId: freshId('int') }, status: 404, reason: 'not_found' },
-  {
-    name: 'membership',
-    fault: { bearer: await issuer.token({ subject: 'mary' }) },
-    status: 403,
-    reason: 'access_revoked',
-  },
-  {
-    name: 'signing key',
-    fault: { internId: tenants.keylessInternId },
-    status: 500,
-    reason: 'configuration_error',
-  },
-];
+const judgements = (
+  [
+    ['host', { headers: { host: 'eu.api.ori.test' } }, 403, 'regional_host_refused'],
+    ['bearer', { bearer: 'nobody' }, 401, undefined],
+    ['kind', { bearer: tenants.apiKey }, 403, 'personal_identity_required'],
+    ['scope', { bearer: await issuer.token({ scope: 'interns' }) }, 403, 'insufficient_scope'],
+    ['content encoding', { headers: { 'content-encoding': 'gzip' } }, 415, 'unsupported_media_type'],
+    ['media type', { headers: { 'content-type': 'text/plain' } }, 415, 'unsupported_media_type'],
+    ['size', { body: ' '.repeat(1_048_577) }, 413, 'payload_too_large'],
+    ['body', { body: '{}' }, 400, 'invalid_body'],
+    ['gate', { internId: freshId('int') }, 404, 'not_found'],
+    ['membership', { bearer: await issuer.token({ subject: 'mary' }) }, 403, 'access_revoked'],
+    ['signing key', { internId: tenants.keylessInternId }, 500, 'configuration_error'],
+  ] satisfies [string, SignOptions, number, string | undefined][]
+).map(([name, fault, status, reason]) => ({ name, fault: fault as SignOptions, status, reason }));
 
 /** A request with both faults; undefined if they exclude each other. */
 function both(a: SignOptions, b: SignOptions): SignOptions | undefined {

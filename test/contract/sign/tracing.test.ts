@@ -50,13 +50,3 @@ test('the DPoP proof of a refused request is spent in a span of Redis', async ()
   );
   expect(below).toEqual(expect.arrayContaining(['redis spend']));
 });
-
-test('a refusal is a span with its reason', async () => {
-  const { request } = await traceOf('d', (traceparent) =>
-    world.sign({ bearer: null, headers: { traceparent } }),
-  );
-  expect(request?.attributes).toMatchObject({
-    'http.response.status_code': 401,
-    'error.type': 'bearer_refused',
-  });
-});

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { checkIntrospection, checkTokenClaims, checkTokenHeader, TOKEN_ALGORITHMS } from './access-token.ts';
-import { IdentityError } from './identity-error.ts';
 
 const THUMBPRINT = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I';
 const NOW = 1_789_000_000;
@@ -20,6 +19,8 @@ const claims = {
   client_id: 'ori-cli',
   scope: 'vault:read interns',
 };
+const coded = (code: string) => expect.objectContaining({ name: 'IdentityError', code });
+const [REFUSED, CERTIFICATE] = [coded('bearer_refused'), coded('certificate_bound')];
 const introspected = { ...claims, active: true, token_type: 'Bearer' };
 
 test('reads the facts that the signer needs from a valid token', () => {
@@ -64,6 +65,7 @@ const wrong: Record<string, unknown[]> = {
     [expected.audience, 1],
     [[expected.audience]],
     'https://api.test/v10',
+    'https://api.test/v',
     { 0: expected.audience },
   ],
   sub: [undefined, null, 1, '', ['ada'], 'ada\0', '\ud800'],
@@ -92,15 +94,13 @@ const cases = Object.entries(wrong).flatMap(([name, values]) =>
 );
 
 test.each(cases)('refuses a token whose %s is %j', (name, value) => {
-  expect(codeOf(() => checkTokenClaims({ ...claims, [name]: value }, expected, NOW))).toBe('bearer_refused');
+  expect(() => checkTokenClaims({ ...claims, [name]: value }, expected, NOW)).toThrow(REFUSED);
 });
 
 test.each(cases.filter(([name, value]) => !(name === 'iss' && value === undefined)))(
   'refuses an introspection whose %s is %j',
   (name, value) => {
-    expect(codeOf(() => checkIntrospection({ ...introspected, [name]: value }, expected, NOW))).toBe(
-      'bearer_refused',
-    );
+    expect(() => checkIntrospection({ ...introspected, [name]: value }, expected, NOW)).toThrow(REFUSED);
   },
 );
 
@@ -112,15 +112,15 @@ test('accepts a token with its client only in azp', () => {
 test('refuses a token that is valid for longer than the longest lifetime', () => {
   const exp = NOW + expected.lifetimeMaxSeconds + 1;
   expect(checkTokenClaims({ ...claims, exp: exp - 1 }, expected, NOW).expiresAt).toBe(exp - 1);
-  expect(codeOf(() => checkTokenClaims({ ...claims, exp }, expected, NOW))).toBe('bearer_refused');
+  expect(() => checkTokenClaims({ ...claims, exp }, expected, NOW)).toThrow(REFUSED);
   const { iat: _, ...undated } = claims;
-  expect(codeOf(() => checkTokenClaims({ ...undated, exp }, expected, NOW))).toBe('bearer_refused');
+  expect(() => checkTokenClaims({ ...undated, exp }, expected, NOW)).toThrow(REFUSED);
 });
 
 test('refuses a token without auth_time if it is required', () => {
   const strict = { ...expected, requiresAuthTime: true };
   expect(checkTokenClaims({ ...claims, auth_time: NOW }, strict, NOW).authenticatedAt).toBe(NOW);
-  expect(codeOf(() => checkTokenClaims(claims, strict, NOW))).toBe('bearer_refused');
+  expect(() => checkTokenClaims(claims, strict, NOW)).toThrow(REFUSED);
 });
 
 test.each([
@@ -134,9 +134,7 @@ test.each([
   ['token_type', null],
   ['token_type', ['Bearer']],
 ])('refuses an introspection whose %s is %j', (name, value) => {
-  expect(codeOf(() => checkIntrospection({ ...introspected, [name]: value }, expected, NOW))).toBe(
-    'bearer_refused',
-  );
+  expect(() => checkIntrospection({ ...introspected, [name]: value }, expected, NOW)).toThrow(REFUSED);
 });
 
 test.each([
@@ -152,7 +150,7 @@ test.each([
   { alg: 'es256', typ: 'at+jwt' },
   { alg: 'ES256', typ: 'at+jwt', crit: [] },
 ])('refuses the header %j', (header) => {
-  expect(codeOf(() => checkTokenHeader(header))).toBe('bearer_refused');
+  expect(() => checkTokenHeader(header)).toThrow(REFUSED);
 });
 
 test('names the key that a token is bound to', () => {
@@ -167,10 +165,8 @@ test('names the key that a token is bound to', () => {
 test.each([{ 'x5t#S256': THUMBPRINT }, { 'x5t#S256': THUMBPRINT, jkt: THUMBPRINT }])(
   'reports a token bound to a client certificate as such: %j',
   (cnf) => {
-    expect(codeOf(() => checkTokenClaims({ ...claims, cnf }, expected, NOW))).toBe('certificate_bound');
-    expect(codeOf(() => checkIntrospection({ ...introspected, cnf }, expected, NOW))).toBe(
-      'certificate_bound',
-    );
+    expect(() => checkTokenClaims({ ...claims, cnf }, expected, NOW)).toThrow(CERTIFICATE);
+    expect(() => checkIntrospection({ ...introspected, cnf }, expected, NOW)).toThrow(CERTIFICATE);
   },
 );
 
@@ -179,7 +175,7 @@ describe('an introspection without aud', () => {
   const lenient = { ...expected, introspectionWithoutAudience: true };
 
   test('is refused, unless the settings of the issuer allow it', () => {
-    expect(codeOf(() => checkIntrospection(answer, expected, NOW))).toBe('bearer_refused');
+    expect(() => checkIntrospection(answer, expected, NOW)).toThrow(REFUSED);
     expect(checkIntrospection(answer, lenient, NOW)).toMatchObject({ subject: 'ada' });
   });
 
@@ -193,7 +189,7 @@ describe('an introspection without aud', () => {
     ['no client', { client_id: undefined }],
     ['another client', { client_id: 'other' }],
   ])('is refused with %s all the same', (_what, changes) => {
-    expect(codeOf(() => checkIntrospection({ ...answer, ...changes }, lenient, NOW))).toBe('bearer_refused');
+    expect(() => checkIntrospection({ ...answer, ...changes }, lenient, NOW)).toThrow(REFUSED);
   });
 });
 
@@ -215,14 +211,12 @@ describe('with claims of other names', () => {
   });
 
   test.each(['oid', 'cid'])('requires the claim %s', (name) => {
-    expect(codeOf(() => checkTokenClaims({ ...theirs, [name]: undefined }, named, NOW))).toBe(
-      'bearer_refused',
-    );
+    expect(() => checkTokenClaims({ ...theirs, [name]: undefined }, named, NOW)).toThrow(REFUSED);
   });
 
   test('a name that every object has is no claim', () => {
     const odd = { ...expected, claims: { subject: 'constructor' } };
-    expect(codeOf(() => checkTokenClaims(claims, odd, NOW))).toBe('bearer_refused');
+    expect(() => checkTokenClaims(claims, odd, NOW)).toThrow(REFUSED);
   });
 });
 
@@ -230,13 +224,3 @@ test('allows the clock of the issuer to differ by two seconds', () => {
   expect(checkTokenClaims({ ...claims, exp: NOW - 1 }, expected, NOW).expiresAt).toBe(NOW - 1);
   expect(checkTokenClaims({ ...claims, nbf: NOW + 2 }, expected, NOW).subject).toBe('ada');
 });
-
-function codeOf(judge: () => unknown): string {
-  try {
-    judge();
-  } catch (error) {
-    if (error instanceof IdentityError) return error.code;
-    throw error;
-  }
-  throw new TypeError('nothing was refused');
-}

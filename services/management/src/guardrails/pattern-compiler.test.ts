@@ -35,6 +35,32 @@ it.each([
   await expect(patterns.requireLinear(filters(...list), 'org', signal)).rejects.toEqual(refusedAt(index));
 });
 
+/** 200 fixed patterns: nested quantifiers, long alternations, huge repeats, deep groups, wide classes. */
+const HOSTILE = Array.from({ length: 40 }, (_, index) => index + 1).flatMap((n) => {
+  const word = 'a'.repeat(n);
+  return [
+    `(${word}+)+$`,
+    `(${word}|${word}?)*${'b'.repeat(n)}`,
+    `(?:${'x?'.repeat(n * 4)}){${n * 20}}`,
+    Array.from({ length: n * 5 }, (_, i) => `w${i}`).join('|'),
+    `${'('.repeat(n * 10)}a${')'.repeat(n * 10)}{1,${n * 25}}`,
+  ].map((pattern) => pattern.slice(0, 1000));
+});
+
+it('accepts or refuses each of 200 hostile patterns', async () => {
+  const outcomes = new Set<string>();
+  for (const pattern of HOSTILE) {
+    const verdict = patterns.requireLinear(filters(pattern), 'org', signal);
+    outcomes.add(
+      await verdict.then(
+        () => 'accepted',
+        (error) => error.code,
+      ),
+    );
+  }
+  expect([...outcomes].sort()).toEqual(['accepted', 'invalid_parameters']);
+});
+
 it('accepts fifty patterns of a thousand characters', async () => {
   const list = Array.from({ length: 50 }, () => 'x'.repeat(1000));
   await expect(patterns.requireLinear(filters(...list), 'org', signal)).resolves.toBeUndefined();

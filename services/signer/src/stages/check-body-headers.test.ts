@@ -16,17 +16,23 @@ test.each(['application/json; charset=utf-8', 'APPLICATION/JSON', ' application/
   },
 );
 
-test.each([undefined, 'text/plain', 'application/jsonx', 'text/json', 'application/json, text/plain'])(
-  'allows no byte of %s, and refuses one as unsupported',
-  (contentType) => {
-    const { bytesMax, excess } = checkBodyHeaders({ ...good, contentType, contentLength: undefined });
-    expect([bytesMax, excess]).toEqual([0, 'unsupported_media_type']);
-    expect(checkBodyHeaders({ ...good, contentType, contentLength: 0 }).bytesMax).toBe(0);
-    expect(codeOf(() => checkBodyHeaders({ ...good, contentType, contentLength: 1 }))).toBe(
-      'unsupported_media_type',
-    );
-  },
-);
+test.each([
+  undefined,
+  '',
+  'text/plain',
+  'application/jso',
+  'application/ld+json',
+  'application/jsonx',
+  'text/json',
+  'application/json, text/plain',
+])('allows no byte of %s, and refuses one as unsupported', (contentType) => {
+  const { bytesMax, excess } = checkBodyHeaders({ ...good, contentType, contentLength: undefined });
+  expect([bytesMax, excess]).toEqual([0, 'unsupported_media_type']);
+  expect(checkBodyHeaders({ ...good, contentType, contentLength: 0 }).bytesMax).toBe(0);
+  expect(codeOf(() => checkBodyHeaders({ ...good, contentType, contentLength: 1 }))).toBe(
+    'unsupported_media_type',
+  );
+});
 
 test.each(['gzip', 'identity, gzip', 'x-identity', ''])(
   'refuses the content encoding "%s"',
