@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { parseCheckpoint } from './checkpoint.ts';
-import { createPendingProofs } from './client/pending-proofs.ts';
 import { entryOfLine, parseEntry, renderEntry } from './entry.ts';
 import { nodeHash } from './merkle.ts';
 import { bundled, parseTilePath, readEntries, readTile, tilePath, tileWidth } from './tile.ts';
@@ -55,20 +54,6 @@ it('bundles entries of any length, and reads no half of one', () => {
   expect(readEntries(bundle)).toEqual(entries);
   expect(() => readEntries(bundle.subarray(0, -1))).toThrow(malformed);
   expect(() => readEntries(Buffer.concat([bundle, Buffer.alloc(1)]))).toThrow(malformed);
-});
-
-it('saves that no proof waits any more, once', async () => {
-  const saved: string[] = [];
-  const save = async (text: string) => void saved.push(text);
-  const pending = createPendingProofs<string>({ load: async () => undefined, save });
-  await pending.load();
-  await pending.save();
-  pending.add({ commitment: '00', proof: 'one', acceptedAt: 1 });
-  await pending.save();
-  pending.remove(new Set(pending.all));
-  await pending.save();
-  await pending.save();
-  expect(saved.map((text) => JSON.parse(text).length)).toEqual([1, 0]);
 });
 
 it('the line of a key becomes an entry of kind 2, unless it names no key', () => {

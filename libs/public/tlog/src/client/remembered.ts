@@ -24,7 +24,7 @@ export function rememberInFile(path: string): Remembered {
       try {
         return await readFile(path, 'utf8');
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
         throw error;
       }
     },

@@ -1,0 +1,181 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { commitmentOfIntern, type Entry, renderEntry } from '../entry.ts';
+import { COMPLETE } from '../policy.ts';
+import { TlogError } from '../tlog-error.ts';
+import { createKeyWatch, type KeyWatchOptions, readKeyLeaves } from './key-watch.ts';
+import type { LogClient } from './log-client.ts';
+import { rememberInMemory } from './remembered.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+const line = Buffer.alloc(32);
+const keyOf = (fill: number) => Buffer.alloc(32, fill);
+const own = (fill: number): Entry => ({
+  ...{ kind: 'key', publicKey: keyOf(fill), intern: commitmentOfIntern('int_1'), line },
+});
+const ofAnother: Entry = {
+  ...{ kind: 'key', publicKey: keyOf(9), intern: commitmentOfIntern('int_2'), line },
+};
+const ofProof: Entry = {
+  kind: 'proof',
+  v2: commitmentOfIntern('int_1'),
+  v1: commitmentOfIntern('int_1'),
+  line,
+};
+
+function openLog(...entries: Entry[]) {
+  const log = {
+    entries,
+    completeAt: 1000 as number | undefined,
+    failure: undefined as Error | undefined,
+    heads: 0,
+    bundles: [] as number[],
+  };
+  const client: LogClient = {
+    async latest() {
+      log.heads += 1;
+      return {
+        ...{ origin: 'log.example/log', size: log.entries.length, root: line, note: '' },
+        witnessed: new Map(log.completeAt === undefined ? [] : [[COMPLETE, log.completeAt]]),
+      };
+    },
+    lookup: () => expect.unreachable(),
+    prove: () => expect.unreachable(),
+    async bundle(index, { size }) {
+      log.bundles.push(index);
+      if (log.failure !== undefined) throw log.failure;
+      return log.entries.slice(index * 256, Math.min(size, (index + 1) * 256)).map(renderEntry);
+    },
+  };
+  return { log, client };
+}
+
+function watchOf(client: LogClient, options: Partial<KeyWatchOptions> = {}) {
+  const [found, problems]: [number[], string[]] = [[], []];
+  let now = 1_000_000;
+  const watch = createKeyWatch({
+    ...{ client, internId: 'int_1', everyMs: 3_600_000, now: () => now },
+    onKey: ({ index }) => void found.push(index),
+    onProblem: ({ kind }) => void problems.push(kind),
+    ...options,
+  });
+  return {
+    ...{ watch, found, problems },
+    async check(secondsAfter = 0) {
+      now = 1_000_000 + secondsAfter * 1000;
+      await watch.check();
+    },
+  };
+}
+
+it('finds the leaves of the keys of one intern, from a leaf on, and reads no bundle without need', async () => {
+  const { log, client } = openLog(own(1), ofAnother, ...Array(254).fill(ofProof), own(2), own(3));
+  const find = async (from: number | undefined, size = 258) => {
+    const found: [number, Uint8Array][] = [];
+    for await (const { index, publicKey } of readKeyLeaves(client, { size, root: line }, 'int_1', from))
+      found.push([index, Buffer.from(publicKey)]);
+    return [found.map(([index]) => index), log.bundles.splice(0), found.at(-1)?.[1]];
+  };
+  expect(await find(undefined)).toEqual([[0, 256, 257], [0, 1], keyOf(3)]);
+  expect(await find(1)).toEqual([[256, 257], [0, 1], keyOf(3)]);
+  expect(await find(257)).toEqual([[257], [1], keyOf(3)]);
+  expect(await find(0, 256)).toEqual([[0], [0], keyOf(1)]);
+  expect(await find(258)).toEqual([[], [1], undefined]);
+});
+
+it('tells of each key once, but not of those that are known or of another intern', async () => {
+  const { log, client } = openLog(own(1), ofAnother, own(2), own(2));
+  const { check, found, problems } = watchOf(client, { known: [keyOf(1)] });
+  await check();
+  await check();
+  expect(found).toEqual([2]);
+  log.entries.push(own(2), own(1), own(3));
+  await check();
+  expect([found, problems]).toEqual([[2, 6], []]);
+});
+
+it('continues after a restart where it was, and saves only what is new', async () => {
+  const { log, client } = openLog(...Array(256).fill(ofProof), own(1));
+  const { load, save } = rememberInMemory();
+  let saves = 0;
+  const remembered = {
+    load,
+    save(text: string) {
+      saves += 1;
+      return save(text);
+    },
+  };
+  const before = watchOf(client, { remembered });
+  await before.check();
+  await before.check();
+  expect([before.found, saves]).toEqual([[256], 1]);
+  log.entries.push(own(1), own(2));
+  log.bundles = [];
+  const after = watchOf(client, { remembered });
+  await after.check();
+  expect([after.found, log.bundles, saves]).toEqual([[258], [1], 2]);
+});
+
+it('reads again what could not be read, and tells of no key twice', async () => {
+  const { log, client } = openLog(...Array(255).fill(ofProof), own(1), own(2));
+  const remembered = rememberInMemory();
+  const errors: unknown[] = [];
+  const { check, found } = watchOf(client, {
+    remembered,
+    onProblem: (problem) => void errors.push(problem.kind === 'untrusted' ? problem.error : problem.kind),
+  });
+  log.failure = new TlogError('inclusion_invalid', 'not in the tree');
+  await check();
+  expect([errors, await remembered.load()]).toEqual([[log.failure], undefined]);
+  log.failure = undefined;
+  await check();
+  expect(found).toEqual([255, 256]);
+  expect(errors.slice(1)).toEqual(['recovered']);
+});
+
+it('reports a log that is behind by more than the limit, and once that it no longer is', async () => {
+  const { check, problems } = watchOf(openLog().client);
+  for (const seconds of [0, 60, 61, 62]) await check(seconds);
+  expect(problems).toEqual(['behind']);
+  for (const seconds of [60, 0]) await check(seconds);
+  expect(problems).toEqual(['behind', 'recovered']);
+});
+
+it('trusts no checkpoint that does not say how complete it is', async () => {
+  const { log, client } = openLog();
+  log.completeAt = undefined;
+  const { check, problems } = watchOf(client);
+  await check();
+  expect(problems).toEqual(['untrusted']);
+});
+
+it('ignores what a listener throws', async () => {
+  let told = 0;
+  const { check, problems } = watchOf(openLog(own(1), own(2)).client, {
+    onKey() {
+      told += 1;
+      throw new Error('from the listener');
+    },
+  });
+  await check();
+  expect([told, problems]).toEqual([2, []]);
+});
+
+it('checks on a timer, one check at a time, until it is stopped; the timer keeps no process alive', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const { log, client } = openLog();
+  const { watch } = watchOf(client, { everyMs: 1000 });
+  vi.advanceTimersByTime(3000);
+  await watch.check();
+  expect(log.heads).toBe(1);
+  vi.advanceTimersByTime(1000);
+  await watch.stop();
+  vi.advanceTimersByTime(5000);
+  expect(log.heads).toBe(2);
+  vi.useRealTimers();
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  const real = watchOf(client).watch;
+  expect(timers()).toBe(before);
+  await real.stop();
+});

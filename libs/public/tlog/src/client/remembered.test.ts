@@ -1,0 +1,30 @@
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { rememberInFile, rememberInMemory } from './remembered.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'ori-remembered-'));
+afterAll(() => rm(folder, { recursive: true }));
+
+it.each([
+  ['memory', rememberInMemory()],
+  ['a file', rememberInFile(join(folder, 'one'))],
+])('returns what was saved last in %s, and nothing before', async (_where, remembered) => {
+  expect(await remembered.load()).toBeUndefined();
+  await remembered.save('first, and longer');
+  await remembered.save('second');
+  expect(await remembered.load()).toBe('second');
+});
+
+it('leaves one file, which only its owner may read', async () => {
+  await rememberInFile(join(folder, 'one')).save('text');
+  expect(await readdir(folder)).toEqual(['one']);
+  expect((await stat(join(folder, 'one'))).mode & 0o777).toBe(0o600);
+});
+
+it('takes no file that cannot be read for one that is absent', async () => {
+  const path = join(folder, 'taken');
+  await mkdir(path);
+  await expect(rememberInFile(path).load()).rejects.toMatchObject({ code: 'EISDIR' });
+});
