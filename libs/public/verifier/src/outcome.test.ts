@@ -65,16 +65,6 @@ test('does not report a misuse of the library', async () => {
   expect(outcomes).toEqual([]);
 });
 
-test('a listener that throws does not change the verdict', async () => {
-  const onOutcome = () => {
-    throw new Error('no metrics today');
-  };
-  const { verifier, request } = world({ onOutcome });
-  const signed = request();
-  await expect(verifier.verify(signed)).resolves.toMatchObject({ user: 'user_2abc' });
-  await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
-});
-
 test('onOutcome gets the error with its cause, and facts about the request without its values', async () => {
   const cause = new Error('no such host');
   const reports: ProofReport[] = [];
@@ -149,14 +139,16 @@ describe('a warning', () => {
     ]);
   });
 
-  test.each(['onOutcome', 'onAccepted'])('tells why %s threw', async (name) => {
+  test.each(['onOutcome', 'onAccepted'])('tells why %s threw, which changes no verdict', async (name) => {
     const told = await warnings();
     const { verifier, request } = world({
       [name]() {
         throw new Error('no metrics today');
       },
     });
-    await verifier.verify(request());
+    const signed = request();
+    await expect(verifier.verify(signed)).resolves.toMatchObject({ user: 'user_2abc' });
+    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
     expect(await told()).toMatchObject([
       { code: 'internal_error', message: expect.stringContaining('no metrics today') },
     ]);
@@ -206,13 +198,4 @@ describe('onAccepted gets the SHA-256 of the signing input', () => {
       expect(accepted).toEqual([[version, bodySha256(input)]]);
     },
   );
-
-  test('and an error that it throws does not change the verdict', async () => {
-    const { verifier, request } = world({
-      onAccepted() {
-        throw new Error('full');
-      },
-    });
-    await expect(verifier.verify(request())).resolves.toMatchObject({ user: 'user_2abc' });
-  });
 });

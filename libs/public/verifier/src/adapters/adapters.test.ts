@@ -134,7 +134,7 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
       replay: createTestReplayStore(),
     });
     const { guardWith } = ADAPTERS.find((adapter) => adapter.name === name) as Adapter;
-    for (const options of [misspelt, undefined, {}, { bodyBytesMax: -1 }]) {
+    for (const options of [misspelt, undefined, {}, { bodyBytesMax: -1 }, { bodyBytesMax: '1mb' }]) {
       expect(() => guardWith(verifier, options as never)).toThrow(TypeError);
     }
     expect(() => guardWith(verifier, { bodyBytesMax: 0 })).not.toThrow();

