@@ -7,31 +7,67 @@ import type { VerifiedProof } from './verified-proof.ts';
 
 /** Options of `createVerifier`. */
 export interface VerifierOptions {
-  /** The id of this daemon's intern. A proof for any other intern does not verify. */
+  /**
+   * The id of this daemon's intern. A proof for any other intern does not verify.
+   *
+   * @example internId: 'int_7Qm2'
+   */
   internId: string;
-  /** The intern's published keys: `createLocalKeySet` or `createRemoteKeySet`. */
+  /**
+   * The intern's published keys: `createLocalKeySet` or `createRemoteKeySet`.
+   *
+   * @example keys: createRemoteKeySet('https://ori.example/v1/interns/int_7Qm2/daemon/jwks.json')
+   */
   keys: KeySet;
-  /** Where spent proofs are remembered: `memoryReplayStore`, `redisReplayStore` or `postgresReplayStore`. */
+  /**
+   * Where spent proofs are remembered: `memoryReplayStore`, `redisReplayStore` or `postgresReplayStore`.
+   *
+   * @example replay: redisReplayStore(redis, { mode: 'spend' })
+   */
   replay: ReplayStore;
-  /** Oldest proof accepted, 1 to 600 s; 60 by default. */
+  /**
+   * Oldest proof accepted, 1 to 600 s; 60 by default.
+   *
+   * @example maxAgeSeconds: 30 // proofs are sent at once, without a queue
+   */
   maxAgeSeconds?: number | undefined;
-  /** How far a proof may be ahead of this clock, 0 to 60 s; 2 by default. It lengthens every fence. */
+  /**
+   * How far a proof may be ahead of this clock, 0 to 60 s; 2 by default. It lengthens every fence.
+   *
+   * @example clockToleranceSeconds: 5 // a machine whose clock is set only now and then
+   */
   clockToleranceSeconds?: number | undefined;
-  /** Also accepts version 1 proofs, which cover no method, path or nonce. */
+  /**
+   * Also accepts version 1 proofs, which cover no method, path or nonce.
+   *
+   * @example acceptV1: true // while callers that send no route are updated
+   */
   acceptV1?: boolean | undefined;
   /**
    * The only media type accepted, alone or with `charset=utf-8`; `application/json` by default. A proof does not cover it, so
    * it must not vary, and no parameter may change the meaning of the bytes.
+   *
+   * @example contentType: 'application/cbor'
    */
   contentType?: string | undefined;
-  /** Called once per request with its outcome, for metrics and logs. It cannot change the verdict. */
+  /**
+   * Called once per request with its outcome, for metrics and logs. It cannot change the verdict.
+   *
+   * @example onOutcome: ({ outcome, error }) => log.info({ outcome, err: error })
+   */
   onOutcome?: ((report: ProofReport) => void) | undefined;
   /**
    * Called once for each proof that was accepted, with the SHA-256 of its signing input in hex, which identifies it in a
    * signing log: pass it to a monitor's `accepted`. It cannot change the verdict.
+   *
+   * @example onAccepted: monitor.accepted // of `createMonitor` in '@ori/tlog/monitor'
    */
   onAccepted?: ((proof: VerifiedProof, signingInputSha256: string) => void) | undefined;
-  /** Unix time in milliseconds; `Date.now` by default. */
+  /**
+   * Unix time in milliseconds; `Date.now` by default.
+   *
+   * @example now: () => Date.parse('2026-09-10T12:00:00Z') // in a test
+   */
   now?: (() => number) | undefined;
 }
 

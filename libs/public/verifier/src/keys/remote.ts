@@ -20,38 +20,80 @@ export interface RemoteKeySetOptions {
   /**
    * The deployment's root, a public Ed25519 JWK, or several while it is replaced: sets that it does not vouch for are refused
    * (SPEC.md, section 15). Without it, anyone who can answer for the URL decides whose proofs are accepted.
+   *
+   * @example root: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
    */
   root?: RootJwk | readonly RootJwk[] | undefined;
-  /** How long keys are used before they are fetched again; 60 by default. A shorter `max-age` wins. */
+  /**
+   * How long keys are used before they are fetched again; 60 by default. A shorter `max-age` wins.
+   *
+   * @example freshSeconds: 30
+   */
   freshSeconds?: number | undefined;
-  /** How much longer they are used while the URL cannot be fetched; 600 by default. */
+  /**
+   * How much longer they are used while the URL cannot be fetched; 600 by default.
+   *
+   * @example staleSeconds: 0 // refuse every proof once the keys cannot be renewed
+   */
   staleSeconds?: number | undefined;
   /**
    * How often to check for revoked keys while proofs arrive. An unchanged set is answered without a body. Unless `staleSeconds` is set,
    * the keys are then not used at all while the URL fails.
+   *
+   * @example revocationCheckSeconds: 1 // a revoked key is refused within two seconds
    */
   revocationCheckSeconds?: number | undefined;
-  /** Minimum time between two fetches, successful or not; 10 by default. */
+  /**
+   * Minimum time between two fetches, successful or not; 10 by default.
+   *
+   * @example coolDownSeconds: 30
+   */
   coolDownSeconds?: number | undefined;
-  /** Limit for one fetch; 2000 by default. */
+  /**
+   * Limit for one fetch; 2000 by default.
+   *
+   * @example timeoutMs: 500
+   */
   timeoutMs?: number | undefined;
-  /** Maximum size of the document; 65536 by default. */
+  /**
+   * Maximum size of the document; 65536 by default.
+   *
+   * @example bytesMax: 16_384
+   */
   bytesMax?: number | undefined;
-  /** Allows http to any host: anyone on the network path can then decide whose proofs are accepted. */
+  /**
+   * Allows http to any host: anyone on the network path can then decide whose proofs are accepted.
+   *
+   * @example allowPlainHttp: true // in a test network of containers
+   */
   allowPlainHttp?: boolean | undefined;
-  /** Called with each key that is newly left out of the set; warns the operator by default. */
+  /**
+   * Called with each key that is newly left out of the set; warns the operator by default.
+   *
+   * @example onRefusedKey: ({ index, error }) => log.error({ index, err: error })
+   */
   onRefusedKey?: ((refused: RefusedKey) => void) | undefined;
-  /** Keys that an earlier process fetched from this URL, so that the first proof needs no fetch. Used only as long as that process could. */
+  /**
+   * Keys that an earlier process fetched from this URL, so that the first proof needs no fetch. Used only as long as that process could.
+   *
+   * @example snapshot: await cache.get('ori keys')
+   */
   snapshot?: KeySetSnapshot | undefined;
   /**
    * Called after each fetch, to keep the keys for a later `snapshot`. Without a root, anyone who can change the snapshot decides whose
    * proofs are accepted.
+   *
+   * @example onSnapshot: (snapshot) => void cache.set('ori keys', snapshot)
    */
   onSnapshot?: ((snapshot: KeySetSnapshot) => void) | undefined;
   fetch?: typeof globalThis.fetch | undefined;
   /** Milliseconds on a clock that does not step. */
   now?: (() => number) | undefined;
-  /** Unix time in milliseconds, with which a rooted set proves that it is recent; `Date.now` by default. */
+  /**
+   * Unix time in milliseconds, with which a rooted set proves that it is recent; `Date.now` by default.
+   *
+   * @example unixTime: () => Date.parse('2026-09-10T12:00:00Z') // in a test
+   */
   unixTime?: (() => number) | undefined;
 }
 

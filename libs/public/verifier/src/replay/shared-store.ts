@@ -24,13 +24,27 @@ export interface SharedReplayStoreOptions {
   /**
    * How many replicas or standbys could be promoted. Half of them, rounded up, must acknowledge a spend. With 0, a failover can
    * accept a proof twice.
+   *
+   * @example replicas: 2 // one of them must acknowledge each spend
    */
   replicas?: number | undefined;
-  /** Limit for one answer; 200 by default. */
+  /**
+   * Limit for one answer; 200 by default.
+   *
+   * @example timeoutMs: 500 // a server in another region
+   */
   timeoutMs?: number | undefined;
-  /** Interval between checks of the server's state; 2 by default. */
+  /**
+   * Interval between checks of the server's state; 2 by default.
+   *
+   * @example touchSeconds: 1
+   */
   touchSeconds?: number | undefined;
-  /** Unix time in milliseconds for these checks; `Date.now` by default. */
+  /**
+   * Unix time in milliseconds for these checks; `Date.now` by default.
+   *
+   * @example now: () => clock.now() // in a test
+   */
   now?: (() => number) | undefined;
 }
 

@@ -11,9 +11,17 @@ import { createLedger, type Ledger } from './ledger.ts';
 
 /** Options of `memoryReplayStore`. */
 export interface MemoryReplayStoreOptions {
-  /** Maximum number of proofs remembered, over all interns; 100000 by default. When full, it refuses all proofs until some expire. */
+  /**
+   * Maximum number of proofs remembered, over all interns; 100000 by default. When full, it refuses all proofs until some expire.
+   *
+   * @example entriesMax: 1_000_000 // about 85 MB
+   */
   entriesMax?: number | undefined;
-  /** Unix time in milliseconds; `Date.now` by default. The verifier must use the same clock. */
+  /**
+   * Unix time in milliseconds; `Date.now` by default. The verifier must use the same clock.
+   *
+   * @example now: () => clock.now() // in a test, the verifier's clock too
+   */
   now?: (() => number) | undefined;
   /** Milliseconds of a monotonic clock; `performance.now` by default, or `now` if only that is set. */
   uptime?: (() => number) | undefined;

@@ -18,6 +18,8 @@ export interface RedisReplayStoreOptions extends SharedReplayStoreOptions {
   /**
    * `spend`: accept each nonce once. `redeem`: the signer, which shares this Redis, must also have reserved it. Version 1 proofs
    * have no nonce, so `acceptV1` is then a TypeError.
+   *
+   * @example mode: 'redeem' // with the signer's own Redis
    */
   mode: 'spend' | 'redeem';
 }
