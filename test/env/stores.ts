@@ -1,5 +1,6 @@
 import { type Database, openPglite, openPostgres, type StoreRole } from '@ori/store';
 import { migrate } from '@ori/store/migrate';
+import { afterAll, beforeAll } from 'vitest';
 import { createDatabase } from './postgres.ts';
 
 export type Dialect = 'postgres' | 'pglite';
@@ -15,6 +16,25 @@ export interface TestStore extends AsyncDisposable {
 
 export async function openTestStore(dialect: Dialect): Promise<TestStore> {
   return dialect === 'pglite' ? await openEmbedded() : await openOnServer();
+}
+
+/** The same for the tests of a `describe`, or of a file. */
+export function useTestStore(dialect: Dialect): Pick<TestStore, 'owner' | 'as'> {
+  let store: TestStore | undefined;
+  beforeAll(async () => {
+    store = await openTestStore(dialect);
+  });
+  afterAll(() => store?.[Symbol.asyncDispose]());
+  const opened = () => {
+    if (store === undefined) throw new Error('the store is opened before the tests of its describe');
+    return store;
+  };
+  return {
+    get owner() {
+      return opened().owner;
+    },
+    as: (role) => opened().as(role),
+  };
 }
 
 async function openEmbedded(): Promise<TestStore> {

@@ -1,7 +1,7 @@
 import { createRing, createScenario } from '@ori/test-env/scenario';
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
+import { DIALECTS, type TestStore, useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createApiKey } from './queries/admin/api-keys.ts';
 import { addSigningKey } from './queries/admin/signing-keys.ts';
 import { signingKeys } from './queries/signing-keys.ts';
@@ -9,7 +9,7 @@ import { open } from './sealing/seal.ts';
 import { seedContext } from './sealing/seed-context.ts';
 
 /** Every value of every table as text; bytes as hex. */
-async function dump({ owner }: TestStore): Promise<string> {
+async function dump({ owner }: Pick<TestStore, 'owner'>): Promise<string> {
   const { rows: tables } = await sql<{ name: string }>`
     select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`.execute(
     owner.kysely,
@@ -37,12 +37,8 @@ function spellings(secret: Uint8Array): string[] {
 }
 
 describe.each(DIALECTS)('a dump of %s', (dialect) => {
-  let store: TestStore;
+  const store = useTestStore(dialect);
   const sealer = createRing();
-  beforeAll(async () => {
-    store = await openTestStore(dialect);
-  });
-  afterAll(() => store[Symbol.asyncDispose]());
 
   it('contains no seed, KEK or API key, but their names and hashes', async () => {
     const { internId, workspaceId, organizationId } = await createScenario(store.owner);

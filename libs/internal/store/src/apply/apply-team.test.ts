@@ -1,6 +1,6 @@
-import { openTestStore, type TestStore } from '@ori/test-env/stores';
+import { useTestStore } from '@ori/test-env/stores';
 import { type KyselyPlugin, sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Database } from '../database.ts';
 import { generateKekRing, parseKekRing } from '../sealing/kek-ring-text.ts';
 import { type ApplyOptions, applyTeam } from './apply-team.ts';
@@ -8,11 +8,7 @@ import { TeamFile } from './team.ts';
 
 const ISSUER = 'https://login.example.com';
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await openTestStore('postgres');
-});
-afterAll(() => store[Symbol.asyncDispose]());
+const store = useTestStore('postgres');
 
 const home = { sealer: parseKekRing(generateKekRing('signer')), lifetimeSeconds: 3600 };
 

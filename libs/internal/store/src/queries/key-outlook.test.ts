@@ -1,6 +1,6 @@
 import { createRing, createScenario } from '@ori/test-env/scenario';
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DIALECTS, useTestStore } from '@ori/test-env/stores';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { addSigningKey, revokeSigningKey } from './admin/signing-keys.ts';
 import { dueKeys, OUTLOOK_SECONDS } from './key-outlook.ts';
 import { type SignerQueries, signerQueries } from './signer.ts';
@@ -10,13 +10,11 @@ const NOTHING = { expired: 0, nextExpiry: undefined };
 
 describe.each(DIALECTS)('the outlook on signing keys on %s, queried as the signer', (dialect) => {
   const sealer = createRing();
-  let store: TestStore;
+  const store = useTestStore(dialect);
   let signer: SignerQueries;
   beforeAll(async () => {
-    store = await openTestStore(dialect);
     signer = signerQueries(store.as('ori_signer'));
   });
-  afterAll(() => store[Symbol.asyncDispose]());
 
   /** Each case has its own month, outside the range of the others. */
   let months = 0;

@@ -1,6 +1,6 @@
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
+import { DIALECTS, useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Database, StoreRole } from '../database.ts';
 import { excessPrivileges } from './excess-privileges.ts';
 import { readPrivileges } from './privileges.ts';
@@ -21,11 +21,7 @@ async function columnsOf(owner: Database): Promise<Column[]> {
 }
 
 describe.each(DIALECTS)('the roles on %s', (dialect) => {
-  let store: TestStore;
-  beforeAll(async () => {
-    store = await openTestStore(dialect);
-  });
-  afterAll(() => store[Symbol.asyncDispose]());
+  const store = useTestStore(dialect);
 
   const deniedColumns = async (role: StoreRole): Promise<string[]> => {
     const denied: string[] = [];

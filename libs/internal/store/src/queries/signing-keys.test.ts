@@ -1,6 +1,6 @@
 import { createRing, createScenario } from '@ori/test-env/scenario';
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DIALECTS, useTestStore } from '@ori/test-env/stores';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { addSigningKey, revokeSigningKey } from './admin/signing-keys.ts';
 import { type SignerQueries, signerQueries } from './signer.ts';
 
@@ -8,13 +8,11 @@ const T = 1_789_000_000;
 
 describe.each(DIALECTS)('signing keys on %s, queried as the signer', (dialect) => {
   const sealer = createRing();
-  let store: TestStore;
+  const store = useTestStore(dialect);
   let signer: SignerQueries;
   beforeAll(async () => {
-    store = await openTestStore(dialect);
     signer = signerQueries(store.as('ori_signer'));
   });
-  afterAll(() => store[Symbol.asyncDispose]());
 
   const addKey = (internId: string, notBefore: number, expiresAt?: number) =>
     addSigningKey(store.owner, {

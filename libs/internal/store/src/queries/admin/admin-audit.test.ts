@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createScenario } from '@ori/test-env/scenario';
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
+import { DIALECTS, openTestStore, type TestStore, useTestStore } from '@ori/test-env/stores';
 import { sql, type Transaction } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Database } from '../../database.ts';
 import { openPostgres } from '../../postgres/open-postgres.ts';
 import type { Schema } from '../../schema.ts';
@@ -21,11 +21,7 @@ const DENIED = { code: '42501' };
 const ring = parseKekRing(generateKekRing('management'));
 
 describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
-  let store: TestStore;
-  beforeAll(async () => {
-    store = await openTestStore(dialect);
-  });
-  afterAll(() => store?.[Symbol.asyncDispose]());
+  const store = useTestStore(dialect);
 
   const about = async (row: string): Promise<AuditEntry[]> =>
     (await listAudit(store.owner, { limit: 50, row })).rows.toReversed();

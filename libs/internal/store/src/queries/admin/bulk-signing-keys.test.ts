@@ -1,6 +1,6 @@
 import { createRing, createScenario, type Scenario } from '@ori/test-env/scenario';
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DIALECTS, useTestStore } from '@ori/test-env/stores';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { afterEveryKey, revokeSigningKeys, rotateSigningKeys } from './bulk-signing-keys.ts';
 import { createIntern } from './interns.ts';
 import { addSigningKey } from './signing-keys.ts';
@@ -9,11 +9,10 @@ const INTERNS = 130;
 
 describe.each(DIALECTS)('all keys on %s', (dialect) => {
   const sealer = createRing();
-  let store: TestStore;
+  const store = useTestStore(dialect);
   let home: Scenario;
   let neighbour: Scenario;
   beforeAll(async () => {
-    store = await openTestStore(dialect);
     [home, neighbour] = [await createScenario(store.owner), await createScenario(store.owner)];
     await addSigningKey(store.owner, { internId: neighbour.internId, sealer });
     for (let n = 0; n < INTERNS; n++) {
@@ -22,7 +21,6 @@ describe.each(DIALECTS)('all keys on %s', (dialect) => {
       await addSigningKey(store.owner, { internId: id, sealer });
     }
   });
-  afterAll(() => store[Symbol.asyncDispose]());
 
   const inUse = async (made: '<' | '>=', before: Date) => {
     const keys = store.owner.kysely.selectFrom('signing_keys').where('retired_at', 'is', null);

@@ -1,6 +1,6 @@
 import { createScenario } from '@ori/test-env/scenario';
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DIALECTS, useTestStore } from '@ori/test-env/stores';
+import { describe, expect, it } from 'vitest';
 import { createApiKey } from './api-keys.ts';
 import { setIcon } from './icons.ts';
 import { createIntern } from './interns.ts';
@@ -9,11 +9,7 @@ const refused = (code: string) => ({ name: 'AdminError', code });
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0);
 
 describe.each(DIALECTS)('the operator on %s', (dialect) => {
-  let store: TestStore;
-  beforeAll(async () => {
-    store = await openTestStore(dialect);
-  });
-  afterAll(() => store[Symbol.asyncDispose]());
+  const store = useTestStore(dialect);
 
   it('creates an intern with every field, and with null for omitted ones', async () => {
     const { workspaceId, organizationId, userId } = await createScenario(store.owner);

@@ -1,6 +1,6 @@
 import { createScenario, type Scenario } from '@ori/test-env/scenario';
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DIALECTS, useTestStore } from '@ori/test-env/stores';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createIntern } from './interns.ts';
 import { listAllInterns } from './lists.ts';
 import { createNamedIntern, createNamedKey, createNamedOrganization } from './named.ts';
@@ -8,13 +8,11 @@ import { createNamedIntern, createNamedKey, createNamedOrganization } from './na
 const coded = (code: string) => expect.objectContaining({ name: 'AdminError', code });
 
 describe.each(DIALECTS)('on %s', (dialect) => {
-  let store: TestStore;
+  const store = useTestStore(dialect);
   let scenario: Scenario;
   beforeAll(async () => {
-    store = await openTestStore(dialect);
     scenario = await createScenario(store.owner);
   });
-  afterAll(() => store?.[Symbol.asyncDispose]());
 
   it('continues a list after its cursor: each row once, in order, also newest first', async () => {
     const { workspaceId } = scenario;

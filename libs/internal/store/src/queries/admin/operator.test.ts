@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { createScenario } from '@ori/test-env/scenario';
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
+import { DIALECTS, useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { signerQueries } from '../signer.ts';
 import { createApiKey, disableApiKey, hashApiKey, type NewApiKey } from './api-keys.ts';
 import { setIcon } from './icons.ts';
@@ -15,11 +15,7 @@ const refused = (code: string) => ({ name: 'AdminError', code });
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0);
 
 describe.each(DIALECTS)('the operator on %s', (dialect) => {
-  let store: TestStore;
-  beforeAll(async () => {
-    store = await openTestStore(dialect);
-  });
-  afterAll(() => store[Symbol.asyncDispose]());
+  const store = useTestStore(dialect);
 
   it('creates an API key that is shown once and identified by its hash', async () => {
     const { workspaceId } = await createScenario(store.owner);

@@ -1,7 +1,7 @@
 import { createRing, createScenario } from '@ori/test-env/scenario';
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
+import { DIALECTS, useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { open } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
 import { publishedKeys, signingKeys } from '../signing-keys.ts';
@@ -12,11 +12,7 @@ const SEED = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac
 
 describe.each(DIALECTS)('the operator on %s', (dialect) => {
   const sealer = createRing();
-  let store: TestStore;
-  beforeAll(async () => {
-    store = await openTestStore(dialect);
-  });
-  afterAll(() => store[Symbol.asyncDispose]());
+  const store = useTestStore(dialect);
 
   const newIntern = async () => {
     const { internId } = await createScenario(store.owner);

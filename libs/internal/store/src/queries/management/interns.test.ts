@@ -1,6 +1,6 @@
-import { openTestStore, type TestStore } from '@ori/test-env/stores';
+import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createOrganization, createWorkspace } from '../admin/organizations.ts';
 import { type InternListing, type InternScope, listInterns, newestInterns } from './interns.ts';
 import { asTenant } from './tenant.ts';
@@ -10,11 +10,10 @@ const INTERNS = 100_000;
 const CHUNK = 5000;
 const LIMIT = 100;
 
-let store: TestStore;
+const store = useTestStore('postgres');
 let scope: InternScope & { readonly workspaceIds: readonly [string] };
 
 beforeAll(async () => {
-  store = await openTestStore('postgres');
   const { id: organizationId } = await createOrganization(store.owner, { name: 'large' });
   const { id: workspaceId } = await createWorkspace(store.owner, {
     organizationId,
@@ -33,7 +32,6 @@ beforeAll(async () => {
   }
   await sql`analyze interns`.execute(store.owner.kysely);
 }, 120_000);
-afterAll(() => store[Symbol.asyncDispose]());
 
 interface Plan {
   readonly 'Node Type': string;

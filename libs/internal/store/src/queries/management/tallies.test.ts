@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createScenario, type Scenario } from '@ori/test-env/scenario';
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
+import { DIALECTS, useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../admin/api-keys.ts';
 import { createWorkspace, deleteWorkspace } from '../admin/organizations.ts';
 import { managementQueries } from '../management.ts';
@@ -10,13 +10,11 @@ import { managementQueries } from '../management.ts';
 const ROUNDS = 60;
 
 describe.each(DIALECTS)('tallies on %s', (dialect) => {
-  let store: TestStore;
+  const store = useTestStore(dialect);
   let ours: Scenario;
   beforeAll(async () => {
-    store = await openTestStore(dialect);
     ours = await createScenario(store.owner);
   });
-  afterAll(() => store[Symbol.asyncDispose]());
 
   /** Rows where a tally differs from what it counts. */
   async function wrong(): Promise<unknown[]> {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createScenario, HOME, type Scenario } from '@ori/test-env/scenario';
-import { DIALECTS, openTestStore, type TestStore } from '@ori/test-env/stores';
+import { DIALECTS, useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../admin/api-keys.ts';
 import { createCredential } from '../admin/byok.ts';
 import { setIcon } from '../admin/icons.ts';
@@ -32,17 +32,15 @@ const TABLES = [
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 
 describe.each(DIALECTS)('tenancy on %s', (dialect) => {
-  let store: TestStore;
+  const store = useTestStore(dialect);
   let ours: Scenario;
   let theirs: Scenario;
   const management = () => store.as('ori_management');
 
   beforeAll(async () => {
-    store = await openTestStore(dialect);
     [ours, theirs] = [await createScenario(store.owner), await createScenario(store.owner)];
     for (const scenario of [ours, theirs]) await furnish(scenario);
   });
-  afterAll(() => store[Symbol.asyncDispose]());
 
   /** At least one row in every table, for a tenant. */
   async function furnish({ organizationId, workspaceId, internId, userId }: Scenario): Promise<void> {
