@@ -6,6 +6,7 @@ import { Secret } from '@ori/runtime/secret';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { type RedisServer, startRedis } from '@ori/test-env/redis';
 import { startSentinel } from '@ori/test-env/redis-sentinel';
+import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connectRedis, onNodeReady, type RedisClient } from './connection.ts';
 
@@ -57,6 +58,13 @@ describe('connectRedis', () => {
     await until(client, 'close');
     const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => client.incr('n')));
     expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
+  it('sends the commands of one turn of the event loop together', async () => {
+    const client = (await ready(open())) as Redis;
+    const answers = [client.ping(), client.ping()];
+    expect(client.stream.writableCorked).toBe(1);
+    expect(await Promise.all(answers)).toEqual(['PONG', 'PONG']);
   });
 
   it('fails a command at once before the first connection is there', async () => {
