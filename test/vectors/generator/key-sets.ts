@@ -1,23 +1,12 @@
+import { changed, OTHER, OWN } from './keys.ts';
 import { INTERN_KEY, jwk, keysStep, namedKey, namedNonce, scenario, step, TIMESTAMP } from './proof.ts';
-import type { RefusalCode, Scenario } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
 
-const OWN = jwk(INTERN_KEY.publicKey);
-const OTHER = jwk(namedKey('rotated a').publicKey);
 const ENDED = { nbf: 0, exp: 1 };
 const KELVIN = '\u212a';
 
 function without(name: string): Record<string, unknown> {
   return Object.fromEntries(Object.entries(OWN).filter(([member]) => member !== name));
-}
-
-/** The intern's own key, modified, beside one that signed nothing. */
-function changed(
-  sentences: string,
-  title: string,
-  change: Record<string, unknown>,
-  expect: 'ok' | RefusalCode = 'signature_invalid',
-): Scenario {
-  return scenario(sentences, title, [step(expect)], { keys: [{ ...OWN, ...change }, OTHER] });
 }
 
 function whole(title: string, jwks: unknown): Scenario[] {

@@ -30,12 +30,12 @@ export interface VerifiedFacts {
 }
 
 /** The verifier's clock in Unix seconds, and the store's if it differs. */
-interface At {
+export interface At {
   now: number;
   storeNow?: number;
 }
 
-interface Head {
+export interface Head {
   method: string;
   target: string;
   rawHeaders: string[];

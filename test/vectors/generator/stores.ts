@@ -23,6 +23,11 @@ const V1 = { version: 1 } as const;
 const V1_ONLY = drop('x-ori-invoke-signature-v2', 'x-ori-invoke-nonce');
 const FORGED_V1 = replace('x-ori-invoke-signature', signed(inputV1(CLAIM), namedKey('mallory')));
 const nonceOf = (name: string) => ({ nonce: namedNonce(name) });
+/** A proof with that nonce, presented in the second that it was issued. */
+const issued = (nonce: string, timestamp: number) => ({
+  claim: { ...nonceOf(nonce), timestamp: String(timestamp) },
+  now: timestamp,
+});
 const OLDEST = TIMESTAMP + 60;
 
 /** Slow bodies, and clocks with fractions of a second (SPEC.md, sections 5.4 and 5.6). */
@@ -102,14 +107,14 @@ const slowScenarios: Scenario[] = [
     verifierStep({ maxAgeSeconds: 600 }),
     step('ok'),
     verifierStep({}),
-    step('ok', { claim: { ...nonceOf('later'), timestamp: String(TIMESTAMP + 200) }, now: TIMESTAMP + 200 }),
+    step('ok', issued('later', TIMESTAMP + 200)),
     verifierStep({ maxAgeSeconds: 600 }),
     step('nonce_replayed', { now: TIMESTAMP + 200, or: 'proof_expired' }),
     step('nonce_replayed', { now: TIMESTAMP + 600, or: 'proof_expired' }),
   ]),
   scenario('V30', 'accepts nothing twice that was forgotten before a verifier of a greater age came', [
     step('ok'),
-    step('ok', { claim: { ...nonceOf('later'), timestamp: String(TIMESTAMP + 100) }, now: TIMESTAMP + 100 }),
+    step('ok', issued('later', TIMESTAMP + 100)),
     verifierStep({ maxAgeSeconds: 600 }),
     step('nonce_replayed', { now: TIMESTAMP + 100, or: 'proof_expired' }),
     step('nonce_replayed', { now: TIMESTAMP + 600, or: 'proof_expired' }),
@@ -119,7 +124,7 @@ const slowScenarios: Scenario[] = [
     verifierStep({}),
     step('ok'),
     verifierStep({ maxAgeSeconds: 600 }),
-    step('ok', { claim: { ...nonceOf('later'), timestamp: String(TIMESTAMP + 200) }, now: TIMESTAMP + 200 }),
+    step('ok', issued('later', TIMESTAMP + 200)),
     step('nonce_replayed', { now: TIMESTAMP + 200, or: 'proof_expired' }),
   ]),
 ];
@@ -143,19 +148,13 @@ const correctedScenarios: Scenario[] = [
     step('ok', { now: TIMESTAMP }),
     meanwhile(),
     copyAt(TIMESTAMP + 5),
-    step('nonce_replayed', {
-      claim: { ...nonceOf('meanwhile'), timestamp: String(FAR_AHEAD) },
-      now: FAR_AHEAD,
-    }),
+    step('nonce_replayed', issued('meanwhile', FAR_AHEAD)),
     copyAt(TIMESTAMP + 6),
   ]),
   scenario('V30', 'accepts what is issued after a fast clock was corrected and is past its floor', [
     step('ok', { now: TIMESTAMP }),
     meanwhile(),
-    step('ok', {
-      claim: { ...nonceOf('past the floor'), timestamp: String(FAR_AHEAD - 91) },
-      now: FAR_AHEAD - 91,
-    }),
+    step('ok', issued('past the floor', FAR_AHEAD - 91)),
   ]),
   acceptingV1('V30 O7', 'accepts no version 1 proof twice after a fast clock was corrected', [
     step('ok', { claim: V1, now: TIMESTAMP }),
@@ -176,10 +175,7 @@ const correctedScenarios: Scenario[] = [
   ]),
   scenario('V23', 'remembers what is ahead of it after its clock went back', [
     step('ok', { now: TIMESTAMP }),
-    step('ok', {
-      claim: { ...nonceOf('earlier'), timestamp: String(TIMESTAMP - 100) },
-      now: TIMESTAMP - 100,
-    }),
+    step('ok', issued('earlier', TIMESTAMP - 100)),
     step('nonce_replayed', { now: TIMESTAMP + 1 }),
   ]),
   scenario('V20 E4', 'keeps a fence that a fast clock set until the clock has passed it', [
