@@ -163,7 +163,7 @@ async function resealed(
   { store }: World,
   { kid, share, signal }: { kid: string; share: number; signal: AbortSignal },
 ): Promise<void> {
-  while (!signal.aborted && ((await countByKek(store)).get(kid)?.seeds ?? 0) < share) await pause(20);
+  while (!signal.aborted && ((await countByKek(store, 'signer')).get(kid) ?? 0) < share) await pause(20);
 }
 
 async function call(world: World, { http }: Instance, index: number) {

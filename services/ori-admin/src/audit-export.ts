@@ -3,7 +3,6 @@ import { systemErrorCode } from '@ori/runtime/system-error-code';
 import type { AuditEntry } from '@ori/store/admin';
 import { UsageError } from './failure.ts';
 
-/** The beginning of each line. */
 const BEGINNING = '{"seq":';
 const NEWLINE = 0x0a;
 const TAIL_BYTES = 64 * 1024;

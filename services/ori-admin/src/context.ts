@@ -47,6 +47,9 @@ export interface Context extends Surroundings {
   readonly progress: { show(line: string): void; end(): void };
 }
 
+/** The setting that names the file of a ring. */
+export const ringSetting = (owner: KekOwner) => (owner === 'signer' ? 'signerKekFile' : 'managementKekFile');
+
 export function createContext(
   surroundings: Surroundings,
   { json = false, actor }: { json?: boolean; actor?: string },
@@ -59,10 +62,8 @@ export function createContext(
   const printJson = (value: unknown): void => void stdout.write(`${printableJson(value, 2)}\n`);
   const config: Context['config'] = (...needed) => loadAdminConfig(environment, needed);
   const ringFile: Context['ringFile'] = (owner) => {
-    const path =
-      owner === 'signer'
-        ? config('signerKekFile').signerKekFile
-        : config('managementKekFile').managementKekFile;
+    const setting = ringSetting(owner);
+    const { [setting]: path } = config(setting);
     const rules = { owner, allowShared: true };
     return { path, variable: `ORI_ADMIN_${owner.toUpperCase()}_KEK_FILE`, rules, ...kms(owner) };
   };

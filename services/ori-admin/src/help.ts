@@ -5,7 +5,6 @@ const EXIT_CODES = [
   ...EXIT_MEANINGS.map(([code, meaning]) => `  ${String(code).padStart(3)}  ${meaning}`),
 ];
 
-/** The text of `ori-admin --help` below the commands. */
 export const MAIN_HELP = `
 Examples:
   ori-admin migrate
@@ -25,7 +24,6 @@ Environment (each command requires only what it needs):
 
 ${EXIT_CODES.join('\n')}`;
 
-/** A block of examples below a command's help. */
 export function examples(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { EXIT } from './exit-codes.ts';
 import { PartialFailure, UsageError } from './failure.ts';
 
-/** The running instances to ask which KEKs they hold. */
 export interface InstanceOptions {
   instances?: string | undefined;
   unchecked?: true | undefined;

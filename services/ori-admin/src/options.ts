@@ -25,7 +25,6 @@ export function listing<Options, Row>(
   };
 }
 
-/** Options of commands that list rows. */
 export function addList(parent: Command, description: string): Command {
   return parent
     .command('list')
@@ -37,7 +36,6 @@ export function addList(parent: Command, description: string): Command {
     );
 }
 
-/** A whole number from `min` to `max`, in decimal. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
@@ -51,7 +49,6 @@ export const unixSeconds = wholeNumber(0, 999_999_999_999);
 export const toDate = (seconds: number | null): Date | null =>
   seconds === null ? null : new Date(seconds * 1000);
 
-/** An option that may be given several times. */
 export function collected(value: string, former: string[] | undefined): string[] {
   return [...(former ?? []), value];
 }

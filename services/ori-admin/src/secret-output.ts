@@ -6,7 +6,6 @@ import { UsageError } from './failure.ts';
 export interface SecretOptions {
   /** Print it even if stdout is a terminal. */
   readonly show?: true;
-  /** A new file to write it to. */
   readonly out?: string;
 }
 

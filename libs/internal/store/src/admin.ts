@@ -1,7 +1,7 @@
 export { type ApplyOptions, applyTeam, type KeyPlace } from './apply/apply-team.ts';
 export { type Team, TeamFile } from './apply/team.ts';
 export * from './queries/admin/admin-audit.ts';
-export { AdminError, type AdminErrorCode } from './queries/admin/admin-error.ts';
+export { AdminError, type AdminErrorCode, unlessAdminError } from './queries/admin/admin-error.ts';
 export * from './queries/admin/api-keys.ts';
 export * from './queries/admin/bulk-signing-keys.ts';
 export * from './queries/admin/byok.ts';
@@ -25,3 +25,4 @@ export { readServerFacts } from './queries/admin/server-facts.ts';
 export * from './queries/admin/signing-keys.ts';
 export * from './queries/admin/users.ts';
 export { type DueKey, dueKeys } from './queries/key-outlook.ts';
+export { readLifecycleWrites } from './queries/signer.ts';

@@ -98,7 +98,6 @@ export interface GuardrailTalliesTable {
   guardrail_id: ColumnType<string, never, never>;
   organization_id: ColumnType<string, never, never>;
   workspace_id: ColumnType<string, never, never>;
-  /** The size of the guardrail as JSON. */
   bytes: Tally;
   key_assignments: Tally;
   member_assignments: Tally;

@@ -167,7 +167,6 @@ interface AdminAuditTable {
   after: JSONColumnType<Record<string, unknown>> | null;
 }
 
-/** Every table of the database, as a type for Kysely. */
 export interface Schema {
   dpop_epoch: DpopEpochTable;
   spent_dpop_proofs: SpentDpopProofsTable;

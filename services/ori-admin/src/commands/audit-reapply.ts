@@ -1,4 +1,10 @@
-import { AdminError, compareAudit, type LostRevocation, revocationsOf } from '@ori/store/admin';
+import {
+  AdminError,
+  compareAudit,
+  type LostRevocation,
+  revocationsOf,
+  unlessAdminError,
+} from '@ori/store/admin';
 import type { Command } from 'commander';
 import { readExport } from '../audit-export.ts';
 import type { Context } from '../context.ts';
@@ -14,7 +20,6 @@ interface ReapplyOptions {
 
 type Outcome = 'lost' | 'done' | 'absent' | 'failed';
 
-/** `ori-admin audit reapply FILE --dry-run|--yes` */
 export function addReapplyCommand(audit: Command, context: () => Context): void {
   audit
     .command('reapply')
@@ -43,7 +48,8 @@ ${examples('ori-admin audit reapply /backup/ori-admin-audit.jsonl --dry-run')}`,
             tell(admin, revocation, 'lost');
             continue;
           }
-          const error = await refusalOf(revocation.apply(db, stater));
+          const outcome = await unlessAdminError(revocation.apply(db, stater));
+          const error = outcome instanceof AdminError ? outcome : undefined;
           const isAbsent = error?.code === 'not_found';
           tell(admin, revocation, error === undefined ? 'done' : isAbsent ? 'absent' : 'failed', error);
           if (error !== undefined && !isAbsent) failures += 1;
@@ -70,13 +76,3 @@ function tell(admin: Context, revocation: LostRevocation, outcome: Outcome, erro
 
 /** Where one value ends has to be seen: only ids are shown without quotes. */
 const shown = (value: string): string => (/^[\w-]+$/.test(value) ? value : JSON.stringify(value));
-
-async function refusalOf(applying: Promise<void>): Promise<AdminError | undefined> {
-  try {
-    await applying;
-    return undefined;
-  } catch (error) {
-    if (error instanceof AdminError) return error;
-    throw error;
-  }
-}

@@ -26,7 +26,6 @@ interface KeysOptions {
   intern?: string;
 }
 
-/** How many findings are reported individually. */
 const TOLD_MAX = 20;
 
 export function addAuditCommands(program: Command, context: () => Context): void {

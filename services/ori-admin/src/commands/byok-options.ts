@@ -67,7 +67,6 @@ export function addPolicy(command: Command): Command {
     );
 }
 
-/** The same fields under their names in the API. */
 export function policyOf(options: PolicyOptions): Omit<ByokUpdate, 'key'> {
   return {
     name: options.name,

@@ -8,7 +8,6 @@ import { examples } from '../help.ts';
 import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 import { addIconCommand } from './intern-icon.ts';
 
-/** The options that create and update share. */
 interface FieldOptions {
   description?: string;
   hostname?: string;

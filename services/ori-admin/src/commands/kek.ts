@@ -1,6 +1,6 @@
 import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile } from '@ori/runtime/secret-file';
-import { countByKek, type ResealProgress, resealCredentials, resealSigningKeys } from '@ori/store/admin';
+import { countByKek, type ResealProgress, resealTable } from '@ori/store/admin';
 import {
   extendKekRing,
   generateKekRing,
@@ -17,7 +17,7 @@ import {
 import { readRingFile } from '@ori/store/sealing/read-kek-ring';
 import { createTransit } from '@ori/store/sealing/transit';
 import { Argument, type Command } from 'commander';
-import type { Context } from '../context.ts';
+import { type Context, ringSetting } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';
 import { examples } from '../help.ts';
@@ -31,7 +31,6 @@ interface GenerateOptions extends SecretOptions {
 const service = () =>
   new Argument('<service>', 'the service that uses the ring').choices(KEK_OWNERS as unknown as string[]);
 
-/** `--out` and `--show` of a command that writes a ring. */
 function addRingOutput(command: Command): Command {
   return command
     .option('--out <file>', 'write the ring to a new file that only its owner can read')
@@ -91,8 +90,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
       if (kid === primary.kid)
         throw new PartialFailure(EXIT.conflict, `The ring seals under ${kid}.`, 'Promote another key first.');
       await requireInstances('seals under', primary.kid, { instances, unchecked });
-      const usage = (await admin.withDatabase(countByKek)).get(kid);
-      const sealed = (owner === 'signer' ? usage?.seeds : usage?.providerKeys) ?? 0;
+      const sealed = (await admin.withDatabase((db) => countByKek(db, owner))).get(kid) ?? 0;
       if (sealed > 0) {
         const next = `Run ori-admin kek reseal ${owner} first. No ring was written.`;
         throw new PartialFailure(EXIT.conflict, `${sealed} rows are sealed under ${kid}.`, next);
@@ -129,15 +127,12 @@ export function addKekCommands(program: Command, context: () => Context): void {
       const admin = context();
       if (usage) admin.config('databaseUrl', ringSetting(owner));
       const ring = await admin.readRing(owner);
-      const counts = usage ? await admin.withDatabase(countByKek) : undefined;
-      const sealed = (kid: string) =>
-        (owner === 'signer' ? counts?.get(kid)?.seeds : counts?.get(kid)?.providerKeys) ?? 0;
-      const used = [...(counts?.keys() ?? [])].filter((kid) => sealed(kid) > 0);
-      const rows = [...new Set([...ring.kids, ...used])].map((kid) => ({
+      const counts = usage ? await admin.withDatabase((db) => countByKek(db, owner)) : undefined;
+      const rows = [...new Set([...ring.kids, ...(counts?.keys() ?? [])])].map((kid) => ({
         kid,
         use: kid === ring.primary.kid ? 'seals' : ring.kids.includes(kid) ? 'opens' : 'missing',
         owner: ownerOf(kid) ?? 'shared',
-        ...(counts && { sealed: sealed(kid) }),
+        ...(counts && { sealed: counts.get(kid) ?? 0 }),
       }));
       admin.reportList({ rows, hasMore: false }, (row) => row);
       const missing = rows.filter(({ use }) => use === 'missing').map(({ kid }) => kid);
@@ -159,10 +154,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
 Can run while the services run, and can be repeated after an interruption.
 ${examples('ori-admin kek reseal signer --instances http://signer-1:9081,http://signer-2:9081', 'ori-admin kek list signer --usage')}`,
     )
-    .action(async (owner: KekOwner, options: InstanceOptions) => {
-      const admin = context();
-      await resealRing(admin, owner, options);
-    });
+    .action(async (owner: KekOwner, options: InstanceOptions) => resealRing(context(), owner, options));
 }
 
 interface RingChange extends SecretOptions, InstanceOptions {}
@@ -173,11 +165,7 @@ async function resealRing(admin: Context, owner: KekOwner, options: InstanceOpti
   await requireInstances('seals under', ring.primary.kid, options);
   const onProgress = (progress: ResealProgress) => admin.progress.show(renderProgress(progress));
   const report = await admin
-    .withDatabase((db) =>
-      owner === 'signer'
-        ? resealSigningKeys(db, { ring, onProgress })
-        : resealCredentials(db, { ring, onProgress }),
-    )
+    .withDatabase((db) => resealTable(db, owner, { ring, onProgress }))
     .finally(admin.progress.end);
   const { resealed, kept, failed } = report;
   admin.report(report, { note: `${resealed} resealed, ${kept} kept.` });
@@ -230,7 +218,6 @@ async function rewrap(
   return await change(plain, kms);
 }
 
-const ringSetting = (owner: KekOwner) => (owner === 'signer' ? 'signerKekFile' : 'managementKekFile');
 const ringText = (admin: Context, owner: KekOwner): string => readRingFile(admin.ringFile(owner));
 
 async function requireKid(admin: Context, owner: KekOwner, kid: string): Promise<KekRing> {

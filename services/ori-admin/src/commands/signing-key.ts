@@ -9,6 +9,7 @@ import {
   retireSigningKey,
   revokeSigningKey,
   rotateSigningKey,
+  unlessAdminError,
 } from '@ori/store/admin';
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
@@ -16,7 +17,6 @@ import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
 import { addList, confirmed, type ListOptions, toDate, unixSeconds, wholeNumber } from '../options.ts';
-
 import { staterOf } from './root.ts';
 import { type BulkOptions, bulk, isBulk, revokeInBulk, rotateInBulk } from './signing-keys-in-bulk.ts';
 
@@ -87,20 +87,9 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       }
       const admin = context();
       const keys = await keysOf(admin);
-      if (isBulk(options)) {
-        return await rotateInBulk(admin, options, {
-          ...keys,
-          ...timingOf(options),
-          overlapSeconds: overlap,
-        });
-      }
-      const rotate = (db: Database, id: string) =>
-        rotateSigningKey(db, {
-          internId: id,
-          ...keys,
-          ...timingOf(options),
-          overlapSeconds: overlap,
-        });
+      const next = { ...keys, ...timingOf(options), overlapSeconds: overlap };
+      if (isBulk(options)) return await rotateInBulk(admin, options, next);
+      const rotate = (db: Database, id: string) => rotateSigningKey(db, { internId: id, ...next });
       if (internId !== undefined) {
         reportKey(admin, await admin.withDatabase((db) => rotate(db, internId)));
         return;
@@ -200,10 +189,7 @@ async function rotateAll(
 ): Promise<void> {
   let failed = 0;
   for (const { internId } of due) {
-    const outcome = await rotate(internId).catch((error: unknown) => {
-      if (error instanceof AdminError) return error;
-      throw error;
-    });
+    const outcome = await unlessAdminError(rotate(internId));
     const isFailure = outcome instanceof AdminError;
     failed += isFailure ? 1 : 0;
     admin.report(

@@ -3,7 +3,6 @@ import { ConfigError } from '@ori/runtime/config';
 import { OverprivilegedLogin, StoreUnavailable } from '@ori/store';
 import { tell } from '../failure.ts';
 
-/** The result of one check. */
 export interface Finding {
   readonly check: string;
   readonly state: 'ok' | 'failing' | 'skipped';

@@ -9,10 +9,7 @@ import { loadPart, type Prefix, RING } from './settings.ts';
 /** The ring of a service against the rows that are sealed: each of them must open. */
 export async function lookAtRing(admin: Context, owner: KekOwner, env: Environment): Promise<string> {
   const ring = await openRing(admin, owner, env);
-  const usage = [...(await admin.withDatabase(countByKek))].map(
-    ([kid, { seeds, providerKeys }]) => [kid, owner === 'signer' ? seeds : providerKeys] as const,
-  );
-  const sealed = usage.filter(([, rows]) => rows > 0);
+  const sealed = [...(await admin.withDatabase((db) => countByKek(db, owner)))];
   const missing = sealed.filter(([kid]) => !ring.kids.includes(kid));
   if (missing.length > 0) {
     const what = missing.map(([kid, rows]) => `${rows} rows are sealed under ${kid}, which the ring lacks`);

@@ -11,7 +11,6 @@ import {
 } from '@ori/runtime/config';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 
-/** The prefix of a service's environment. */
 export type Prefix = 'SIGNER' | 'MANAGEMENT';
 
 export const DATABASE = { databaseUrl: secret({ doc: '' }) };

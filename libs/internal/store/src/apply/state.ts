@@ -22,7 +22,6 @@ export interface TeamState {
   readonly organization: Selectable<OrganizationsTable> | undefined;
   readonly workspaces: readonly Selectable<WorkspacesTable>[];
   readonly people: readonly KnownPerson[];
-  /** Current members. */
   readonly members: readonly { readonly workspace_id: string; readonly user_id: string }[];
   readonly interns: readonly (Selectable<InternsTable> & { readonly has_key: boolean })[];
   /** Keys that are accepted; interns' own keys are not among them. */

@@ -1,17 +1,14 @@
 import { z } from 'zod';
 import { idSchema, nameSchema, slugOf, slugSchema } from '../queries/admin/ids.ts';
+import { internFields } from '../queries/admin/interns.ts';
+import { emailSchema, subjectSchema } from '../queries/admin/users.ts';
 import { INTERN_STATUSES } from '../vocabulary.ts';
-
-const text = z.string().max(65_536).nullable().optional();
 
 /** A person, found by subject or else by e-mail address; created if the subject is not known yet. */
 const person = z
   .strictObject({
-    subject: z
-      .string()
-      .regex(/^[\x20-\x7e]{1,255}$/, 'expected 1 to 255 printable ASCII characters')
-      .optional(),
-    email: z.email('expected an e-mail address').max(320).optional(),
+    subject: subjectSchema.optional(),
+    email: emailSchema.optional(),
     name: nameSchema.optional(),
   })
   .refine(
@@ -24,14 +21,10 @@ const intern = z.strictObject({
   name: nameSchema,
   id: idSchema.optional(),
   status: z.enum(INTERN_STATUSES).optional(),
-  model: z
-    .string()
-    .regex(/^[^/\s]+\/[^\s]+$/, 'expected <provider>/<model>')
-    .nullable()
-    .optional(),
+  model: internFields.model,
   hostname: z.string().nullable().optional(),
-  description: text,
-  instructions: text,
+  description: internFields.description,
+  instructions: internFields.instructions,
   /** Whether it gets a signing key if it has none. */
   signing_key: z.boolean().default(false),
 });

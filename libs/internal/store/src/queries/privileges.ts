@@ -3,7 +3,6 @@ import type { Database } from '../database.ts';
 
 /** The privileges of a connection in this database, including those by membership. */
 export interface Privileges {
-  /** The role whose privileges statements have. */
   readonly role: string;
   /** The login, which can return to its own privileges at any time. */
   readonly login: string;
@@ -27,25 +26,25 @@ export interface Privileges {
 
 export type Granted = Pick<Privileges, 'readable' | 'writable'>;
 
-/** What a role was granted itself, as {@link PRIVILEGES_QUESTION} has it of a login: `$1` is the role. */
-export const GRANTED_QUESTION = `
-  with relations as (
-    select oid, relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
-  )
-  select
-    (select coalesce(array_agg(r.relname || '.' || a.attname), '{}')
-      from relations r join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
-      where has_column_privilege($1::name, r.oid, a.attnum, 'SELECT')) as readable,
-    (select coalesce(array_agg(r.relname::text), '{}') from relations r
-      where has_table_privilege($1::name, r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
-        or has_any_column_privilege($1::name, r.oid, 'INSERT, UPDATE, REFERENCES')) as writable`;
+const RELATIONS = `
+  select oid, relname, relowner from pg_class
+  where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')`;
+
+/** The columns `readable` and `writable`, of a role by its name. */
+const granted = (role: string) => `
+  (select coalesce(array_agg(r.relname || '.' || a.attname order by r.relname, a.attname), '{}')
+    from relations r join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+    where has_column_privilege(${role}, r.oid, a.attnum, 'SELECT')) as readable,
+  (select coalesce(array_agg(r.relname::text order by r.relname), '{}') from relations r
+    where has_table_privilege(${role}, r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+      or has_any_column_privilege(${role}, r.oid, 'INSERT, UPDATE, REFERENCES')) as writable`;
+
+/** What a role was granted itself: `$1` is the role. */
+export const GRANTED_QUESTION = `with relations as (${RELATIONS}) select ${granted('$1::name')}`;
 
 /** The catalogs are public, so every role can run this query. */
 export const PRIVILEGES_QUESTION = `
-  with relations as (
-    select c.oid, c.relname, c.relowner from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = 'public' and c.relkind in ('r', 'p', 'v', 'm', 'f')
-  ), me as (select * from pg_roles where rolname = current_user)
+  with relations as (${RELATIONS}), me as (select * from pg_roles where rolname = current_user)
   select current_user::text as role, session_user::text as login, current_database()::text as database,
     (select array_remove(array[
         case when rolsuper then 'SUPERUSER' end, case when rolbypassrls then 'BYPASSRLS' end,
@@ -53,12 +52,7 @@ export const PRIVILEGES_QUESTION = `
         case when rolreplication then 'REPLICATION' end], null) from me) as attributes,
     (select coalesce(array_agg(r.rolname::text order by r.rolname), '{}') from pg_roles r, me
       where not me.rolsuper and r.oid <> me.oid and pg_has_role(me.oid, r.oid, 'MEMBER')) as memberships,
-    (select coalesce(array_agg(r.relname || '.' || a.attname order by r.relname, a.attname), '{}')
-      from relations r join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
-      where has_column_privilege(r.oid, a.attnum, 'SELECT')) as readable,
-    (select coalesce(array_agg(r.relname::text order by r.relname), '{}') from relations r
-      where has_table_privilege(r.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
-        or has_any_column_privilege(r.oid, 'INSERT, UPDATE, REFERENCES')) as writable,
+    ${granted('current_user')},
     (select coalesce(array_agg(r.relname::text order by r.relname), '{}') from relations r, me
       where pg_has_role(me.oid, r.relowner, 'USAGE')) as owned,
     has_schema_privilege('public', 'CREATE') as "mayCreateTables",

@@ -26,15 +26,9 @@ export interface ApiKeyFacts {
 export function signerQueries(db: Database) {
   return {
     ...bind(db, { gateFacts, signingKeys, publishedKeys, keyOutlook, keksInUse, apiKey }),
+    lifecycleWrites: () => readLifecycleWrites(db),
     /** Resolves if the database answers and is migrated. */
-    async ping() {
-      await sql`select enabled from switches where name = 'lifecycle_writes'`.execute(db.kysely);
-    },
-    /** Whether the lifecycle switch is on. */
-    async lifecycleWrites() {
-      const found = sql<{ enabled: boolean }>`select enabled from switches where name = 'lifecycle_writes'`;
-      return (await found.execute(db.kysely)).rows[0]?.enabled === true;
-    },
+    ping: async () => void (await readLifecycleWrites(db)),
     /** The server's clock, in milliseconds since the epoch. */
     async time() {
       const seconds = sql<{ ms: string }>`select extract(epoch from clock_timestamp()) * 1000 as ms`;
@@ -44,6 +38,12 @@ export function signerQueries(db: Database) {
 }
 
 export type SignerQueries = ReturnType<typeof signerQueries>;
+
+/** Whether the operator's switch is on; see `setLifecycleWrites`. */
+export async function readLifecycleWrites({ kysely }: Database): Promise<boolean> {
+  const found = sql<{ enabled: boolean }>`select enabled from switches where name = 'lifecycle_writes'`;
+  return (await found.execute(kysely)).rows[0]?.enabled === true;
+}
 
 /** @param hash SHA-256 of the whole key, hex */
 async function apiKey(db: Database, hash: string): Promise<ApiKeyFacts | undefined> {

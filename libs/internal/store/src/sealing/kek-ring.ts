@@ -19,7 +19,6 @@ export class KekRing {
     return [...this.#keys.keys()];
   }
 
-  /** The key that seals. */
   get primary(): { kid: string; key: KeyObject } {
     for (const [kid, key] of this.#keys) return { kid, key };
     throw new TypeError('a KEK ring needs at least one key');

@@ -24,6 +24,14 @@ export class AdminError extends Error {
   }
 }
 
+/** What the work resolves to, or the AdminError that it is refused with. Throws any other error. */
+export function unlessAdminError<T>(work: Promise<T>): Promise<T | AdminError> {
+  return work.catch((error: unknown) => {
+    if (error instanceof AdminError) return error;
+    throw error;
+  });
+}
+
 /** @throws AdminError `invalid_input` with every complaint */
 export function requireInput<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
   const parsed = schema.safeParse(input);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
-import { AdminError } from './admin-error.ts';
+import { AdminError, unlessAdminError } from './admin-error.ts';
 import {
   type AddedSigningKey,
   type RotateInput,
@@ -109,10 +109,3 @@ const isOld = ({ before, organizationId }: MadeBefore) =>
       ? sql`true`
       : sql`intern_id in (select id from interns where organization_id = ${organizationId})`
   }`;
-
-function unlessAdminError<T>(work: Promise<T>): Promise<T | AdminError> {
-  return work.catch((error: unknown) => {
-    if (error instanceof AdminError) return error;
-    throw error;
-  });
-}

@@ -17,15 +17,14 @@ export async function createCredential(
   );
 }
 
+/** With an organization, only if it belongs to that one. */
 export async function deleteCredential(
   db: Handle,
-  { id, organizationId }: { readonly id: string; readonly organizationId: string },
+  { id, organizationId }: { readonly id: string; readonly organizationId?: string | undefined },
 ): Promise<void> {
-  const { numDeletedRows } = await db.kysely
-    .deleteFrom('byok_credentials')
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .executeTakeFirst();
+  let deletion = db.kysely.deleteFrom('byok_credentials').where('id', '=', id);
+  if (organizationId !== undefined) deletion = deletion.where('organization_id', '=', organizationId);
+  const { numDeletedRows } = await deletion.executeTakeFirst();
   if (numDeletedRows === 0n) throw new AdminError('not_found', `no BYOK credential ${id}`);
 }
 

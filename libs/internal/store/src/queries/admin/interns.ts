@@ -8,7 +8,7 @@ import { idSchema, nameSchema, newId } from './ids.ts';
 const text = z.string().max(65_536, 'expected at most 65536 characters').nullish();
 
 /** The fields of both a new intern and a change; null is no value. */
-const internFields = {
+export const internFields = {
   description: text,
   hostname: z
     .string()
@@ -112,7 +112,6 @@ export async function deleteIntern(db: Handle, { internId }: { readonly internId
   if (numDeletedRows === 0n) throw new AdminError('not_found', `no intern ${internId}`);
 }
 
-/** The columns of the given fields. */
 function columnsOf(fields: Partial<z.output<typeof internChange>>) {
   const { description, hostname, model, instructions, progress } = fields;
   return {

@@ -1,34 +1,24 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
+import type { KekOwner } from '../../sealing/kek-ring.ts';
 import { sealedUnder } from '../../sealing/seal.ts';
-import { PROVIDER_KEYS, SEEDS, type SealedTable } from './sealed-tables.ts';
-
-export interface KekUsage {
-  readonly seeds: number;
-  readonly providerKeys: number;
-}
+import { SEALED_TABLES } from './sealed-tables.ts';
 
 const PAGE = 1000;
 
-/** The number of rows sealed under each KEK, by kid. A KEK with none can be removed from the ring. */
-export async function countByKek(db: Database): Promise<Map<string, KekUsage>> {
-  const usage = new Map<string, { seeds: number; providerKeys: number }>();
-  for (const [what, place] of [
-    ['seeds', SEEDS],
-    ['providerKeys', PROVIDER_KEYS],
-  ] as const) {
-    for await (const header of headersOf(db, place)) {
-      const kid = kidOf(header);
-      const counts = usage.get(kid) ?? { seeds: 0, providerKeys: 0 };
-      counts[what]++;
-      usage.set(kid, counts);
-    }
+/** The number of rows of a service that are sealed under each KEK, by kid. A KEK with none can be removed from the ring. */
+export async function countByKek(db: Database, owner: KekOwner): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for await (const header of headersOf(db, owner)) {
+    const kid = kidOf(header);
+    counts.set(kid, (counts.get(kid) ?? 0) + 1);
   }
-  return usage;
+  return counts;
 }
 
 /** The protected header of every sealed text, which contains the kid of its KEK, page by page. */
-async function* headersOf(db: Database, { table, column, idType }: SealedTable): AsyncIterable<string> {
+async function* headersOf(db: Database, owner: KekOwner): AsyncIterable<string> {
+  const { table, column, idType } = SEALED_TABLES[owner];
   let after: string | undefined;
   for (;;) {
     const { rows } = await sql<{ id: string; header: string }>`

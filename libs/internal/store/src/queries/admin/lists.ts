@@ -2,7 +2,6 @@ import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kys
 import type { Database } from '../../database.ts';
 import { AdminError } from './admin-error.ts';
 
-/** One page of a list. */
 export interface Listed<Row> {
   readonly rows: Row[];
   /** Whether the limit cut any off. */
@@ -27,13 +26,18 @@ function matching(filter: Readonly<Record<string, string | undefined>>): RawBuil
 /** A column and its direction. The columns of an order identify a row. */
 type Order = readonly (readonly [column: string, direction?: 'desc'])[];
 
-/** The first rows after the cursor, which is the place of the last row of the page before. @throws AdminError `invalid_input` */
+/**
+ * The first matching rows after the cursor, which is the place of the last row of the page before.
+ *
+ * @throws AdminError `invalid_input`
+ */
 async function pageOf<Tables, Names extends keyof Tables, Row extends object>(
   query: SelectQueryBuilder<Tables, Names, Row>,
-  { limit, after }: Request,
+  { limit, after, ...filter }: Request,
   order: Order,
 ): Promise<Listed<Row>> {
-  let page = after === undefined ? query : query.where(isAfter(readCursor(after, order.length), order));
+  let page = query.where(matching(filter));
+  if (after !== undefined) page = page.where(isAfter(readCursor(after, order.length), order));
   for (const [column, direction] of order) page = page.orderBy(sql.ref(column), direction ?? 'asc');
   const rows = await page.limit(limit + 1).execute();
   const shown = rows.slice(0, limit);
@@ -62,7 +66,7 @@ function readCursor(text: string, length: number): readonly unknown[] {
   throw new AdminError('invalid_input', 'cursor: expected one that this list printed');
 }
 
-export function listOrganizations({ kysely }: Database, { limit, after }: Request) {
+export function listOrganizations({ kysely }: Database, request: Request) {
   const query = kysely
     .selectFrom('organizations')
     .selectAll()
@@ -74,78 +78,63 @@ export function listOrganizations({ kysely }: Database, { limit, after }: Reques
         .where('deleted_at', 'is', null)
         .as('workspaces'),
     );
-  return pageOf(query, { limit, after }, [['created_at'], ['id']]);
+  return pageOf(query, request, [['created_at'], ['id']]);
 }
 
 /** Includes deleted ones, whose rows stay because other rows refer to them. */
-export function listWorkspaces(
-  { kysely }: Database,
-  { limit, after, ...filter }: Request<'organization_id'>,
-) {
-  const query = kysely.selectFrom('workspaces').selectAll().where(matching(filter));
-  return pageOf(query, { limit, after }, [['organization_id'], ['created_at'], ['id']]);
+export function listWorkspaces({ kysely }: Database, request: Request<'organization_id'>) {
+  const query = kysely.selectFrom('workspaces').selectAll();
+  return pageOf(query, request, [['organization_id'], ['created_at'], ['id']]);
 }
 
 /** Users with their subjects, each with its issuer. */
-export function listUsers({ kysely }: Database, { limit, after, ...filter }: Request<'id'>) {
+export function listUsers({ kysely }: Database, request: Request<'id'>) {
   const subjects = sql<{ issuer: string; subject: string }[]>`(
     select coalesce(json_agg(json_build_object('issuer', issuer, 'subject', subject) order by issuer, subject), '[]')
     from user_subjects where user_id = users.id)`;
   const query = kysely.selectFrom('users').selectAll().select(subjects.as('subjects'));
-  return pageOf(query.where(matching(filter)), { limit, after }, [['created_at'], ['id']]);
+  return pageOf(query, request, [['created_at'], ['id']]);
 }
 
 /** Members of one workspace, or memberships of one user, or all of them, including removed ones. */
-export function listMembers(
-  { kysely }: Database,
-  { limit, after, ...filter }: Request<'workspace_id' | 'user_id'>,
-) {
+export function listMembers({ kysely }: Database, request: Request<'workspace_id' | 'user_id'>) {
   const query = kysely
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'user_id')
     .select(['workspace_id', 'user_id', 'users.name as user_name'])
-    .select(['members.created_at', 'removed_at', 'sessions_valid_from'])
-    .where(matching(filter));
-  return pageOf(query, { limit, after }, [['workspace_id'], ['members.created_at'], ['user_id']]);
+    .select(['members.created_at', 'removed_at', 'sessions_valid_from']);
+  return pageOf(query, request, [['workspace_id'], ['members.created_at'], ['user_id']]);
 }
 
 /** Interns of one workspace or of all, newest first, whether or not the workspace is in the programme. */
-export function listAllInterns(
-  { kysely }: Database,
-  { limit, after, ...filter }: Request<'workspace_id' | 'status'>,
-) {
-  const query = kysely.selectFrom('interns').selectAll().where(matching(filter));
-  return pageOf(query, { limit, after }, [
+export function listAllInterns({ kysely }: Database, request: Request<'workspace_id' | 'status'>) {
+  const query = kysely.selectFrom('interns').selectAll();
+  return pageOf(query, request, [
     ['created_at', 'desc'],
     ['id', 'desc'],
   ]);
 }
 
 /** API keys, of which only hash and label are stored. */
-export function listApiKeys({ kysely }: Database, { limit, after, ...filter }: Request<'organization_id'>) {
-  const query = kysely.selectFrom('api_keys').selectAll().where(matching(filter));
-  return pageOf(query, { limit, after }, [['organization_id'], ['created_at'], ['hash']]);
+export function listApiKeys({ kysely }: Database, request: Request<'organization_id'>) {
+  const query = kysely.selectFrom('api_keys').selectAll();
+  return pageOf(query, request, [['organization_id'], ['created_at'], ['hash']]);
 }
 
 /** Signing keys without their seeds, including retired ones, the newest interval first. */
-export function listSigningKeys({ kysely }: Database, { limit, after, ...filter }: Request<'intern_id'>) {
+export function listSigningKeys({ kysely }: Database, request: Request<'intern_id'>) {
   const query = kysely
     .selectFrom('signing_keys')
-    .select(['id', 'intern_id', 'kid', 'not_before', 'expires_at', 'created_at', 'retired_at'])
-    .where(matching(filter));
-  return pageOf(query, { limit, after }, [['intern_id'], ['not_before', 'desc'], ['id']]);
+    .select(['id', 'intern_id', 'kid', 'not_before', 'expires_at', 'created_at', 'retired_at']);
+  return pageOf(query, request, [['intern_id'], ['not_before', 'desc'], ['id']]);
 }
 
 /** Provider credentials without their keys. */
-export function listAllCredentials(
-  { kysely }: Database,
-  { limit, after, ...filter }: Request<'organization_id' | 'provider'>,
-) {
+export function listAllCredentials({ kysely }: Database, request: Request<'organization_id' | 'provider'>) {
   const query = kysely
     .selectFrom('byok_credentials')
     .select(['id', 'label', 'provider', 'name', 'organization_id', 'workspace_id', 'disabled'])
     .select(['is_fallback', 'is_required', 'is_byok_only', 'sort_order', 'declared_region', 'declared_zdr'])
-    .select(['allowed_api_key_hashes', 'allowed_models', 'allowed_user_ids', 'created_at'])
-    .where(matching(filter));
-  return pageOf(query, { limit, after }, [['organization_id'], ['sort_order'], ['created_at'], ['id']]);
+    .select(['allowed_api_key_hashes', 'allowed_models', 'allowed_user_ids', 'created_at']);
+  return pageOf(query, request, [['organization_id'], ['sort_order'], ['created_at'], ['id']]);
 }

@@ -92,7 +92,6 @@ export interface SessionsValidFrom {
   readonly workspaceId: string;
   /** Unix seconds; null if none are revoked. */
   readonly validFrom: number | null;
-  /** Whether this call changed it. */
   readonly changed: boolean;
 }
 

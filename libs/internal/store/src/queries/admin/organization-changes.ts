@@ -90,16 +90,6 @@ export async function makeDefault(
   await kysely.updateTable('workspaces').set({ is_default: true }).where('id', '=', workspaceId).execute();
 }
 
-/** Whether the operator's switch is on; see `setLifecycleWrites`. */
-export async function readLifecycleWrites(db: Database): Promise<boolean> {
-  const row = await db.kysely
-    .selectFrom('switches')
-    .select('enabled')
-    .where('name', '=', 'lifecycle_writes')
-    .executeTakeFirst();
-  return row?.enabled ?? false;
-}
-
 function noOrganization(id: string): AdminError {
   return new AdminError('not_found', `no organization ${id}`);
 }

@@ -26,7 +26,6 @@ interface ResealedRow {
   readonly fresh: string;
 }
 
-/** A table with sealed texts. */
 export interface SealedRows {
   /** All rows, and how many of them are certainly under the ring's first key; `next` may leave these out. */
   count(): Promise<{ readonly total: number; readonly fresh: number }>;

@@ -5,7 +5,7 @@ import { KekRing } from '../../sealing/kek-ring.ts';
 import { open } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
 import { signingKeys } from '../signing-keys.ts';
-import { resealSigningKeys } from './reseal.ts';
+import { resealTable } from './reseal.ts';
 import { addSigningKey } from './signing-keys.ts';
 
 describe.each(DIALECTS)('the operator on %s', (dialect) => {
@@ -18,12 +18,12 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     const elsewhere = await addSigningKey(own.owner, { ...intern, sealer: createRing() });
     const next = createRing();
     const both = new KekRing(new Map([next, sealer].map((ring) => [ring.primary.kid, ring.primary.key])));
-    const report = await resealSigningKeys(own.owner, { ring: both });
+    const report = await resealTable(own.owner, 'signer', { ring: both });
     expect(report).toEqual({ resealed: 1, kept: 0, failed: [elsewhere.id] });
     const row = (await signingKeys(own.owner, internId)).find(({ id }) => id === good.id);
     if (row === undefined) throw new Error('no row');
     expect(await open(next, row.sealedSeed, seedContext(row))).toHaveLength(32);
-    expect(await resealSigningKeys(own.owner, { ring: both })).toMatchObject({
+    expect(await resealTable(own.owner, 'signer', { ring: both })).toMatchObject({
       resealed: 0,
       kept: 1,
     });

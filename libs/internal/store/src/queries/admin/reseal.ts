@@ -1,41 +1,23 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
-import type { KekRing } from '../../sealing/kek-ring.ts';
+import type { KekOwner, KekRing } from '../../sealing/kek-ring.ts';
 import { sealedPrefix } from '../../sealing/seal.ts';
 import { RESEAL_BATCH, type ResealProgress, type ResealReport, resealRows } from './reseal-rows.ts';
-import {
-  type ContextOf,
-  contextOfProviderKey,
-  contextOfSeed,
-  PROVIDER_KEYS,
-  SEEDS,
-  type SealedTable,
-} from './sealed-tables.ts';
+import { SEALED_TABLES } from './sealed-tables.ts';
 
 export type { ResealProgress, ResealReport } from './reseal-rows.ts';
 
-export interface ResealOptions {
-  readonly ring: KekRing;
-  /** Called after each batch. */
-  readonly onProgress?: (progress: ResealProgress) => void;
-}
-
-/** Re-seals every seed under the first key of the ring, including retired ones; see {@link resealRows}. */
-export async function resealSigningKeys(db: Database, options: ResealOptions): Promise<ResealReport> {
-  return await resealTable(db, SEEDS, contextOfSeed, options);
-}
-
-/** Re-seals every provider key under the first key of the ring; see {@link resealRows}. */
-export async function resealCredentials(db: Database, options: ResealOptions): Promise<ResealReport> {
-  return await resealTable(db, PROVIDER_KEYS, contextOfProviderKey, options);
-}
-
-async function resealTable(
+/**
+ * Re-seals every text of a service under the first key of the ring, those of withdrawn keys too; see {@link resealRows}.
+ *
+ * @param onProgress called after each batch
+ */
+export async function resealTable(
   { kysely }: Database,
-  place: SealedTable,
-  contextOf: ContextOf,
-  { ring, onProgress }: ResealOptions,
+  owner: KekOwner,
+  { ring, onProgress }: { readonly ring: KekRing; readonly onProgress?: (progress: ResealProgress) => void },
 ): Promise<ResealReport> {
+  const { contextOf, ...place } = SEALED_TABLES[owner];
   const [table, column, holder] = [sql.table(place.table), sql.ref(place.column), sql.ref(place.holder)];
   const idType = sql.raw(place.idType);
   const isFresh = sql`starts_with(${column}, ${sealedPrefix(ring.primary.kid)})`;

@@ -2,7 +2,7 @@ import type { Database } from '../../database.ts';
 import type { AuditEntry } from './admin-audit.ts';
 import { AdminError } from './admin-error.ts';
 import { deleteApiKey, disableApiKey } from './api-keys.ts';
-import { deleteCredential, ownerOfCredential } from './byok.ts';
+import { deleteCredential } from './byok.ts';
 import { deleteIntern } from './interns.ts';
 import type { KeyStater } from './key-statements.ts';
 import { removeMember, revokeSessions } from './members.ts';
@@ -21,12 +21,14 @@ type Apply = (
   stater: KeyStater | undefined,
 ) => Promise<unknown>;
 
-interface Revocation {
-  readonly column: string;
-  /** Whether the new value, set at this time, revokes something. */
-  takes(value: unknown, at: string): boolean;
+interface Deletion {
   readonly action: string;
   readonly apply: Apply;
+}
+
+interface Revocation extends Deletion {
+  /** Whether the new value, set at this time, revokes something. */
+  takes(value: unknown, at: string): boolean;
 }
 
 /** A revocation that an export has and the database may lack. */
@@ -49,67 +51,47 @@ const CLOCK_TOLERANCE_MS = 5000;
 const hasPassed = (seconds: unknown, at: string): boolean =>
   typeof seconds === 'number' && seconds * 1000 <= Date.parse(at) + CLOCK_TOLERANCE_MS;
 
-/** The columns that can revoke something, and what repeats it. */
-const REVOCATIONS: Readonly<Record<string, readonly Revocation[]>> = {
-  users: [
-    {
-      ...{ column: 'disabled_at', takes: isSet, action: 'user disable' },
-      apply: (db, [userId]) => disableUser(db, { userId }),
-    },
-  ],
-  api_keys: [
-    {
-      ...{ column: 'disabled_at', takes: isSet, action: 'key disable' },
-      apply: (db, [hash]) => disableApiKey(db, { hash }),
-    },
-  ],
-  members: [
-    {
-      ...{ column: 'removed_at', takes: isSet, action: 'member remove' },
-      apply: (db, [workspaceId, userId]) => removeMember(db, { workspaceId, userId }),
-    },
-    {
-      ...{ column: 'sessions_valid_from', takes: isSet, action: 'member revoke-sessions' },
-      apply: (db, [workspaceId, userId], { sessions_valid_from: validFrom }) =>
-        revokeSessions(db, { workspaceId, userId, validFrom: Number(validFrom) }),
-    },
-  ],
-  signing_keys: [
+const on = (takes: Revocation['takes'], action: string, apply: Apply): Revocation => ({
+  ...{ takes, action, apply },
+});
+
+/** What repeats a revocation, by the table and the column that revoke something. */
+const REVOCATIONS: Readonly<Record<string, Readonly<Record<string, Revocation>>>> = {
+  users: { disabled_at: on(isSet, 'user disable', (db, [userId]) => disableUser(db, { userId })) },
+  api_keys: { disabled_at: on(isSet, 'key disable', (db, [hash]) => disableApiKey(db, { hash })) },
+  members: {
+    removed_at: on(isSet, 'member remove', (db, [workspaceId, userId]) =>
+      removeMember(db, { workspaceId, userId }),
+    ),
+    sessions_valid_from: on(isSet, 'member revoke-sessions', (db, [workspaceId, userId], facts) =>
+      revokeSessions(db, { workspaceId, userId, validFrom: Number(facts['sessions_valid_from']) }),
+    ),
+  },
+  signing_keys: {
     // A rotation sets an end in the future.
-    {
-      ...{ column: 'expires_at', takes: hasPassed, action: 'signing-key retire' },
-      apply: (db, [keyId], _, stater) => retireSigningKey(db, { keyId, stater }),
-    },
-    {
-      ...{ column: 'retired_at', takes: isSet, action: 'signing-key revoke' },
-      apply: (db, [keyId]) => revokeSigningKey(db, { keyId }),
-    },
-  ],
-  byok_credentials: [
-    {
-      ...{ column: 'disabled', takes: (value) => value === true, action: 'byok disable' },
-      apply: (db, [id]) => disableCredential(db, id),
-    },
-  ],
-  switches: [
-    {
-      ...{ column: 'enabled', takes: isFalse, action: 'lifecycle off' },
-      apply: (db) => setLifecycleWrites(db, { enabled: false }),
-    },
-  ],
-  workspaces: [
-    {
-      ...{ column: 'deleted_at', takes: isSet, action: 'workspace delete' },
-      apply: (db, [workspaceId]) => deleteWorkspace(db, { workspaceId }),
-    },
-    {
-      ...{ column: 'in_programme', takes: isFalse, action: 'programme remove' },
-      apply: (db, [workspaceId]) => setProgramme(db, { workspaceId, inProgramme: false }),
-    },
-  ],
+    expires_at: on(hasPassed, 'signing-key retire', (db, [keyId], _, stater) =>
+      retireSigningKey(db, { keyId, stater }),
+    ),
+    retired_at: on(isSet, 'signing-key revoke', (db, [keyId]) => revokeSigningKey(db, { keyId })),
+  },
+  byok_credentials: {
+    disabled: on(
+      (value) => value === true,
+      'byok disable',
+      (db, [id]) => disableCredential(db, id),
+    ),
+  },
+  switches: { enabled: on(isFalse, 'lifecycle off', (db) => setLifecycleWrites(db, { enabled: false })) },
+  workspaces: {
+    deleted_at: on(isSet, 'workspace delete', (db, [workspaceId]) => deleteWorkspace(db, { workspaceId })),
+    in_programme: on(isFalse, 'programme remove', (db, [workspaceId]) =>
+      setProgramme(db, { workspaceId, inProgramme: false }),
+    ),
+  },
 };
 
-const DELETIONS: Readonly<Record<string, Pick<Revocation, 'action' | 'apply'>>> = {
+/** What repeats the deletion of a row, by its table. */
+const DELETIONS: Readonly<Record<string, Deletion>> = {
   interns: { action: 'intern delete', apply: (db, [internId]) => deleteIntern(db, { internId }) },
   users: { action: 'user delete', apply: (db, [userId]) => deleteUser(db, { userId }) },
   user_subjects: {
@@ -118,7 +100,7 @@ const DELETIONS: Readonly<Record<string, Pick<Revocation, 'action' | 'apply'>>> 
       removeSubject(db, { issuer: String(issuer), subject: String(subject) }),
   },
   api_keys: { action: 'key delete', apply: (db, [hash]) => deleteApiKey(db, { hash }) },
-  byok_credentials: { action: 'byok delete', apply: (db, [id]) => removeCredential(db, id) },
+  byok_credentials: { action: 'byok delete', apply: (db, [id]) => deleteCredential(db, { id }) },
   organizations: {
     action: 'org delete',
     apply: (db, [organizationId]) => deleteOrganization(db, { organizationId }),
@@ -135,7 +117,7 @@ export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] 
   const found = new Map<string, LostRevocation>();
   const lost = (
     { seq, row_key, table_name }: AuditEntry,
-    { action, apply }: Pick<Revocation, 'action' | 'apply'>,
+    { action, apply }: Deletion,
     facts: Facts,
   ): LostRevocation => {
     const [first = '', second = ''] = row_key.split(' ');
@@ -160,12 +142,11 @@ export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] 
         found.set(`${place} deleted`, lost(entry, deletion, before ?? {}));
     }
     if (operation !== 'update' || after === null) continue;
-    for (const revocation of REVOCATIONS[table_name] ?? []) {
-      const { column, takes } = revocation;
+    for (const [column, revocation] of Object.entries(REVOCATIONS[table_name] ?? {})) {
       if (!(column in after)) continue;
       const key = `${place} ${column}`;
       found.delete(key);
-      if (takes(after[column], at)) found.set(key, lost(entry, revocation, after));
+      if (revocation.takes(after[column], at)) found.set(key, lost(entry, revocation, after));
     }
   }
   return [...found.values()];
@@ -178,10 +159,4 @@ async function disableCredential(db: Database, id: string): Promise<void> {
     .where('id', '=', id)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw new AdminError('not_found', `no BYOK credential ${id}`);
-}
-
-async function removeCredential(db: Database, id: string): Promise<void> {
-  const organizationId = await ownerOfCredential(db, { id });
-  if (organizationId === undefined) throw new AdminError('not_found', `no BYOK credential ${id}`);
-  await deleteCredential(db, { id, organizationId });
 }

@@ -8,7 +8,6 @@ export interface ServerFacts {
   readonly now: number;
 }
 
-/** What the server behind a connection is. */
 export async function readServerFacts(db: Database): Promise<ServerFacts> {
   const { rows } = await sql<ServerFacts>`
     select pg_is_in_recovery() as standby, current_setting('server_version') as version,

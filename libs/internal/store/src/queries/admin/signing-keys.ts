@@ -40,7 +40,6 @@ const newSigningKey = z.strictObject({
   notBefore: secondsSchema.optional(),
   /** Exclusive; without it and `lifetimeSeconds`, the key does not expire. */
   expiresAt: secondsSchema.optional(),
-  /** The lifetime, if `expiresAt` is omitted. */
   lifetimeSeconds: z.int().min(1).optional(),
 });
 

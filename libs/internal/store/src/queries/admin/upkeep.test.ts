@@ -7,6 +7,7 @@ import { credentialContext } from '../../sealing/credential-context.ts';
 import type { KekRing } from '../../sealing/kek-ring.ts';
 import { extendKekRing, generateKekRing, parseKekRing, promoteKek } from '../../sealing/kek-ring-text.ts';
 import { open, seal } from '../../sealing/seal.ts';
+import { readLifecycleWrites } from '../signer.ts';
 import { createCredential, ownerOfCredential } from './byok.ts';
 import { iconTypeOf } from './icons.ts';
 import { deleteIntern, updateIntern } from './interns.ts';
@@ -19,14 +20,9 @@ import {
   listUsers,
   listWorkspaces,
 } from './lists.ts';
-import {
-  deleteOrganization,
-  readLifecycleWrites,
-  renameOrganization,
-  setDefaultWorkspace,
-} from './organization-changes.ts';
+import { deleteOrganization, renameOrganization, setDefaultWorkspace } from './organization-changes.ts';
 import { createOrganization, createWorkspace, deleteWorkspace, setLifecycleWrites } from './organizations.ts';
-import { resealCredentials } from './reseal.ts';
+import { resealTable } from './reseal.ts';
 import { deleteUser } from './users.ts';
 
 const coded = (code: string) => expect.objectContaining({ name: 'AdminError', code });
@@ -122,14 +118,15 @@ describe.each(DIALECTS)('on %s', (dialect) => {
       await createCredential(store.owner, { ...row, provider: 'openai', label: 's...1', sealed_key });
     }
     const seen: number[][] = [];
-    const report = await resealCredentials(store.owner, {
+    const report = await resealTable(store.owner, 'management', {
       ring,
       onProgress: ({ done, total }) => seen.push([done, total]),
     });
     expect(report).toEqual({ resealed: 2, kept: 0, failed: [rows[2]?.id] });
     expect(seen).toEqual([[3, 3]]);
-    expect((await countByKek(store.owner)).get(ring.primary.kid)).toEqual({ seeds: 0, providerKeys: 2 });
-    expect(await resealCredentials(store.owner, { ring })).toMatchObject({ resealed: 0, kept: 2 });
+    expect((await countByKek(store.owner, 'management')).get(ring.primary.kid)).toBe(2);
+    expect((await countByKek(store.owner, 'signer')).has(ring.primary.kid)).toBe(false);
+    expect(await resealTable(store.owner, 'management', { ring })).toMatchObject({ resealed: 0, kept: 2 });
     for (const row of rows.slice(0, 2)) {
       expect(await ownerOfCredential(store.owner, row)).toBe(scenario.organizationId);
       const stored = await store.owner.kysely
@@ -213,7 +210,7 @@ describe('two concurrent operators', () => {
         .set({ sealed_key: rotated })
         .where('id', '=', row.id)
         .execute();
-      const pending = resealCredentials(store.owner, { ring });
+      const pending = resealTable(store.owner, 'management', { ring });
       // Re-sealing has read the former key and waits for the row lock.
       await expect.poll(() => waitingForLocks(tx), { timeout: 10_000 }).toBe(1);
       return { pending };

@@ -4,7 +4,12 @@ import type { Database, Handle } from '../../database.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
 
-const emailSchema = z.email('expected an e-mail address').max(320);
+export const emailSchema = z.email('expected an e-mail address').max(320);
+
+/** Any `sub` an issuer may give (OpenID Connect Core 2: at most 255 ASCII characters), controls excluded. */
+export const subjectSchema = z
+  .string()
+  .regex(/^[\x20-\x7e]{1,255}$/, 'expected 1 to 255 printable ASCII characters');
 
 const newUser = z.strictObject({
   id: idSchema.optional(),
@@ -21,8 +26,7 @@ export async function createUser(db: Database, input: z.input<typeof newUser>): 
 const subjectInput = z.strictObject({
   userId: idSchema,
   issuer: z.url({ protocol: /^https?$/, error: 'expected an http(s) address' }).max(2048),
-  // Any `sub` an issuer may give (OpenID Connect Core 2: at most 255 ASCII characters), controls excluded.
-  subject: z.string().regex(/^[\x20-\x7e]{1,255}$/, 'expected 1 to 255 printable ASCII characters'),
+  subject: subjectSchema,
 });
 
 /**
@@ -50,7 +54,6 @@ export async function addSubject(db: Database, input: z.input<typeof subjectInpu
   });
 }
 
-/** A new user with a subject. */
 export interface NewPerson {
   readonly id: string;
   readonly name: string;

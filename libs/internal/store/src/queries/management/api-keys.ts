@@ -130,6 +130,3 @@ export function findOwnKey(
     trx.selectFrom('api_keys').selectAll().where('hash', '=', hash).executeTakeFirst(),
   );
 }
-
-/** The queries of this file that `managementQueries` includes. */
-export const keyQueries = { listKeys, findKey, createKey, changeKey, deleteKey, findOwnKey };

@@ -147,13 +147,3 @@ export function unknownApiKeys(db: Database, account: Account, hashes: readonly 
     return hashes.filter((hash) => !known.has(hash));
   });
 }
-
-/** The queries of this file that `managementQueries` includes. */
-export const credentialQueries = {
-  listCredentials,
-  findCredential,
-  addCredential,
-  changeCredential,
-  removeCredential,
-  unknownApiKeys,
-};

@@ -115,6 +115,3 @@ export function findPerson(
     return { userId: first.id, disabled: first.disabled_at !== null, memberships };
   });
 }
-
-/** The queries of this file that `managementQueries` includes. */
-export const callerQueries = { findApiKeyCaller, findPerson };

@@ -10,7 +10,6 @@ const FORGOTTEN_AT_ONCE = 4;
 const SERVER = sql`concat_ws(':', (select system_identifier from pg_control_system()),
   substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), extract(epoch from pg_postmaster_start_time()))`;
 
-/** A used DPoP proof. */
 interface UsedProof {
   /** 43 characters. */
   readonly id: string;
@@ -59,5 +58,3 @@ export async function spendDpopProof(
   if (epoch !== undefined && epoch !== current) return { spending: 'forgotten', epoch: current };
   return { spending: spent ? 'spent' : 'replayed', epoch: current };
 }
-
-export const dpopProofQueries = { dpopEpoch, spendDpopProof };

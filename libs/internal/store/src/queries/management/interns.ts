@@ -55,7 +55,6 @@ export function newestInterns(
     order by created_at desc, id desc limit ${limit}`;
 }
 
-/** A visible intern. */
 export function findIntern(
   db: Database,
   scope: InternScope,
