@@ -16,7 +16,6 @@ interface DemoUser {
   readonly name: string;
   /** The `sub` that the demo provider gives them. */
   readonly subject: string;
-  /** The case that the member demonstrates. */
   readonly note: string;
 }
 

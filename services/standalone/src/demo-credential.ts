@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Database } from '@ori/store';
 import { createCredential } from '@ori/store/admin';
-import { maskSecret } from '@ori/store/mask';
-import { credentialContext, type KekRing, seal } from '@ori/store/sealing';
+import { newCredential } from '@ori/store/byok/new-credential';
+import { createCredentialVault } from '@ori/store/byok/vault';
+import type { KekRing } from '@ori/store/sealing';
 
-/** A provider credential with a fake key. */
+/** The key is a fake one. */
 export async function createDemoCredential(
   db: Database,
   sealer: KekRing,
@@ -14,11 +15,10 @@ export async function createDemoCredential(
   const place = { id: randomUUID(), organization_id: organizationId };
   await createCredential(db, {
     ...place,
+    ...newCredential('openai', { key, name: 'demo credential' }),
     workspace_id: workspaceId,
     provider: 'openai',
-    name: 'demo credential',
-    label: maskSecret(key),
-    sealed_key: await seal(sealer, new TextEncoder().encode(key), credentialContext(place)),
+    sealed_key: await createCredentialVault(sealer).seal(place, key),
   });
   return place.id;
 }

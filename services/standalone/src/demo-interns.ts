@@ -8,7 +8,6 @@ export interface SigningHome {
   readonly stater: KeyStater;
 }
 
-/** A running intern with one signing key, valid from now on. */
 export async function createSigningIntern(
   db: Database,
   home: SigningHome,

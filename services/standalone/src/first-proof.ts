@@ -10,7 +10,6 @@ export interface FirstProofRequest {
 }
 
 export interface FirstProof {
-  /** The subject that the daemon answered with. */
   readonly user: string;
   readonly nonce: string;
 }

@@ -2,7 +2,6 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import { type ApiServer, type Sinks, startApiServer } from '@ori/http/server';
 import { parseTarget } from '@ori/http/target';
 
-/** A service that runs in this process. */
 export interface Behind {
   readonly app: RequestListener;
   readonly sinks: Sinks;

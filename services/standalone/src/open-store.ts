@@ -2,7 +2,6 @@ import type { Secret } from '@ori/runtime/secret';
 import { type Database, openPglite, openPostgres, type StoreRole } from '@ori/store';
 import { migrate } from '@ori/store/migrate';
 
-/** The database, as its owner and as each service sees it. */
 export interface Store {
   readonly owner: Database;
   readonly signer: Database;

@@ -77,7 +77,6 @@ async function proveFirst({ state, acceptsFromMs }: Standalone): Promise<void> {
   say('The same request again: 401 nonce_replayed.\n');
 }
 
-/** The next commands, for another terminal. */
 function invite({ state }: Standalone): void {
   say(`Make calls, and abuse them: ${new URL('/', state.baseUrl)}
 API reference: ${state.baseUrl}/docs

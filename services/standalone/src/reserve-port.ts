@@ -5,7 +5,6 @@ import { createServer } from 'node:net';
 /** Below the ports of outgoing connections and of listeners on port 0, one of which could take it meanwhile. */
 const RANGE = [15_000, 32_000] as const;
 
-/** Another program uses the port of the API. */
 export class PortTaken extends Error {
   constructor(host: string, port: number, options: ErrorOptions) {
     super(

@@ -10,9 +10,7 @@ const BODY_BYTES_MAX = 1_048_576;
 
 export interface SampleDaemonOptions {
   readonly internId: string;
-  /** The URL of the intern's published keys. */
   readonly jwksUrl: string;
-  /** The deployment's root. */
   readonly root: RootJwk;
   readonly replay: Replay;
   /** 0: the system chooses. */

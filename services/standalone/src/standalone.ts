@@ -40,20 +40,7 @@ export interface Standalone extends AsyncDisposable {
  *   running
  */
 export async function startStandalone(config: StandaloneConfig, home: string): Promise<Standalone> {
-  const stack = new AsyncDisposableStack();
-  try {
-    return await start(config, home, stack);
-  } catch (error) {
-    await stack.disposeAsync();
-    throw error;
-  }
-}
-
-async function start(
-  config: StandaloneConfig,
-  home: string,
-  stack: AsyncDisposableStack,
-): Promise<Standalone> {
+  await using stack = new AsyncDisposableStack();
   const port = await reservePort(config.host, config.port);
   const baseUrl = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}/v1`;
   // A persistent database must not get the same cast twice; a random port has no next start.
@@ -129,7 +116,8 @@ async function start(
   const metrics = { signer: `${signer.opsUrl}/metrics`, management: `${management.opsUrl}/metrics` };
   const state = { baseUrl, issuer, daemonUrl: daemon.url, jwksUrl, root: root.jwk, metrics, ...demo };
   stack.defer(await writeState(home, state));
-  const stop = () => stack.disposeAsync();
+  const running = stack.move();
+  const stop = () => running.disposeAsync();
   return { state, acceptsFromMs: daemon.acceptsFromMs, stop, [Symbol.asyncDispose]: stop };
 }
 
@@ -145,7 +133,6 @@ async function neighbour({ host, port }: StandaloneConfig, distance: number): Pr
   }
 }
 
-/** The replacement for Redis if none is configured. */
 function inMemory({
   redisUrl,
   limits,

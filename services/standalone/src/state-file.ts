@@ -13,7 +13,6 @@ export interface StandaloneState extends DemoData {
   readonly jwksUrl: string;
   /** For daemons to pin. */
   readonly root: RootJwk;
-  /** Addresses of the services' `/metrics`. */
   readonly metrics: { readonly signer: string; readonly management: string };
 }
 

@@ -28,10 +28,8 @@ export interface Refusal {
 
 export interface ProofAnswer {
   readonly status: number;
-  /** The content of the signing request. */
   readonly asked: string;
   readonly proof?: Readonly<Record<string, string>>;
-  /** The bytes that are signed. */
   readonly signed?: string | undefined;
   readonly refusal?: Refusal | undefined;
 }
@@ -56,7 +54,6 @@ export interface ApiAnswer {
   readonly refusal?: Refusal | undefined;
 }
 
-/** Makes any request to the API in the name of a demo member. */
 export async function askApi(
   stage: Stage,
   { user, method, url, body }: { user: string; method: string; url: URL; body: string | undefined },
@@ -69,7 +66,6 @@ export async function askApi(
   return { status: response.status, content, refusal: response.ok ? undefined : refusalIn(content) };
 }
 
-/** Asks the signer for a proof in the name of a demo member. */
 export async function askForProof(
   stage: Stage,
   { user, path, body }: { readonly user: string; readonly path: string; readonly body: string },
