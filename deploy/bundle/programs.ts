@@ -14,32 +14,23 @@ export interface ShippedFolder {
 /** Loaded only if traces are exported. */
 const TRACING_SDK = 'libs/internal/http/src/tracing-sdk.ts';
 
+/** A service that can export traces. */
+const service = (name: string, others: ShippedFolder['programs'] = {}): ShippedFolder => ({
+  name,
+  programs: {
+    [`ori-${name}`]: `services/${name}/bin/ori-${name}.js`,
+    main: `services/${name}/src/main.ts`,
+    'tracing-sdk': TRACING_SDK,
+    ...others,
+  },
+});
+
 export const SHIPPED: readonly ShippedFolder[] = [
-  {
-    name: 'signer',
-    programs: {
-      'ori-signer': 'services/signer/bin/ori-signer.js',
-      main: 'services/signer/src/main.ts',
-      'tracing-sdk': TRACING_SDK,
-    },
-  },
-  {
-    name: 'management',
-    programs: {
-      'ori-management': 'services/management/bin/ori-management.js',
-      main: 'services/management/src/main.ts',
-      'tracing-sdk': TRACING_SDK,
-      'pattern-compiler-worker': 'services/management/src/guardrails/pattern-compiler-worker.ts',
-    },
-  },
-  {
-    name: 'log',
-    programs: {
-      'ori-log': 'services/log/bin/ori-log.js',
-      main: 'services/log/src/main.ts',
-      'tracing-sdk': TRACING_SDK,
-    },
-  },
+  service('signer'),
+  service('management', {
+    'pattern-compiler-worker': 'services/management/src/guardrails/pattern-compiler-worker.ts',
+  }),
+  service('log'),
   {
     name: 'witness',
     programs: {
@@ -47,14 +38,7 @@ export const SHIPPED: readonly ShippedFolder[] = [
       main: 'services/log/src/witness/main.ts',
     },
   },
-  {
-    name: 'guard',
-    programs: {
-      'ori-guard': 'services/guard/bin/ori-guard.js',
-      main: 'services/guard/src/main.ts',
-      'tracing-sdk': TRACING_SDK,
-    },
-  },
+  service('guard'),
   {
     name: 'kms-agent',
     programs: { 'ori-kms-agent': 'services/kms-agent/src/main.ts' },
