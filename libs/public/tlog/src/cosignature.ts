@@ -9,7 +9,7 @@ import {
   verifyNoteSignature,
 } from './note.ts';
 
-/** A key that cosigns: Ed25519 or ML-DSA-44, which the length of the public key tells. */
+/** A key that cosigns: Ed25519 or ML-DSA-44, distinguished by the length of the public key. */
 export interface NoteSigner {
   readonly publicKey: Uint8Array;
   sign(input: Uint8Array): Uint8Array;

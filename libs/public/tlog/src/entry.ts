@@ -31,7 +31,7 @@ export interface KeyEntry {
   readonly kind: 'key';
   /** The Ed25519 public key. */
   readonly publicKey: Uint8Array;
-  /** Whose it is: `commitmentOfIntern`. */
+  /** The intern that owns the key: `commitmentOfIntern`. */
   readonly intern: Hash;
   /** SHA-256 of the audit line, without its newline. */
   readonly line: Hash;
@@ -42,7 +42,7 @@ const KINDS = { proof: 1, key: 2 } as const;
 export const NO_COMMITMENT: Hash = new Uint8Array(32);
 
 export function renderEntry(entry: Entry): Uint8Array {
-  // Not Buffer.concat: its result is a slice of an 8 KiB slab, which whoever keeps the entry would keep too.
+  // Not Buffer.concat: its result is a slice of an 8 KiB slab, which would stay in memory as long as the entry.
   const bytes = new Uint8Array(ENTRY_BYTES);
   const [first, second] = entry.kind === 'proof' ? [entry.v2, entry.v1] : [entry.publicKey, entry.intern];
   bytes[0] = KINDS[entry.kind];
@@ -62,7 +62,7 @@ export function parseEntry(bytes: Uint8Array): Entry {
   throw new TlogError('malformed', 'not an entry of a signing log');
 }
 
-/** What an entry is found by: always two, those that it does not have `NO_COMMITMENT`. */
+/** The two commitments by which an entry is found; `NO_COMMITMENT` in place of one that it lacks. */
 export function commitmentsIn(entry: Entry): readonly [Hash, Hash] {
   return entry.kind === 'proof' ? [entry.v1, entry.v2] : [NO_COMMITMENT, NO_COMMITMENT];
 }
@@ -72,13 +72,13 @@ export function hasCommitment(entry: Entry, commitment: Hash): boolean {
   return entry.kind === 'proof' && commitmentsIn(entry).some((own) => isSameHash(own, commitment));
 }
 
-/** Names an intern in the entries of its keys, to those who know its id. */
+/** Identifies an intern in the entries of its keys, to anyone who knows its id. */
 export function commitmentOfIntern(internId: string): Hash {
   return sha256(Buffer.from(`ori signing log: keys of ${internId}`));
 }
 
 /**
- * The commitment of a v1 proof. Nothing in it is random, so its hash alone could be guessed: the key keeps it from all but
+ * The commitment of a v1 proof. Nothing in it is random, so a plain hash could be guessed. The key hides it from everyone but
  * the log and the intern's daemon.
  */
 export function commitmentV1(signingInput: Uint8Array, key: Uint8Array): Hash {
@@ -110,7 +110,7 @@ export type LineEntry = Entry & {
 };
 
 /**
- * The entry of an audit line, its newline taken off. Every line has one, torn ones too.
+ * The entry of an audit line without its newline. Every line has one, even a torn one.
  *
  * @param v1KeyOf the key of an intern; without it there is no commitment of version 1
  */

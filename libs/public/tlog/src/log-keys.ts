@@ -8,7 +8,7 @@ import { decodeBase64, NOTE_TYPES, type NoteKey, noteKey, renderVkey } from './n
 export interface LogKeys {
   /** Signs checkpoints. */
   readonly log: SigningKey;
-  /** Signs them too, so that they outlive Ed25519. */
+  /** Signs them too, so that they remain trustworthy if Ed25519 is broken. */
   readonly logMlDsa: NoteSigner;
   /** These cosign them with a time: every audit line that was there at that time is in the tree. */
   readonly complete: readonly NoteSigner[];
@@ -71,8 +71,8 @@ export function createWitnessKeys(seed: Uint8Array): { ed25519: NoteSigner; mlDs
 }
 
 /**
- * Another seed. Whoever computes an Ed25519 private key from its public key has a SHA-512 of the first seed, and so
- * neither that seed nor one derived from it.
+ * Derives another seed. An attacker who computes an Ed25519 private key from its public key learns only a SHA-512 of the
+ * first seed, and so neither that seed nor one derived from it.
  */
 function deriveSeed(seed: Uint8Array, use: string): Buffer {
   return Buffer.from(hkdfSync('sha256', seed, '', use, 32));

@@ -2,7 +2,7 @@
 export const LOOKUP_MAX = 1000;
 export const LOOKUP_BYTES_MAX = 128 * 1024;
 
-/** What the log says of commitments: nothing of it is believed before its inclusion is verified. */
+/** The log's answer about commitments. Do not trust it before the inclusion is verified. */
 export interface LookupAnswer {
   /** By commitment, 64 hex digits. A commitment that is in no entry is absent. */
   readonly found: Readonly<Record<string, { readonly index: number; readonly entry: string }>>;

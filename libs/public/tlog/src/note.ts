@@ -8,9 +8,9 @@ export const NOTE_TYPES = { ed25519: 0x01, cosignatureV1: 0x04, mlDsa44: 0x06 } 
 
 export type NoteType = (typeof NOTE_TYPES)[keyof typeof NOTE_TYPES];
 
-/** A signed note (c2sp.org/signed-note), its signatures not yet judged. */
+/** A signed note (c2sp.org/signed-note), its signatures not yet verified. */
 export interface Note {
-  /** What is signed; ends in a newline. */
+  /** The signed text; ends in a newline. */
   readonly text: string;
   readonly signatures: readonly NoteSignature[];
 }

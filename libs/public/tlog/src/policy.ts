@@ -15,7 +15,7 @@ export interface Policy {
   isQuorum(names: ReadonlySet<string>): boolean;
   /**
    * Makes every signature need an ML-DSA-44 one beside it: a log or witness counts only if keys of all types that the policy
-   * has for its key name have signed, and ML-DSA-44 is among them. Who can forge either type alone cannot forge a checkpoint.
+   * has for its key name have signed, and ML-DSA-44 is among them. An attacker who can forge only one type cannot forge a checkpoint.
    */
   readonly requireMlDsa?: boolean;
 }
@@ -33,15 +33,15 @@ export interface PolicyWitness {
 
 /** A checkpoint that a policy accepts. */
 export interface TrustedCheckpoint extends Checkpoint {
-  /** The signed note as it came. */
+  /** The signed note as received. */
   readonly note: string;
   /** When each witness of the policy cosigned, Unix seconds. */
   readonly witnessed: ReadonlyMap<string, number>;
 }
 
 /**
- * Judges a checkpoint: it is signed by a log of the policy whose name is its origin, no known signature is bad, and the
- * quorum has cosigned.
+ * Checks that a checkpoint is signed by a log of the policy whose name is its origin, that no known signature is bad, and
+ * that the quorum has cosigned.
  *
  * @throws TlogError `malformed`, `signature_invalid`, `quorum_missing`
  */
@@ -64,7 +64,7 @@ export function requireTrusted(note: string, policy: Policy): TrustedCheckpoint 
       if (timestamp > 0) signed.set(key, Math.max(timestamp, signed.get(key) ?? 0));
     }
   }
-  /** Since when a key counts, undefined if it does not: the earliest of the signatures that are needed. */
+  /** The time from which a key counts, the earliest of the required signatures; undefined if it does not count. */
   const countsSince = (key: NoteKey, keys: readonly NoteKey[]): number | undefined => {
     if (!policy.requireMlDsa) return signed.get(key);
     const same = keys.filter(({ name }) => name === key.name);

@@ -76,7 +76,7 @@ interface Seen {
   readonly keys: Set<string>;
 }
 
-/** Tells the owner of an intern of each key that is published for it, on a timer that does not keep the process alive. */
+/** Reports each key that is published for an intern, on a timer that does not keep the process alive. */
 export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
   const { client, internId, onKey, remembered, limitSeconds = 60, everyMs = 5000, now = Date.now } = options;
   const seconds = () => now() / 1000;

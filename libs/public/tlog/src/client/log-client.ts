@@ -82,7 +82,7 @@ export function createLogClient(options: LogClientOptions): LogClient {
         (proof) => verifyConsistency(first, second, proof),
       )
       .catch((error) => {
-        // A log that was rolled back has no tiles of the larger tree: the two checkpoints are evidence without them.
+        // A log that was rolled back lacks tiles of the larger tree. The two checkpoints are evidence even without them.
         throw second === former && error instanceof TlogError ? rolledBack() : error;
       });
     if (path === undefined) {
@@ -107,7 +107,7 @@ export function createLogClient(options: LogClientOptions): LogClient {
     return path;
   }
 
-  /** They were trusted when they were saved, perhaps under another quorum and before ML-DSA-44 was required. */
+  /** Not checked against the policy again: it may have had another quorum, or not required ML-DSA-44, when they were saved. */
   async function load(): Promise<Map<string, TrustedCheckpoint>> {
     const notes = (await remembered.load())?.match(NOTE) ?? [];
     const trusted = notes.map((note) => requireTrusted(note, { ...policy, ...LENIENT }));

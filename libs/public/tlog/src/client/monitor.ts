@@ -61,7 +61,7 @@ export type MonitorProblem =
 /** Checks that each proof a daemon accepted is in the signing log. */
 export interface Monitor<Proof> {
   /**
-   * Takes a proof that was just accepted: the verifier's `onAccepted`. Costs no more than a push.
+   * Registers a proof that was just accepted; pass it as the verifier's `onAccepted`. Costs no more than a push.
    *
    * @param signingInputSha256 in hex
    */
@@ -130,7 +130,7 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
     for (const one of due) {
       const leaf = leaves.get(one.commitment);
       if (leaf === undefined || !isOf(leaf, one.commitment)) {
-        // Reported at the second checkpoint without it: a log that has just started may not find its latest leaves yet.
+        // Reported only at the second checkpoint without it: a log that has just started may not find its last leaves.
         if (one.missedAt === undefined) one.missedAt = completeAt;
         else if (completeAt > one.missedAt) {
           settled.add(one);
@@ -141,7 +141,7 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
           await client.prove(leaf, head);
           settled.add(one);
         } catch (error) {
-          // It waits for the next check. The others are judged: one bad answer must not hide a proof that is missing.
+          // It waits for the next check. The others are still checked: one bad answer must not hide a missing proof.
           failure ??= error;
         }
       }

@@ -11,6 +11,8 @@ function openLog(size: number) {
     gone: (_path: string): boolean => false,
     /** Flips a bit in each tile. */
     isFaulty: false,
+    /** How many results were judged, right and wrong. */
+    judged: { right: 0, wrong: 0 },
     /** What was fetched since it was asked the last time. */
     since: () => fetched.splice(0),
   };
@@ -37,7 +39,11 @@ function openLog(size: number) {
     cache.compute(
       size,
       (subtrees: Subtrees) => indices.map((index) => subtrees(0, index)),
-      (hashes: readonly Hash[]) => hashes.every((hash, at) => leaf(indices[at] ?? 0).equals(hash)),
+      (hashes: readonly Hash[]) => {
+        const isRight = hashes.every((hash, at) => leaf(indices[at] ?? 0).equals(hash));
+        log.judged[isRight ? 'right' : 'wrong'] += 1;
+        return isRight;
+      },
     );
   return { ...{ log, cache, read, leaf } };
 }
@@ -50,14 +56,16 @@ it('fetches a tile once that has verified', async () => {
   expect(log.since()).toEqual([]);
 });
 
-it('keeps no tile of a computation that did not verify, and asks once', async () => {
+it('keeps no tile of a computation that did not verify, asks once, and computes nothing from it again', async () => {
   const { log, read } = openLog(300);
   log.isFaulty = true;
   expect(await read(0)).toBeUndefined();
   expect(log.since()).toEqual(['tile/0/000']);
+  expect(log.judged).toEqual({ right: 0, wrong: 1 });
   log.isFaulty = false;
   expect(await read(0)).toBeDefined();
   expect(log.since()).toEqual(['tile/0/000']);
+  expect(log.judged).toEqual({ right: 1, wrong: 1 });
 });
 
 it('drops kept tiles that do not verify, and fetches them once more', async () => {

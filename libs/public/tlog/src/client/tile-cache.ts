@@ -40,7 +40,7 @@ export function createTileCache(transport: LogTransport): TileCache {
     const path = tilePath(tile);
     const bytes =
       (await transport.get(path, TILE_BYTES_MAX)) ??
-      // A partial tile may be gone once the full one is there (tlog-tiles, Partial Tiles).
+      // A partial tile may be deleted once the full one exists (tlog-tiles, Partial Tiles).
       (await transport.get(tilePath({ ...tile, width: TILE_WIDTH }), TILE_BYTES_MAX))?.subarray(
         0,
         tile.width * 32,
