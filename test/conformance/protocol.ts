@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { At, VerifierConfiguration as Configuration, Head } from '../vectors/generator/scenario.ts';
 
 /** A command of the harness, one JSON object per line. README.md describes the members. */
 export type Command =
@@ -13,26 +14,7 @@ export type Command =
   | { do: 'body'; request: string; bodyBase64: string }
   | ({ do: 'finish'; request: string; bodyBase64: string } & At);
 
-/** Absent members have the defaults of SPEC.md. */
-export interface Configuration {
-  internId: string;
-  maxAgeSeconds?: number | undefined;
-  clockToleranceSeconds?: number | undefined;
-  acceptV1?: boolean | undefined;
-  contentType?: string | undefined;
-}
-
-/** Unix seconds. */
-interface At {
-  now: number;
-  storeNow?: number;
-}
-
-interface Head {
-  method: string;
-  target: string;
-  rawHeaders: string[];
-}
+export type { Configuration };
 
 export interface RequestCommand extends Head {
   bodyBase64: string;

@@ -1,3 +1,4 @@
+import { createRandom, type Random } from '../exactly-once/random.ts';
 import {
   CLAIM,
   type Claim,
@@ -10,7 +11,6 @@ import {
   TIMESTAMP,
 } from '../vectors/generator/proof.ts';
 import type { Command, Configuration, RequestCommand } from './protocol.ts';
-import { createRandom, type Random } from './random.ts';
 
 const STEPS = 20;
 const KEYS = [INTERN_KEY, namedKey('rotated a'), namedKey('rotated b'), namedKey('mallory')];
@@ -81,25 +81,25 @@ const CLOCK_STEPS = [-0.5, -1, -5, -30, -95, 95, 300, -300, -1000];
 export function drawScenario(seed: string, features: readonly string[]): Command[] {
   const random = createRandom(seed);
   let verifier = drawConfiguration(random);
-  const offset = features.includes('store-clock') ? random.of([0, 0, 0, 1.5, -1.5, 3, -3]) : 0;
-  let now = TIMESTAMP + random.whole(80) / 8;
+  const offset = features.includes('store-clock') ? random.pick([0, 0, 0, 1.5, -1.5, 3, -3]) : 0;
+  let now = TIMESTAMP + random.below(80) / 8;
   const at = (): { now: number; storeNow?: number } =>
     offset === 0 ? { now } : { now, storeNow: now + offset };
   const commands: Command[] = [
     {
       do: 'start',
       verifier,
-      storeSince: TIMESTAMP - random.of([1000, 1000, 1000, 3, 0, -10]),
+      storeSince: TIMESTAMP - random.pick([1000, 1000, 1000, 3, 0, -10]),
       jwks: drawKeySet(random),
     },
   ];
   const open: { request: string; bodyBase64: string }[] = [];
   for (let index = 0; index < STEPS; index++) {
-    now += random.of(random.once(8) ? CLOCK_STEPS : ELAPSED);
-    const kind = random.whole(24);
+    now += random.pick(random.chance(1 / 8) ? CLOCK_STEPS : ELAPSED);
+    const kind = random.below(24);
     if (kind === 0) commands.push({ do: 'restart', ...at() });
     else if (kind === 1) commands.push({ do: 'keys', jwks: drawKeySet(random) });
-    else if (kind === 5 && random.once(2)) {
+    else if (kind === 5 && random.chance(1 / 2)) {
       verifier = drawConfiguration(random);
       commands.push({ do: 'verifier', verifier });
     } else if (kind < 5) {
@@ -121,10 +121,10 @@ function drawOrRepeat(
   commands: readonly Command[],
 ): RequestCommand {
   const presented = commands.filter((command) => command.do === 'present');
-  if (presented.length === 0 || !random.once(3)) return drawRequest(random, verifier, now);
-  const { method, target, rawHeaders, bodyBase64 } = random.of(presented);
+  if (presented.length === 0 || !random.chance(1 / 3)) return drawRequest(random, verifier, now);
+  const { method, target, rawHeaders, bodyBase64 } = random.pick(presented);
   const isDropped = (index: number): boolean => /v2|nonce/.test(rawHeaders[index - (index % 2)] ?? '');
-  const strips = random.once(4);
+  const strips = random.chance(1 / 4);
   return {
     method,
     target,
@@ -136,31 +136,35 @@ function drawOrRepeat(
 function drawConfiguration(random: Random): Configuration {
   return {
     internId: CLAIM.internId,
-    maxAgeSeconds: random.of([60, 60, 60, 1, 600]),
-    clockToleranceSeconds: random.of([2, 2, 2, 0, 5, 60]),
-    acceptV1: random.once(2),
-    contentType: random.once(10) ? 'text/vnd.k' : 'application/json',
+    maxAgeSeconds: random.pick([60, 60, 60, 1, 600]),
+    clockToleranceSeconds: random.pick([2, 2, 2, 0, 5, 60]),
+    acceptV1: random.chance(1 / 2),
+    contentType: random.chance(1 / 10) ? 'text/vnd.k' : 'application/json',
   };
 }
 
 function drawKeySet(random: Random): unknown {
-  if (random.once(30)) return random.of<unknown>([null, [], {}, { keys: {} }, { keys: [1] }, { keys: 'x' }]);
+  if (random.chance(1 / 30))
+    return random.pick<unknown>([null, [], {}, { keys: {} }, { keys: [1] }, { keys: 'x' }]);
   const keys: unknown[] = [];
-  for (let index = random.whole(4); index >= 0; index--) {
-    const interval = random.once(3) ? drawInterval(random) : {};
-    const key: Record<string, unknown> = jwk(random.of(KEYS.slice(0, 3)).publicKey, interval);
-    if (random.once(3)) key[random.of(MEMBERS)] = random.of(JSON_VALUES);
-    if (random.once(20)) delete key[random.of(MEMBERS)];
-    if (random.once(20)) key['x'] = insert(random, String(key['x']));
+  for (let index = random.below(4); index >= 0; index--) {
+    const interval = random.chance(1 / 3) ? drawInterval(random) : {};
+    const key: Record<string, unknown> = jwk(random.pick(KEYS.slice(0, 3)).publicKey, interval);
+    if (random.chance(1 / 3)) key[random.pick(MEMBERS)] = random.pick(JSON_VALUES);
+    if (random.chance(1 / 20)) delete key[random.pick(MEMBERS)];
+    if (random.chance(1 / 20)) key['x'] = insert(random, String(key['x']));
     keys.push(key);
   }
-  if (random.once(2)) keys.push(jwk(INTERN_KEY.publicKey));
+  if (random.chance(1 / 2)) keys.push(jwk(INTERN_KEY.publicKey));
   return { keys };
 }
 
 function drawInterval(random: Random): { nbf?: number; exp?: number } {
-  const near = (): number => TIMESTAMP + random.whole(120) - 40 + (random.once(4) ? 0.5 : 0);
-  return { ...(random.once(2) ? { nbf: near() } : {}), ...(random.once(2) ? { exp: near() } : {}) };
+  const near = (): number => TIMESTAMP + random.below(120) - 40 + (random.chance(1 / 4) ? 0.5 : 0);
+  return {
+    ...(random.chance(1 / 2) ? { nbf: near() } : {}),
+    ...(random.chance(1 / 2) ? { exp: near() } : {}),
+  };
 }
 
 function drawRequest(
@@ -170,35 +174,35 @@ function drawRequest(
 ): RequestCommand {
   const claim: Claim = {
     ...CLAIM,
-    version: random.once(3) ? 1 : 2,
-    timestamp: String(Math.floor(now) - random.of([0, 0, 0, 0, 1, -1, -2, -3, 59, 60, 61, 2, 3])),
-    nonce: random.of(NONCES),
-    user: random.of(USERS.slice(0, random.once(4) ? 5 : 2)),
-    body: random.of(BODIES.slice(0, random.once(4) ? 5 : 2)),
-    path: random.of(PATHS.slice(0, random.once(4) ? 6 : 1)),
-    key: random.once(12) ? random.of(KEYS) : INTERN_KEY,
-    internId: random.once(30) ? 'int_7qm2' : CLAIM.internId,
+    version: random.chance(1 / 3) ? 1 : 2,
+    timestamp: String(Math.floor(now) - random.pick([0, 0, 0, 0, 1, -1, -2, -3, 59, 60, 61, 2, 3])),
+    nonce: random.pick(NONCES),
+    user: random.pick(USERS.slice(0, random.chance(1 / 4) ? 5 : 2)),
+    body: random.pick(BODIES.slice(0, random.chance(1 / 4) ? 5 : 2)),
+    path: random.pick(PATHS.slice(0, random.chance(1 / 4) ? 6 : 1)),
+    key: random.chance(1 / 12) ? random.pick(KEYS) : INTERN_KEY,
+    internId: random.chance(1 / 30) ? 'int_7qm2' : CLAIM.internId,
   };
   let headers: Header[] = [['Content-Type', contentType], ...proofHeaders(claim)];
   let { method, path: target, body } = claim;
-  for (let changes = random.once(2) ? 0 : 1 + random.whole(3); changes > 0; changes--) {
-    switch (random.whole(8)) {
+  for (let changes = random.chance(1 / 2) ? 0 : 1 + random.below(3); changes > 0; changes--) {
+    switch (random.below(8)) {
       case 0:
-        if (random.once(2)) method = random.of(METHODS);
+        if (random.chance(1 / 2)) method = random.pick(METHODS);
         break;
       case 1:
-        target = random.once(2) ? random.of(PATHS) : insert(random, target);
+        target = random.chance(1 / 2) ? random.pick(PATHS) : insert(random, target);
         break;
       case 2:
-        body = random.of(BODIES);
+        body = random.pick(BODIES);
         break;
       case 3:
-        headers = [...headers, ['content-encoding', random.of(CODINGS)]];
+        headers = [...headers, ['content-encoding', random.pick(CODINGS)]];
         break;
       case 4:
         headers = headers.map(([name, value]) => [
           name,
-          name === 'Content-Type' ? random.of(MEDIA_TYPES) : value,
+          name === 'Content-Type' ? random.pick(MEDIA_TYPES) : value,
         ]);
         break;
       default:
@@ -210,18 +214,18 @@ function drawRequest(
 
 function changeHeaders(random: Random, headers: readonly Header[]): Header[] {
   const changed = [...headers];
-  const index = random.whole(changed.length);
+  const index = random.below(changed.length);
   const [name, value] = changed[index] ?? ['x', ''];
-  switch (random.whole(8)) {
+  switch (random.below(8)) {
     case 0:
       changed.splice(index, 1);
       break;
     case 1:
-      changed.splice(random.whole(changed.length + 1), 0, [name, value]);
+      changed.splice(random.below(changed.length + 1), 0, [name, value]);
       break;
     case 2:
       changed[index] = [
-        random.of([name.toUpperCase(), name.replaceAll('-', '_'), `${name} `, name.slice(1)]),
+        random.pick([name.toUpperCase(), name.replaceAll('-', '_'), `${name} `, name.slice(1)]),
         value,
       ];
       break;
@@ -229,7 +233,7 @@ function changeHeaders(random: Random, headers: readonly Header[]): Header[] {
       changed[index] = [name, value.slice(0, -1)];
       break;
     case 4:
-      changed[index] = [name, random.of(headers)[1]];
+      changed[index] = [name, random.pick(headers)[1]];
       break;
     case 5:
       changed.splice(0, changed.length, ...changed.filter(([each]) => !/v2|nonce/.test(each)));
@@ -242,6 +246,6 @@ function changeHeaders(random: Random, headers: readonly Header[]): Header[] {
 
 /** Inserts or replaces a character, most often at the ends. */
 function insert(random: Random, text: string): string {
-  const at = random.of([0, text.length, random.whole(text.length + 1)]);
-  return text.slice(0, at) + random.of(PIECES) + text.slice(at + random.whole(2));
+  const at = random.pick([0, text.length, random.below(text.length + 1)]);
+  return text.slice(0, at) + random.pick(PIECES) + text.slice(at + random.below(2));
 }

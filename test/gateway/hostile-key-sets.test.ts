@@ -11,7 +11,7 @@ import {
   newRoot,
   urlOf,
 } from '../../libs/public/verifier/src/keys/test-root.fixture.ts';
-import { createRandom } from '../conformance/random.ts';
+import { createRandom } from '../exactly-once/random.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -72,22 +72,22 @@ test(`a server in between changes ${MUTATIONS} rooted key sets, and none is acce
   });
   const thief = newKey();
   const mutations: Readonly<Record<string, () => Recorded | undefined>> = {
-    swap: () => random.of(others),
-    mix: () => ({ body: random.of([current, ...others]).body, headers: random.of(others).headers }),
-    cut: () => ({ ...current, body: current.body.subarray(0, random.whole(current.body.length)) }),
+    swap: () => random.pick(others),
+    mix: () => ({ body: random.pick([current, ...others]).body, headers: random.pick(others).headers }),
+    cut: () => ({ ...current, body: current.body.subarray(0, random.below(current.body.length)) }),
     flip: () => {
       const body = Buffer.from(current.body);
-      const at = random.whole(body.length);
-      body[at] = (body[at] ?? 0) ^ (1 << random.whole(8));
+      const at = random.below(body.length);
+      body[at] = (body[at] ?? 0) ^ (1 << random.below(8));
       return { ...current, body };
     },
     header: () => {
       const value = current.headers['x-ori-key-set'] ?? '';
-      const at = random.whole(value.length);
-      const other = value.slice(0, at) + random.of([...'0A/+= ']) + value.slice(at + 1);
+      const at = random.below(value.length);
+      const other = value.slice(0, at) + random.pick([...'0A/+= ']) + value.slice(at + 1);
       return { ...current, headers: { ...current.headers, 'x-ori-key-set': other } };
     },
-    unchanged: () => ({ ...random.of([before, frozen, otherIntern]), status: 304 }),
+    unchanged: () => ({ ...random.pick([before, frozen, otherIntern]), status: 304 }),
     noHeader: () => ({ ...current, headers: { etag: current.headers['etag'] ?? '' } }),
     add: () =>
       rewrite({
@@ -98,7 +98,10 @@ test(`a server in between changes ${MUTATIONS} rooted key sets, and none is acce
     field: () =>
       rewrite({
         keys: [
-          { ...jwks[0], [random.of(['nbf', 'exp', 'x', 'kid', 'use'])]: random.of([0, 1, 9e9, 'x', null]) },
+          {
+            ...jwks[0],
+            [random.pick(['nbf', 'exp', 'x', 'kid', 'use'])]: random.pick([0, 1, 9e9, 'x', null]),
+          },
         ],
       }),
     role: () => {
@@ -111,19 +114,24 @@ test(`a server in between changes ${MUTATIONS} rooted key sets, and none is acce
       return { body, headers: headersOf(thief, body, START) };
     },
     statements: () =>
-      rewrite({ ori: { ...ori, statements: JSON.parse(random.of(others).body.toString()).ori.statements } }),
+      rewrite({
+        ori: { ...ori, statements: JSON.parse(random.pick(others).body.toString()).ori.statements },
+      }),
     delegations: () =>
       rewrite({
         ori: {
           ...ori,
-          delegations: [...JSON.parse(random.of(others).body.toString()).ori.delegations, ...ori.delegations],
+          delegations: [
+            ...JSON.parse(random.pick(others).body.toString()).ori.delegations,
+            ...ori.delegations,
+          ],
         },
       }),
   };
   const names = Object.keys(mutations);
   let refused = 0;
   for (let number = 0; number < MUTATIONS; number++) {
-    const name = random.of(names);
+    const name = random.pick(names);
     const changed = mutations[name]?.();
     if (changed === undefined || isHonest(changed, current)) continue;
     next = () => respond(changed);

@@ -8,7 +8,7 @@ import { startWorld } from '@ori/test-env/world';
 import { createLocalKeySet, createVerifier, type SignedRequest } from '@ori/verifier';
 import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
 import { expect, test } from 'vitest';
-import { createRandom, type Random } from '../conformance/random.ts';
+import { createRandom, type Random } from '../exactly-once/random.ts';
 
 // A server in between on both hops, from the client to the signer and from the client to the daemon: it sees every
 // request and sends what it likes. HOSTILE_SEED repeats a run.
@@ -25,8 +25,8 @@ interface Sent {
 }
 
 const flipped = (text: string, random: Random, by = 'Ab7 %"/\t'): string => {
-  const at = random.whole(text.length);
-  const other = random.of([...by].filter((one) => one !== text[at]));
+  const at = random.below(text.length);
+  const other = random.pick([...by].filter((one) => one !== text[at]));
   return text.slice(0, at) + other + text.slice(at + 1);
 };
 
@@ -35,12 +35,12 @@ const MUTATIONS: Readonly<Record<string, (of: Sent, other: Sent, random: Random)
   'the body of another request': (of, other) => ({ ...of, body: other.body }),
   'the headers of another request': (of, other) => ({ ...of, headers: other.headers }),
   'one header of another request': (of, other, random) => {
-    const at = 1 + 2 * random.whole(of.headers.length / 2);
+    const at = 1 + 2 * random.below(of.headers.length / 2);
     const headers = of.headers.map((value, index) => (index === at ? (other.headers[at] ?? value) : value));
     return { ...of, headers };
   },
   'one header doubled': (of, other, random) => {
-    const at = 2 * random.whole(of.headers.length / 2);
+    const at = 2 * random.below(of.headers.length / 2);
     return { ...of, headers: [...of.headers, of.headers[at] ?? '', other.headers[at + 1] ?? ''] };
   },
   'the address of another request': (of, other) => ({ ...of, path: other.path }),
@@ -50,15 +50,15 @@ const MUTATIONS: Readonly<Record<string, (of: Sent, other: Sent, random: Random)
   }),
   'a query': (of) => ({ ...of, path: `${of.path}?a=1` }),
   'one character of the body': (of, _, random) => ({ ...of, body: flipped(of.body, random) }),
-  'the end of the body': (of, _, random) => ({ ...of, body: of.body.slice(0, random.whole(of.body.length)) }),
+  'the end of the body': (of, _, random) => ({ ...of, body: of.body.slice(0, random.below(of.body.length)) }),
   'more body': (of) => ({ ...of, body: `${of.body}\n` }),
   'one character of a header': (of, _, random) => {
-    const at = 1 + 2 * random.whole(of.headers.length / 2);
+    const at = 1 + 2 * random.below(of.headers.length / 2);
     const headers = of.headers.map((value, index) => (index === at ? flipped(value, random) : value));
     return { ...of, headers };
   },
   'a header less': (of, _, random) => {
-    const at = 2 * random.whole(of.headers.length / 2);
+    const at = 2 * random.below(of.headers.length / 2);
     return { ...of, headers: of.headers.toSpliced(at, 2) };
   },
 };
@@ -77,12 +77,12 @@ test('a server between client and signer gets no proof that the client of a boun
   const key = await createDpopKey();
   const token = await world.token({ claims: { cnf: { jkt: key.thumbprint } } });
   const { origin } = new URL(baseUrl);
-  const digest = () => Array.from({ length: 64 }, () => random.of([...'0123456789abcdef'])).join('');
+  const digest = () => Array.from({ length: 64 }, () => random.pick([...'0123456789abcdef'])).join('');
   let nonce = 'none';
   /** A request of the client, as the server in between gets it. */
   async function ask(at = origin, by = nonce): Promise<Sent> {
-    const path = `/v1/interns/${random.of([demo.internId, second])}/daemon/sign`;
-    const route = { method: 'POST', path: `/api/${random.whole(1e9)}` };
+    const path = `/v1/interns/${random.pick([demo.internId, second])}/daemon/sign`;
+    const route = { method: 'POST', path: `/api/${random.below(1e9)}` };
     const body = JSON.stringify({ bodySha256: digest(), route });
     const proof = await key.proof({ url: at + path, accessToken: token, nonce: by, content: body });
     return {
@@ -182,9 +182,9 @@ test('a server between client and daemon gets nothing accepted but the call itse
     now: clock,
   });
   const call = (by = signer): Sent => {
-    const path = `/api/${random.whole(1e9)}`;
-    const body = JSON.stringify({ prompt: random.whole(1e9) });
-    const headers = Object.entries(by.sign({ path, body, user: random.of(['ada', 'grace']) })).flat();
+    const path = `/api/${random.below(1e9)}`;
+    const body = JSON.stringify({ prompt: random.below(1e9) });
+    const headers = Object.entries(by.sign({ path, body, user: random.pick(['ada', 'grace']) })).flat();
     return { path, headers: [...headers, 'Content-Type', 'application/json'], body };
   };
   const requestOf = ({ path, headers, body }: Sent): SignedRequest => ({
@@ -202,7 +202,7 @@ test('a server between client and daemon gets nothing accepted but the call itse
   };
 
   for (let index = 0; index < CALL_MUTATIONS; index += 1) {
-    const [own, other] = [call(), call(random.of([signer, ...others]))];
+    const [own, other] = [call(), call(random.pick([signer, ...others]))];
     const name = NAMES[index % NAMES.length] ?? '';
     const mutant = MUTATIONS[name]?.(own, other, random) ?? own;
     if (!differs(mutant, own) || !differs(mutant, other)) continue;

@@ -36,23 +36,23 @@ afterAll(async () => {
   await home?.[Symbol.asyncDispose]();
 });
 
-async function sign(path = PATH): Promise<Record<string, string>> {
+async function sign(): Promise<Record<string, string>> {
   const { baseUrl, internId } = standalone.state;
   const response = await fetch(`${baseUrl}/interns/${internId}/daemon/sign`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({
       bodySha256: createHash('sha256').update(BODY).digest('hex'),
-      route: { method: 'POST', path },
+      route: { method: 'POST', path: PATH },
     }),
   });
   expect(response.status).toBe(200);
   return (await response.json()) as Record<string, string>;
 }
 
-async function call(daemonUrl: string, proof: Record<string, string>, path = PATH) {
+async function call(daemonUrl: string, proof: Record<string, string>) {
   const headers = { ...proof, 'content-type': 'application/json' };
-  const response = await fetch(daemonUrl + path, { method: 'POST', headers, body: BODY });
+  const response = await fetch(daemonUrl + PATH, { method: 'POST', headers, body: BODY });
   const answer = (await response.json()) as { user?: string; error?: { code: string } };
   return { status: response.status, said: answer.user ?? answer.error?.code, headers: response.headers };
 }
@@ -86,7 +86,7 @@ async function stopped(program: ChildProcess): Promise<void> {
   await exit;
 }
 
-describe.each(PORTS)('$name', ({ conform, daemon }) => {
+describe.each(PORTS)('$name', ({ name, conform, daemon }) => {
   test('gives the same answers as our verifier', async () => {
     const main = join(import.meta.dirname, '../main.ts');
     const args = [main, '--requests', REQUESTS, '--seed', 'ports', ...conform];
@@ -94,28 +94,16 @@ describe.each(PORTS)('$name', ({ conform, daemon }) => {
     expect(stdout).toMatch(/^(\d+) of \1 scenarios as expected/m);
   });
 
-  test('accepts a proof of a live signer once', async () => {
-    const { baseUrl, internId, users } = standalone.state;
-    await withDaemon(
-      daemon(internId, `${baseUrl}/interns/${internId}/daemon/jwks.json`),
-      async (daemonUrl) => {
-        const { proof, answer } = await callPastFence(daemonUrl);
-        expect(answer).toMatchObject({
-          status: 200,
-          said: users.find(({ name }) => name === 'ada')?.subject,
-        });
-        expect(await call(daemonUrl, proof)).toMatchObject({ status: 401, said: 'nonce_replayed' });
-        expect(await call(daemonUrl, await sign(), '/api/other')).toMatchObject({
-          status: 401,
-          said: 'signature_invalid',
-        });
-        expect(await call(daemonUrl, await sign(), `${PATH}?x=1`)).toMatchObject({
-          said: 'request_not_coverable',
-        });
-        expect(await call(daemonUrl, await sign('//api'), '//api')).toMatchObject({ status: 200 });
-        expect(await call(daemonUrl, {})).toMatchObject({ status: 401, said: 'proof_missing' });
-      },
-    );
+  // What else its daemon must do is in ../daemon, with proofs that the suite signs.
+  test('its daemon accepts a proof of a live signer once', async () => {
+    const { internId, jwksUrl, root, users } = standalone.state;
+    const roots = name === 'Ruby port' ? [] : [JSON.stringify(root)];
+    await withDaemon(daemon(internId, jwksUrl, ...roots), async (daemonUrl) => {
+      const { proof, answer } = await callPastFence(daemonUrl);
+      const ada = users.find((user) => user.name === 'ada');
+      expect(answer).toMatchObject({ status: 200, said: ada?.subject });
+      expect(await call(daemonUrl, proof)).toMatchObject({ status: 401, said: 'nonce_replayed' });
+    });
   });
 });
 
@@ -123,9 +111,6 @@ test.each(PORTS.filter(({ name }) => name !== 'Ruby port'))(
   'the daemon of the $name accepts only keys that the root it pins vouches for',
   async ({ daemon }) => {
     const { internId, jwksUrl, root } = standalone.state;
-    await withDaemon(daemon(internId, jwksUrl, JSON.stringify(root)), async (url) => {
-      expect((await callPastFence(url)).answer).toMatchObject({ status: 200 });
-    });
     const another = JSON.stringify({ ...root, x: 'PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw' });
     await withDaemon(daemon(internId, jwksUrl, another), async (url) => {
       expect(await call(url, await sign())).toMatchObject({ status: 503, said: 'keys_unavailable' });
