@@ -55,10 +55,12 @@ it('accepts the common options before and after the command', async () => {
   expect(after).toEqual(before);
 });
 
-it('suggests the intended command', async () => {
-  const { exit, stderr } = await ori('sign', 'int_1', '--pth', '/');
-  expect(exit).toBe(EXIT.usage);
-  expect(stderr).toContain('--path');
+it.each([
+  ['calll', 'call', ['calll']],
+  ['--pth', '--path', ['sign', 'int_1', '--pth', '/']],
+])('suggests for %s the intended %s', async (_typed, meant, args) => {
+  const { exit, stderr } = await ori(...args);
+  expect({ exit, stderr }).toEqual({ exit: EXIT.usage, stderr: expect.stringContaining(`${meant}?`) });
 });
 
 it('reports a missing command to a script as one JSON error', async () => {

@@ -166,22 +166,6 @@ it('revokes an opaque access token, and with a refresh token everything of its g
   expect((await refresh(token)).status).toBe(400);
 });
 
-it('answers a loopback redirect on any port, with issuer and code', async () => {
-  const callback = await walkThrough(authorizationUrl({ state: 'as sent' }), { user: 'ada' });
-  expect(callback?.origin).toBe('http://127.0.0.1:49152');
-  expect(Object.fromEntries(callback?.searchParams ?? [])).toEqual({
-    code: expect.any(String),
-    state: 'as sent',
-    iss: provider.issuer,
-  });
-});
-
-it('reports to the client that the person denied', async () => {
-  const callback = await walkThrough(authorizationUrl(), { user: 'ada', decision: 'deny' });
-  expect(callback?.searchParams.get('error')).toBe('access_denied');
-  expect(callback?.searchParams.has('code')).toBe(false);
-});
-
 it('refuses a request without PKCE, one for another resource, and a plain challenge', async () => {
   const errorOf = async (changes: Record<string, string | undefined>) =>
     (await walkThrough(authorizationUrl(changes), { user: 'ada' }))?.searchParams.get('error');
@@ -208,42 +192,6 @@ it('asks who signs in at every authorization request, whatever the browser’s c
   const headers = { cookie: renderCookies(cookies) };
   const again = await fetch(authorizationUrl(), { headers, redirect: 'manual' });
   expect(await (await followedBy(again)).text()).toContain('Who is signing in?');
-});
-
-it('signs a device in when its code is confirmed in a browser', async () => {
-  const fields = { client_id: provider.clientId, scope: SCOPE, resource: RESOURCE };
-  const { body: device } = await post('/device/auth', fields);
-  const poll = () =>
-    post('/token', {
-      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
-      device_code: String(device.device_code),
-      client_id: provider.clientId,
-    });
-  expect((await poll()).body.error).toBe('authorization_pending');
-  await walkThrough(new URL(String(device.verification_uri_complete)), { user: 'ada' });
-  const { body: tokens } = await poll();
-  expect(decode(String(tokens.access_token).split('.')[1])).toMatchObject({
-    sub: 'acct_ada',
-    aud: RESOURCE,
-    scope: 'vault:read interns',
-    auth_time: expect.any(Number),
-  });
-  expect(tokens.refresh_token).toEqual(expect.any(String));
-});
-
-it('reports to a device that its person denied', async () => {
-  const { body: device } = await post('/device/auth', {
-    client_id: provider.clientId,
-    scope: 'openid interns',
-  });
-  const link = new URL(String(device.verification_uri_complete));
-  await walkThrough(link, { user: 'ada', decision: 'deny' }).catch(() => {});
-  const { body } = await post('/token', {
-    grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
-    device_code: String(device.device_code),
-    client_id: provider.clientId,
-  });
-  expect(body.error).toBe('access_denied');
 });
 
 it('shows only pages without scripts, frames or outside parts, and escapes what they show', async () => {

@@ -2,7 +2,6 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { isCliError } from '../../core/errors.ts';
 import { readConfiguration } from './files.ts';
 import { filesMatching } from './glob.ts';
 
@@ -24,11 +23,8 @@ async function write(files: Record<string, string>): Promise<string> {
   return join(place, Object.keys(files)[0] ?? '');
 }
 
-const failure = (reading: Promise<unknown>) =>
-  reading.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+const malformed = { code: 'configuration_malformed' };
+const unreadable = { code: 'configuration_unreadable' };
 
 it('expands includes in place, in the order of names', async () => {
   const main = await write({
@@ -78,17 +74,14 @@ it.each([
   ['itself by another', { 'nginx.conf': 'a;\ninclude b;', b: '\ninclude c;', c: '\ninclude b;' }],
   ['itself by a pattern', { 'nginx.conf': 'a;\ninclude *.conf;' }],
 ])('refuses a file that includes %s, with the line', async (_how, files) => {
-  const error = await failure(readConfiguration(await write(files)));
-  if (!isCliError(error, 'configuration_malformed')) throw error;
-  expect(error.facts.line).toBe(2);
-  expect(error.facts.why).toContain('includes itself');
+  const facts = { line: 2, why: expect.stringContaining('includes itself') };
+  await expect(readConfiguration(await write(files))).rejects.toMatchObject({ ...malformed, facts });
 });
 
 it('refuses includes that multiply endlessly', async () => {
   const levels = Array.from({ length: 40 }, (_, i) => [`l${i}`, `include l${i + 1}; include l${i + 1}; a;`]);
   const main = await write({ 'nginx.conf': 'include l0;', ...Object.fromEntries(levels), l40: 'a;' });
-  const error = await failure(readConfiguration(main));
-  expect(isCliError(error, 'configuration_malformed')).toBe(true);
+  await expect(readConfiguration(main)).rejects.toMatchObject(malformed);
 });
 
 it.each([
@@ -96,14 +89,12 @@ it.each([
   ['is a folder', 'include sub;'],
 ])('refuses a file that %s, with the place of the include', async (_what, text) => {
   const main = await write({ 'nginx.conf': `a;\n${text}`, 'sub/x': '' });
-  const error = await failure(readConfiguration(main));
-  if (!isCliError(error, 'configuration_unreadable')) throw error;
-  expect(error.facts.from).toEqual({ file: main, line: 2 });
+  const facts = { from: { file: main, line: 2 } };
+  await expect(readConfiguration(main)).rejects.toMatchObject({ ...unreadable, facts });
 });
 
 it('refuses a missing main file', async () => {
-  const error = await failure(readConfiguration(join(folder, 'gone')));
-  expect(isCliError(error, 'configuration_unreadable')).toBe(true);
+  await expect(readConfiguration(join(folder, 'gone'))).rejects.toMatchObject(unreadable);
 });
 
 it('skips missing files on request, and lists them', async () => {
@@ -112,15 +103,13 @@ it('skips missing files on request, and lists them', async () => {
   const { directives, missing } = await readConfiguration(main, options);
   expect(directives.map(({ name }) => name)).toEqual(['a', 'b']);
   expect(missing.map((file) => relative(dirname(main), file))).toEqual(['gone', 'sub']);
-  const gone = await failure(readConfiguration(join(folder, 'gone'), options));
-  expect(isCliError(gone, 'configuration_unreadable')).toBe(true);
+  await expect(readConfiguration(join(folder, 'gone'), options)).rejects.toMatchObject(unreadable);
 });
 
 it('reports the line in an included file that does not parse', async () => {
   const main = await write({ 'nginx.conf': 'include b;', b: '\n\n}' });
-  const error = await failure(readConfiguration(main));
-  if (!isCliError(error, 'configuration_malformed')) throw error;
-  expect(error.facts).toMatchObject({ file: join(dirname(main), 'b'), line: 3 });
+  const facts = { file: join(dirname(main), 'b'), line: 3 };
+  await expect(readConfiguration(main)).rejects.toMatchObject({ ...malformed, facts });
 });
 
 it.each([
