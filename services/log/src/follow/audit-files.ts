@@ -149,12 +149,17 @@ async function filesOf(path: string): Promise<OpenFile[]> {
   const folder = dirname(path);
   const name = basename(path);
   const files: OpenFile[] = [];
-  for (const entry of await readdir(folder)) {
-    if (!entry.startsWith(name) || COMPRESSED.test(entry)) continue;
-    const file = await identify(join(folder, entry));
-    if (file === undefined) continue;
-    if (files.some(({ id }) => id === file.id)) await file.handle.close();
-    else files.push(file);
+  try {
+    for (const entry of await readdir(folder)) {
+      if (!entry.startsWith(name) || COMPRESSED.test(entry)) continue;
+      const file = await identify(join(folder, entry));
+      if (file === undefined) continue;
+      if (files.some(({ id }) => id === file.id)) await file.handle.close();
+      else files.push(file);
+    }
+  } catch (error) {
+    await closeBut(files, undefined);
+    throw error;
   }
   return files.sort((one, other) => (one.firstTime < other.firstTime ? -1 : 1));
 }
@@ -191,8 +196,8 @@ async function isUnchanged(handle: FileHandle, offset: number, last: string): Pr
   const from = Math.max(0, offset - FIRST_LINE_BYTES);
   const bytes = Buffer.alloc(offset - from);
   const { bytesRead } = await handle.read(bytes, 0, bytes.length, from);
-  const line = splitLines(bytes).lines.at(-1);
-  return bytesRead === bytes.length && bytes.at(-1) === 0x0a && line !== undefined && digestOf(line) === last;
+  const line = splitLines(bytes).lines.at(-1) ?? Buffer.alloc(0);
+  return bytesRead === bytes.length && bytes.at(-1) === 0x0a && digestOf(line) === last;
 }
 
 function digestOf(line: Uint8Array): string {

@@ -26,21 +26,22 @@ export async function followPipe(path: string): Promise<Source> {
     try {
       return (await readFile(fd, chunk, 0, chunk.length, null)).bytesRead;
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return 0;
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
       throw error;
     }
   }
 
   return {
     async peek() {
-      let bytes = -1;
-      while (bytes !== 0 && waiting.length < WAITING_BYTES_MAX) {
-        bytes = await readOnce();
+      let isAtEnd = false;
+      while (!isAtEnd && waiting.length < WAITING_BYTES_MAX) {
+        const bytes = await readOnce();
+        isAtEnd = bytes === 0;
         waiting = Buffer.concat([waiting, chunk.subarray(0, bytes)]);
       }
       const split = splitLines(waiting);
       peeked = split.bytes;
-      return { lines: split.lines, position: undefined, isAtEnd: bytes === 0 };
+      return { lines: split.lines, position: undefined, isAtEnd };
     },
     take() {
       waiting = waiting.subarray(peeked);

@@ -1,8 +1,20 @@
-import { execFileSync } from 'node:child_process';
-import { appendFile, copyFile, mkdtemp, open, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openOf } from '../disk/file-handle.fixture.ts';
 import { openSource } from './open-source.ts';
 import type { Position } from './position.ts';
 import type { Source } from './source.ts';
@@ -12,13 +24,14 @@ let path: string;
 let sources: Source[] = [];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ori-source-'));
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'ori-source-')));
   path = join(folder, 'audit.jsonl');
   await writeFile(path, '');
 });
 afterEach(async () => {
   for (const source of sources) await source.close();
   sources = [];
+  expect(openOf(folder)).toEqual([]);
   await rm(folder, { recursive: true });
 });
 
@@ -127,15 +140,155 @@ it('is not at its end while a file is missing that was not read yet', async () =
   expect((await source.peek()).isAtEnd).toBe(false);
 });
 
-it('reads a FIFO, and returns a line again until it is taken', async () => {
-  await rm(path);
-  execFileSync('mkfifo', [path]);
+/** Renames the file, and begins the next with a line. */
+async function rotate(to: string, ...lines: string[]): Promise<void> {
+  await rename(path, to);
+  await write(...lines);
+}
+
+it('is at its end while a file has no line yet, also where the file before was just renamed', async () => {
   const source = await follow();
-  const writer = await open(path, 'w');
-  await writer.write(`${line(1, 'a')}\n${line(2, 'b')}\n{"ti`);
-  for (const _ of [1, 2]) expect((await source.peek()).lines).toHaveLength(2);
-  source.take();
-  await writer.write('me"}\n');
-  expect((await takeAll(source)).names).toEqual(['{"time"}']);
-  await writer.close();
+  expect(await source.peek()).toMatchObject({ lines: [], position: undefined, isAtEnd: true });
+  await write(line(1, 'a'));
+  expect((await takeAll(source)).names).toEqual(['a']);
+  await rename(path, `${path}-1`);
+  expect((await takeAll(source)).names).toEqual([]);
+  await writeFile(path, 'torn');
+  await appendFile(`${path}-1`, `${line(2, 'b')}\n`);
+  expect((await takeAll(source)).names).toEqual(['b']);
+  await appendFile(path, `\n${line(3, 'c')}\n`);
+  expect((await takeAll(source)).names).toEqual(['torn', 'c']);
+  expect(openOf(folder)).toEqual([path]);
+});
+
+it('is not at its end while there is a next file', async () => {
+  const source = await follow();
+  await write(line(1, 'a'));
+  await takeAll(source);
+  await write(line(2, 'b'));
+  await rotate(`${path}-1`, line(3, 'c'));
+  expect(await source.peek()).toMatchObject({ lines: [Buffer.from(line(2, 'b'))], isAtEnd: false });
+  expect((await takeAll(source)).names).toEqual(['b', 'c']);
+});
+
+it('reads a file in parts, and finds its place again in any', async () => {
+  const long = (at: number) => line(at % 60, `n${at}`.padEnd(3000, 'x'));
+  const lines = Array.from({ length: 700 }, (_, at) => long(at));
+  await write(...lines);
+  const source = await follow();
+  const { lines: part, isAtEnd, position } = await source.peek();
+  expect([isAtEnd, part.map(String)]).toEqual([false, lines.slice(0, part.length)]);
+  expect(part.length).toBeGreaterThan(100);
+  const again = await follow(position);
+  const rest = await takeAll(again);
+  expect(rest.names).toHaveLength(700 - part.length);
+  expect((await takeAll(source)).names).toHaveLength(700);
+  expect((await takeAll(await follow(rest.position))).names).toEqual([]);
+});
+
+it('refuses a line of more than a MiB, and reads on from none', async () => {
+  await write(line(1, 'a'));
+  await appendFile(path, 'x'.repeat(1024 * 1024 - 1));
+  const source = await follow();
+  expect((await takeAll(source)).names).toEqual(['a']);
+  await appendFile(path, 'x');
+  await expect(source.peek()).rejects.toMatchObject({ code: 'audit_file_changed' });
+});
+
+it.each([
+  ['.gz', false],
+  ['-1.xz', false],
+  ['.zst', false],
+  ['.bz2', false],
+  ['.draft', false],
+  ['.1.tmp', false],
+  ['gz', true],
+  ['.gz.1', true],
+])('of the files beside it, takes one whose name ends in %s for a rotated one: %s', async (end, isRead) => {
+  await writeFile(`${path}${end}`, `${line(1, 'a')}\n`);
+  await write(line(2, 'b'));
+  expect((await takeAll(await follow())).names).toEqual(isRead ? ['a', 'b'] : ['b']);
+});
+
+it('takes no folder, no link to nothing and no file of another name for a rotated one', async () => {
+  await mkdir(`${path}-1`);
+  await symlink(join(folder, 'nothing'), `${path}-2`);
+  await writeFile(join(folder, 'other.jsonl'), `${line(1, 'a')}\n`);
+  await writeFile(join(folder, `x-${path.split('/').at(-1)}`), `${line(1, 'a')}\n`);
+  await write(line(2, 'b'));
+  expect((await takeAll(await follow())).names).toEqual(['b']);
+});
+
+it('reports a file beside it that it cannot open', async () => {
+  await symlink(`${path}-1`, `${path}-1`);
+  await write(line(2, 'b'));
+  await writeFile(`${path}-0`, `${line(1, 'a')}\n`);
+  const source = await follow();
+  await expect(source.peek()).rejects.toMatchObject({ code: 'ELOOP' });
+  expect(openOf(folder)).toEqual([]);
+  await rm(`${path}-1`);
+  expect((await takeAll(source)).names).toEqual(['a', 'b']);
+});
+
+it('reads a file once that is there twice', async () => {
+  await writeFile(`${path}-1`, `${line(1, 'a')}\n`);
+  await copyFile(`${path}-1`, `${path}-2`);
+  await write(line(2, 'b'));
+  expect((await takeAll(await follow())).names).toEqual(['a', 'b']);
+});
+
+it('follows files without times in the order of their names at its path', async () => {
+  await write('first');
+  const source = await follow();
+  await takeAll(source);
+  await rotate(`${path}-1`, line(2, 'b'));
+  expect((await takeAll(source)).names).toEqual(['b']);
+});
+
+it('remembers the latest files only, and reads none of them again', async () => {
+  const source = await follow();
+  await write(line(59, 'n0'));
+  await takeAll(source);
+  let position: Position | undefined;
+  for (let at = 1; at <= 34; at++) {
+    await rotate(`${path}-${at}`, line(59 - at, `n${at}`));
+    const taken = await takeAll(source);
+    expect(taken.names).toEqual([`n${at}`]);
+    position = taken.position;
+    await rm(`${path}-${at - 2}`, { force: true });
+  }
+  expect(position?.done).toHaveLength(32);
+  expect((await takeAll(await follow(position))).names).toEqual([]);
+});
+
+const [A, B] = [line(1, 'a'), line(2, 'b')];
+
+it.each<[string, (content: string) => string]>([
+  ['is shorter', (content) => content.slice(0, -1)],
+  ['has another last line', (content) => content.replace(B, line(2, 'x'))],
+  ['has the line at another place', () => `${A}\n${B}\n${'x'.repeat(B.length)} `],
+  ['has no line there', () => `${A}\n`.padEnd(A.length + 2 * B.length + 3, 'x')],
+])('does not continue in a file that %s', async (_what, rewrite) => {
+  const middle = 'm'.repeat(B.length);
+  await write(A, middle, B);
+  const { position } = await takeAll(await follow());
+  await writeFile(path, rewrite(`${A}\n${middle}\n${B}\n`));
+  await expect((await follow(position)).peek()).rejects.toMatchObject({ code: 'audit_file_changed' });
+});
+
+it('does not continue while it runs if what it read was rewritten', async () => {
+  const source = await follow();
+  await write(A, B);
+  await takeAll(source);
+  const content = await readFile(path, 'utf8');
+  await writeFile(path, `${content.replace(B, line(2, 'x'))}${line(3, 'c')}\n`);
+  await expect(source.peek()).rejects.toMatchObject({ code: 'audit_file_changed' });
+});
+
+it('continues at the beginning of a file of which it has read nothing', async () => {
+  const source = await follow();
+  await write(A);
+  const first = await takeAll(source);
+  const position = { ...(first.position as Position), offset: 0, last: '' };
+  expect((await takeAll(await follow(position))).names).toEqual(['a']);
 });

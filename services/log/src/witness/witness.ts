@@ -34,8 +34,8 @@ export async function openWitness(parts: {
 }): Promise<Witness> {
   const { name, keys, policy, folder, now } = parts;
   await makeFolder(folder);
-  /** By file: checking and recording one checkpoint ends before the next one is checked. */
-  const turns = new Map<string, Promise<unknown>>();
+  /** Checking and recording one checkpoint ends before the next one is checked. */
+  let turn: Promise<unknown> = Promise.resolve();
 
   const pathOf = (originHash: string) => join(folder, originHash);
 
@@ -66,13 +66,13 @@ export async function openWitness(parts: {
     const former = await cosigned(file);
     const formerSize = former?.checkpoint.size ?? 0;
     if (old !== formerSize) return { status: 409, body: `${formerSize}\n` };
-    const misbehaviour = former && { cosigned: former.note, submitted: submission.note };
     if (size === 0 && !isSameHash(root, EMPTY_ROOT)) return refuse(422, 'not the empty tree');
-    const first = former?.checkpoint ?? { size: 0, root: EMPTY_ROOT };
-    if (former !== undefined && size === first.size && !isSameHash(root, first.root)) {
+    if (former !== undefined && size === formerSize && !isSameHash(root, former.checkpoint.root)) {
       // tlog-witness: 409. No proof could be wrong here: two roots of one size contradict each other by themselves.
-      return { status: 409, body: `${formerSize}\n`, ...(misbehaviour && { misbehaviour }) };
+      const misbehaviour = { cosigned: former.note, submitted: submission.note };
+      return { status: 409, body: `${formerSize}\n`, misbehaviour };
     }
+    const first = former?.checkpoint ?? { size: 0, root: EMPTY_ROOT };
     if (!verifyConsistency(first, checkpoint, path)) return refuse(422, 'not consistent');
     const time = Math.floor(now() / 1000);
     const made = keys.map((key) => cosign(text, time, name, key));
@@ -82,13 +82,9 @@ export async function openWitness(parts: {
 
   return {
     addCheckpoint(body) {
-      const origin = hashOf(parsed(parseSubmission(body)?.note ?? '')?.checkpoint.origin ?? '');
-      const turn = (turns.get(origin) ?? Promise.resolve()).then(() => judge(body));
-      const ended = turn
-        .catch(() => undefined)
-        .finally(() => turns.get(origin) === ended && turns.delete(origin));
-      turns.set(origin, ended);
-      return turn;
+      const answer = turn.then(() => judge(body));
+      turn = answer.catch(() => undefined);
+      return answer;
     },
     async checkpoint(originHash) {
       if (!/^[0-9a-f]{64}$/.test(originHash)) return undefined;
