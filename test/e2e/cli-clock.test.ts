@@ -1,16 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { OriHome } from './cli-process.ts';
-import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+import { INTERN_ID, useCliWorld } from './cli-world.ts';
 import { clockOff } from './wrong-clock.ts';
 
 const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];
-let world: CliWorld;
-
-beforeAll(async () => {
-  world = await startCliWorld();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useCliWorld();
 
 async function refreshTokenOf(home: OriHome): Promise<string> {
   return JSON.parse(await readFile(home.sessionFile, 'utf8')).refresh_token;

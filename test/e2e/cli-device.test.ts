@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { walkThrough } from '../../services/standalone/src/person.ts';
-import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+import { INTERN_ID, useCliWorld } from './cli-world.ts';
 
-let world: CliWorld;
-
-beforeAll(async () => {
-  world = await startCliWorld();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useCliWorld();
 
 it.concurrent('signs in with a code confirmed on another device, and can then sign', async () => {
   await using home = await world.newHome();
-  const login = home.start(['login', '--oidc', '--device', '--json']);
+  const login = home.begin(['login', '--oidc', '--device', '--json']);
   const [line] = await login.told(/^.*"user_code".*$/m);
   const prompt = JSON.parse(line);
   expect(prompt).toMatchObject({ user_code: expect.any(String), verification_uri: `${world.issuer}/device` });
@@ -28,7 +23,7 @@ it.concurrent('signs in with a code confirmed on another device, and can then si
 
 it.concurrent('reports that the person denied on the other device', async () => {
   await using home = await world.newHome();
-  const login = home.start(['login', '--oidc', '--device']);
+  const login = home.begin(['login', '--oidc', '--device']);
   const [, page = ''] = await login.told(/or open\n {2}(\S+)\n/);
   await walkThrough(new URL(page), { user: 'ada', decision: 'deny' }).catch(() => {});
   const { exit, stderr } = await login.result;

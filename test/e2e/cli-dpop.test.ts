@@ -33,7 +33,7 @@ const keyOf = async (home: OriHome) => JSON.parse(await readFile(keyFileOf(home)
 async function boundHome(): Promise<OriHome> {
   const { baseUrl, daemonUrl } = standalone.state;
   const home = await makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemonUrl });
-  const login = home.start(['login', '--no-browser']);
+  const login = home.begin(['login', '--no-browser']);
   const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
   await fetch(String(await walkThrough(new URL(url), { user: 'ada' })));
   expect(await login.result).toMatchObject({ exit: 0 });
@@ -148,6 +148,8 @@ describe('ori dpop-proof', () => {
     const headers = { authorization: `DPoP ${ORI_TOKEN}`, dpop: stdout.trim() };
     expect((await ask(headers)).status).toBe(200);
     expect(await call(elsewhere, env)).toMatchObject({ exit: 0 });
+    const { stdout: who } = await ori(elsewhere, ['whoami', '--json'], env);
+    expect(JSON.parse(who)).toMatchObject({ bound: true });
     const unproven = await call(elsewhere, { ORI_TOKEN });
     expect(JSON.parse(unproven.stderr)).toMatchObject({ error: { code: 'token_key_unusable' } });
     const missing = await call(elsewhere, { ...env, ORI_DPOP_KEY: join(home.folder, 'none') });

@@ -1,7 +1,29 @@
-import { Readable } from 'node:stream';
+import { Readable, type Stream } from 'node:stream';
 import { run } from '../../services/ori/src/program.ts';
 import { Sink } from '../env/sink.ts';
-import { type OriHome, type OriResult, type OriRun, type RunningOri, teller } from './cli-process.ts';
+
+export interface OriResult {
+  readonly exit: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface OriRun {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Piped to stdin; by default stdin is empty, with null it stays open. */
+  readonly stdin?: string | Uint8Array | null;
+  /** A file to use as stdin. */
+  readonly stdinFile?: string;
+}
+
+/** A running `ori`, for tests that act while it runs. */
+export interface RunningOri {
+  /** Resolves with the first match in stderr, past or future; rejects if the process exits first. */
+  told(pattern: RegExp): Promise<RegExpExecArray>;
+  readonly result: Promise<OriResult>;
+}
+
+type Surroundings = { readonly environment: Readonly<Record<string, string>> };
 
 interface Screen {
   readonly isTTY?: boolean;
@@ -10,11 +32,11 @@ interface Screen {
 
 /** `ori` inside this process, for the many tests that do not depend on a process: no signals and no open stdin. */
 export function startOri(
-  { environment }: OriHome,
+  { environment }: Surroundings,
   args: readonly string[],
   { env, stdin = '' }: Pick<OriRun, 'env' | 'stdin'> = {},
   { isTTY = false, columns = 80 }: Screen = {},
-): Omit<RunningOri, 'child'> {
+): RunningOri {
   const [stdout, stderr] = [new Sink(), new Sink()];
   for (const stream of [stdout, stderr]) Object.assign(stream, { isTTY, columns });
   const result = run(args, {
@@ -29,10 +51,28 @@ export function startOri(
 }
 
 export function runOri(
-  home: OriHome,
+  home: Surroundings,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   screen: Screen = {},
 ): Promise<OriResult> {
   return startOri(home, args, { env }, screen).result;
+}
+
+/** `told` of a program that writes to `stream` what `text` returns, and ends with `end`. */
+export function teller(stream: Stream, text: () => string, end: Promise<unknown>): RunningOri['told'] {
+  return (pattern) =>
+    new Promise((resolve, reject) => {
+      const look = (isLast: boolean): void => {
+        const match = pattern.exec(text());
+        if (match !== null) resolve(match);
+        else if (isLast) reject(new Error(`ori exited without printing ${pattern}: ${text()}`));
+        else return;
+        stream.off('data', onData);
+      };
+      const onData = (): void => look(false);
+      stream.on('data', onData);
+      look(false);
+      end.then(() => look(true), reject);
+    });
 }

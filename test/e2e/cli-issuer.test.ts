@@ -2,7 +2,7 @@ import { lstat, readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
 import { runOri, startOri } from './cli-in-process.ts';
-import { makeOriHome, type OriHome, type OriResult } from './cli-process.ts';
+import { makeOriHome, type OriHome } from './cli-process.ts';
 import { type IdTokenBend, type ScriptedIssuer, startScriptedIssuer } from './cli-scripted-issuer.ts';
 import { listen, send } from './cli-world.ts';
 
@@ -24,14 +24,16 @@ afterEach(async () => {
   await issuer[Symbol.asyncDispose]();
 });
 
-async function signIn(
-  changes: Record<string, string | undefined> = {},
-): Promise<OriResult & { page: string }> {
-  const login = startOri(home, ['login', '--oidc', '--no-browser']);
+/** Follows the redirect that `ori login` waits for: its page, what the shown address asks for, and the result. */
+async function follow(args: string[] = [], by = home, changes: Record<string, string | undefined> = {}) {
+  const login = startOri(by, ['login', '--no-browser', ...args]);
   const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
   const page = await (await fetch(issuer.redirectOf(url, changes))).text();
-  return { page, ...(await login.result) };
+  const asked: Record<string, string> = Object.fromEntries(new URL(url).searchParams);
+  return { page, asked, ...(await login.result) };
 }
+
+const signIn = (changes?: Record<string, string | undefined>) => follow(['--oidc'], home, changes);
 
 async function expectNothingStored(): Promise<void> {
   await expect(lstat(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
@@ -57,11 +59,9 @@ it('signs in at a correct issuer, and sends the verifier and the resource with t
 it('requests the scopes of the last sign-in of the profile, until others are named', async () => {
   metadata = { ...metadata, scopes_supported: ['vault:read', 'interns'] };
   const requested = async (...named: string[]) => {
-    const login = startOri(home, ['login', '--oidc', '--no-browser', ...named]);
-    const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
-    await (await fetch(issuer.redirectOf(url, {}))).text();
-    expect(await login.result).toMatchObject({ exit: 0 });
-    return new URL(url).searchParams.get('scope');
+    const { exit, asked } = await follow(named);
+    expect(exit).toBe(0);
+    return asked['scope'];
   };
   const session = 'openid offline_access';
   expect(await requested()).toBe(`${session} vault:read interns`);
@@ -73,14 +73,6 @@ it('requests the scopes of the last sign-in of the profile, until others are nam
 /** What an issuer such as Entra needs: no `resource`, scopes of its own, and one redirect address. */
 function needs(members: Record<string, unknown>): void {
   metadata = { ...metadata, 'x-ori_sign_in': [{ issuer: issuer.url, ...members }] };
-}
-
-/** The query of the address that `ori login` shows, and the result once its redirect was followed. */
-async function follow(args: string[] = []): Promise<OriResult & { asked: Record<string, string> }> {
-  const login = startOri(home, ['login', '--no-browser', ...args]);
-  const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
-  await (await fetch(issuer.redirectOf(url))).text();
-  return { asked: Object.fromEntries(new URL(url).searchParams), ...(await login.result) };
 }
 
 it('asks an issuer as the API says, and renews that way too', async () => {
@@ -116,15 +108,10 @@ it('prefers --redirect-port and ORI_CLIENT_ID to what the API says', async () =>
   const [other, port] = [await freePort(), await freePort()];
   needs({ client_id: 'from-the-api', redirect_port: other });
   await using own = await makeOriHome({ ...home.environment, ORI_CLIENT_ID: 'ori-cli' });
-  const login = startOri(own, ['login', '--no-browser', '--redirect-port', String(port)]);
-  const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
-  await (await fetch(issuer.redirectOf(url))).text();
-  expect(await login.result).toMatchObject({ exit: 0 });
-  const asked = new URL(url).searchParams;
-  expect([asked.get('client_id'), asked.get('redirect_uri')]).toEqual([
-    'ori-cli',
-    `http://127.0.0.1:${port}/callback`,
-  ]);
+  expect(await follow(['--redirect-port', String(port)], own)).toMatchObject({
+    exit: 0,
+    asked: { client_id: 'ori-cli', redirect_uri: `http://127.0.0.1:${port}/callback` },
+  });
 });
 
 it('reports that the port of the redirect address is in use', async () => {
@@ -350,8 +337,7 @@ it('signs out at an issuer without revocation, and says so', async () => {
 
 it('ends a session whose refresh names another user', async () => {
   await signIn();
-  const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
-  await writeFile(home.sessionFile, JSON.stringify({ ...session, expires_at: 1 }), { mode: 0o600 });
+  await endToken();
   issuer.idToken = { claims: { sub: 'user_other' } };
   const who = await runOri(home, ['whoami']);
   expect(who).toMatchObject({ exit: 3, stdout: '' });

@@ -3,18 +3,13 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { findProgram } from '../env/room.ts';
 import type { OriHome } from './cli-process.ts';
-import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+import { INTERN_ID, useCliWorld } from './cli-world.ts';
 
 const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];
-let world: CliWorld;
-
-beforeAll(async () => {
-  world = await startCliWorld();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useCliWorld();
 
 const missing = ['dbus-run-session', 'gnome-keyring-daemon'].filter(
   (name) => findProgram(name) === undefined,

@@ -22,14 +22,6 @@ it('has the commands that other tools have: help, version, show', async () => {
   expect((await ori(['interns', 'show', 'int_1'])).stdout).toContain('int_1');
 });
 
-it('suggests the command that was meant', async () => {
-  const { exit, stderr } = await ori(['calll']);
-  expect({ exit, stderr }).toMatchObject({ exit: 2, stderr: expect.stringContaining('Did you mean call?') });
-  const missing = await ori(['--json']);
-  expect(missing.exit).toBe(2);
-  expect(codeOf(missing.stderr)).toBe('usage');
-});
-
 it('says that a name needs a scope, instead of that there is no such intern', async () => {
   await using other = await world.newHome();
   await world.signIn(other, { args: ['--scope', 'vault:read'] });
@@ -41,24 +33,6 @@ it('says that a name needs a scope, instead of that there is no such intern', as
   const args = ['--json', 'call', 'difference', '/api/invoke', '--data', '{}'];
   const { exit, stderr } = await runOri(other, args, env);
   expect([exit, codeOf(stderr)]).toEqual([4, 'name_not_resolved']);
-});
-
-it('says that the key of a given token is missing, instead of that the token expired', async () => {
-  const claims = { sub: 'ada', cnf: { jkt: 'thumbprint' } };
-  const token = `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
-  const call = ['--json', 'call', INTERN_ID, '/api/invoke', '--data', '{}'];
-  const keyless = await ori(call, { ORI_TOKEN: token });
-  expect([keyless.exit, codeOf(keyless.stderr)]).toEqual([2, 'token_key_unusable']);
-  const astray = await ori(call, { ORI_TOKEN: token, ORI_DPOP_KEY: '/nonexistent/key.json' });
-  expect([astray.exit, codeOf(astray.stderr)]).toEqual([2, 'token_key_unusable']);
-  const { stdout } = await ori(['--json', 'whoami'], { ORI_TOKEN: token });
-  expect(JSON.parse(stdout)).toMatchObject({ bound: true });
-});
-
-it('names the profile that has no session', async () => {
-  const { exit, stderr } = await ori(['--profile', 'nope', 'whoami']);
-  expect(exit).toBe(3);
-  expect(stderr).toContain('ori --profile nope login');
 });
 
 it('does not sign an empty body that nobody asked for', async () => {
@@ -74,15 +48,6 @@ it('finds a folder that it cannot write before the sign-in', async () => {
   expect(exit).toBe(1);
   expect(stderr).toContain('/dev/null/config');
   expect(stderr).not.toContain('sign in:');
-});
-
-it('says that a call without an answer may have been carried out', async () => {
-  const silent = await listen(() => {});
-  const args = ['call', INTERN_ID, '/api/invoke', '--data', '{}', '--timeout', '1', '--daemon', silent.url];
-  const { exit, stderr } = await ori(args);
-  await silent.stop();
-  expect(exit).toBe(6);
-  expect(stderr).toContain('may have been carried out');
 });
 
 it('does not refer to an answer that it has not printed', async () => {

@@ -1,15 +1,10 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+import { expect, it } from 'vitest';
+import { INTERN_ID, useCliWorld } from './cli-world.ts';
 
 const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];
-let world: CliWorld;
-
-beforeAll(async () => {
-  world = await startCliWorld();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useCliWorld();
 
 it('keeps a session for each profile, and lists them', async () => {
   await using home = await world.newHome();

@@ -18,20 +18,14 @@ function refusal(status: number, reason: string, headers: Record<string, string>
 }
 
 it.each([
-  [refusal(400, 'invalid_body'), 4, 'req-7'],
   [
     refusal(403, 'insufficient_scope', { 'www-authenticate': 'Bearer scope="vault:read"' }),
     4,
     'scope vault:read',
   ],
-  [refusal(403, 'access_revoked'), 4, 'revoked'],
-  [refusal(403, 'regional_host_refused'), 4, 'ORI_BASE_URL'],
   [refusal(404, 'not_found'), 4, INTERN_ID],
-  [refusal(408, 'timeout'), 6, 'Try again'],
-  [refusal(413, 'payload_too_large'), 4, '413'],
   [refusal(429, 'rate_limited', { 'retry-after': '17' }), 5, 'in 17 s'],
   [refusal(500, 'internal_error'), 6, 'Try again'],
-  [refusal(500, 'configuration_error'), 4, 'will not help'],
   [{ status: 502, body: 'Bad Gateway' }, 6, '502'],
   [{ status: 307, headers: { location: 'http://127.0.0.1:9/' } }, 4, '307'],
   [{ status: 200, body: { 'x-ori-invoke-user': 'ada' } }, 6, 'not a proof'],
@@ -135,6 +129,7 @@ it('distinguishes an unreachable daemon, a silent one and a truncated response',
   await silent.stop();
   expect(timedOut).toMatchObject({ exit: 6, stdout: '' });
   expect(timedOut.stderr).toContain('within 1 s');
+  expect(timedOut.stderr).toContain('may have been carried out');
 
   const breaking = createServer((socket) => {
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\npart of it'));
@@ -182,6 +177,9 @@ it.each([
   [['call', INTERN_ID, '/a', '-d', '', '-o', 'x', '--json'], 2],
   [['login', '--profile', '..'], 2],
   [['completion', 'tcsh'], 2],
+  [['doctor', 'call', INTERN_ID, '/a?b', '--data', ''], 2],
+  [['doctor', 'call', INTERN_ID], 2],
+  [['doctor', 'cal'], 2],
   [['login', '--oidc', '--scope', '"'], 2],
   [['--base-url', 'http://api.example.com/v1', 'whoami'], 2],
   [['--help'], 0],

@@ -1,15 +1,10 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { OriHome } from './cli-process.ts';
-import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+import { INTERN_ID, startCliWorld, useCliWorld } from './cli-world.ts';
 
 const SIGN = ['sign', INTERN_ID, '--path', '/api/invoke', '--data', '{}'];
-let world: CliWorld;
-
-beforeAll(async () => {
-  world = await startCliWorld();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useCliWorld();
 
 async function readSession(home: OriHome) {
   return JSON.parse(await readFile(home.sessionFile, 'utf8'));
@@ -28,7 +23,9 @@ it('refreshes once if several commands find the token expired at the same time',
   for (let round = 0; round < 2; round += 1) {
     await changeSession(home, { expires_at: 1 });
     const before = await readSession(home);
-    const results = await Promise.all(Array.from({ length: 4 }, () => home.ori([...SIGN, '--verbose'])));
+    const results = await Promise.all(
+      Array.from({ length: 4 }, () => home.start([...SIGN, '--verbose']).result),
+    );
     expect(results.map(({ exit, stderr }) => [exit, exit === 0 ? '' : stderr])).toEqual(
       Array(4).fill([0, '']),
     );

@@ -2,25 +2,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { makeCertificate } from '../env/certificate.ts';
-import { type CliWorld, INTERN_ID, listen, startCliWorld } from './cli-world.ts';
+import { INTERN_ID, listen, useCliWorld } from './cli-world.ts';
 
-let folder: string;
-let certificate: string;
-let world: CliWorld;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ori-tls-'));
-  certificate = join(folder, 'cert.pem');
-  const tls = makeCertificate();
-  await writeFile(certificate, tls.cert);
-  world = await startCliWorld({ tls });
-});
-afterAll(async () => {
-  await world[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
-});
+const folder = await mkdtemp(join(tmpdir(), 'ori-tls-'));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+const certificate = join(folder, 'cert.pem');
+const tls = makeCertificate();
+await writeFile(certificate, tls.cert);
+const world = await useCliWorld({ tls });
 
 it('signs in, signs and calls over TLS, with the authority of --cacert', async () => {
   await using home = await world.newHome();

@@ -1,25 +1,14 @@
 import { lstat } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { signIn } from '../../services/standalone/src/sign-in.ts';
-import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+import { INTERN_ID, useCliWorld } from './cli-world.ts';
 
 const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];
-let world: CliWorld;
-let token: string;
-
-beforeAll(async () => {
-  world = await startCliWorld();
-  const { baseUrl: resource, issuer } = world;
-  const signedIn = await signIn({
-    issuer,
-    clientId: 'ori-cli',
-    resource,
-    user: 'ada',
-    scope: 'openid vault:read',
-  });
-  token = signedIn.accessToken;
+const world = await useCliWorld();
+const { accessToken: token } = await signIn({
+  ...{ issuer: world.issuer, clientId: 'ori-cli', resource: world.baseUrl },
+  ...{ user: 'ada', scope: 'openid vault:read' },
 });
-afterAll(() => world[Symbol.asyncDispose]());
 
 it('signs with the token of ORI_TOKEN, and stores nothing', async () => {
   await using home = await world.newHome({ ORI_TOKEN: token });

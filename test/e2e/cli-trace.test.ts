@@ -1,30 +1,17 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { OriHome } from './cli-process.ts';
-import { type CliWorld, INTERN_ID, listen, send, startCliWorld } from './cli-world.ts';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { INTERN_ID, listen, openSignedInWorld, send } from './cli-world.ts';
 
 const ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const GIVEN = `00-${ID}-00f067aa0ba902b7-01`;
 const FRESH = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-03$/;
-let world: CliWorld;
-let home: OriHome;
-let daemon: Awaited<ReturnType<typeof listen>>;
+const { world, home } = await openSignedInWorld();
 /** The `traceparent` of each call that the daemon got. */
 const calls: unknown[] = [];
-
-beforeAll(async () => {
-  world = await startCliWorld();
-  home = await world.newHome();
-  await world.signIn(home);
-  daemon = await listen((req, res) => {
-    calls.push(req.headers['traceparent']);
-    send(res, { status: req.url === '/fails' ? 500 : 200 });
-  });
+const daemon = await listen((req, res) => {
+  calls.push(req.headers['traceparent']);
+  send(res, { status: req.url === '/fails' ? 500 : 200 });
 });
-afterAll(async () => {
-  await daemon.stop();
-  await home[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-});
+afterAll(() => daemon.stop());
 beforeEach(() => {
   world.scripted.length = 0;
   world.requests.length = 0;
@@ -59,9 +46,6 @@ it('continues the trace of TRACEPARENT, and -H takes precedence', async () => {
 it.each([
   ['an empty TRACEPARENT', ''],
   ['a malformed one', 'canary-secret'],
-  ['one whose trace id is all zero', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`],
-  ['one whose parent id is all zero', `00-${ID}-${'0'.repeat(16)}-01`],
-  ['one of the invalid version ff', `ff${GIVEN.slice(2)}`],
 ])('replaces %s by a new trace', async (_what, TRACEPARENT) => {
   expect(await call(['--verbose'], { TRACEPARENT })).toMatchObject({
     exit: 0,

@@ -158,7 +158,7 @@ export async function startCliWorld({ tls, ...options }: CliWorldOptions = {}): 
     },
     newHome: (env) => makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemon.url, ...env }),
     async signIn(home, { user = 'ada', decision = 'allow', args = [], ...run } = {}) {
-      const running = home.start(['login', '--oidc', '--no-browser', ...args], run);
+      const running = home.begin(['login', '--oidc', '--no-browser', ...args], run);
       const [, url = ''] = await running.told(/sign in:\n {2}(\S+)\n/);
       const callback = await walkThrough(new URL(url), { user, decision });
       if (callback === undefined) throw new Error('the sign-in ended without a redirect');
@@ -173,15 +173,19 @@ export async function startCliWorld({ tls, ...options }: CliWorldOptions = {}): 
   return world;
 }
 
-/** A world with one home that is signed in, until the tests of the file have ended. */
+/** A world for all tests of a file. */
+export async function useCliWorld(options?: CliWorldOptions): Promise<CliWorld> {
+  const world = await startCliWorld(options);
+  afterAll(() => world[Symbol.asyncDispose]());
+  return world;
+}
+
+/** The same, with one home that is signed in. */
 export async function openSignedInWorld(): Promise<{ world: CliWorld; home: OriHome }> {
-  const world = await startCliWorld();
+  const world = await useCliWorld();
   const home = await world.newHome();
   await world.signIn(home);
-  afterAll(async () => {
-    await home[Symbol.asyncDispose]();
-    await world[Symbol.asyncDispose]();
-  });
+  afterAll(() => home[Symbol.asyncDispose]());
   return { world, home };
 }
 

@@ -1,19 +1,14 @@
 import { execFile } from 'node:child_process';
 import { lstat, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { walkThrough } from '../../services/standalone/src/person.ts';
-import { ORI, type OriResult, postWithHeaderFile } from './cli-process.ts';
-import { type CliWorld, INTERN_ID, listen, send, startCliWorld } from './cli-world.ts';
+import { ORI, type OriResult } from './cli-process.ts';
+import { INTERN_ID, listen, useCliWorld } from './cli-world.ts';
 
 const run = promisify(execFile);
-let world: CliWorld;
-
-beforeAll(async () => {
-  world = await startCliWorld();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await useCliWorld();
 
 it('signs in, shows who is signed in, calls a daemon, and signs out', async () => {
   await using home = await world.newHome();
@@ -56,38 +51,17 @@ it('signs in, shows who is signed in, calls a daemon, and signs out', async () =
   expect(await home.ori(['logout'])).toMatchObject({ exit: 0, stdout: 'Nobody was signed in.\n' });
 });
 
-it('stores the session where only its owner can read it', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
-  expect((await lstat(home.sessionFile)).mode & 0o777).toBe(0o600);
-  expect((await lstat(dirname(home.sessionFile))).mode & 0o777).toBe(0o700);
-  const config = join(home.folder, 'xdg');
-  await world.signIn(home, { env: { XDG_CONFIG_HOME: config } });
-  expect((await lstat(join(config, 'ori', 'session.json'))).mode & 0o777).toBe(0o600);
-});
-
-it('prints proof headers that curl can send and a daemon accepts', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
-  const [body, headers] = [join(home.folder, 'body.json'), join(home.folder, 'headers.txt')];
-  await writeFile(body, '{"prompt":"hello"}\n');
-  const signed = await home.ori(['sign', INTERN_ID, '--path', '/api/invoke', '--file', body]);
-  expect(signed).toMatchObject({ exit: 0, stderr: '' });
-  await writeFile(headers, signed.stdout);
-  const stdout = await postWithHeaderFile(headers, body, `${world.daemonUrl}/api/invoke`);
-  expect(stdout).toBe('{"user":"acct_ada"}');
-});
-
 // SPEC.md C1.
 it('signs the same digest from a file, from stdin, from text and from its hex', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
-  await writeFile(join(home.folder, 'body'), 'hello');
+  const file = join(home.folder, 'body');
+  await writeFile(file, 'hello');
   const digest = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824';
   world.requests.length = 0;
   const sign = ['sign', INTERN_ID, '--path', '/api/invoke', '--json'];
   for (const [args, stdin] of [
-    [['--file', 'body'], ''],
+    [['--file', file], ''],
     [['--file', '-'], 'hello'],
     [[], 'hello'],
     [['--data', 'hello'], ''],
@@ -114,24 +88,9 @@ it('stores nothing when the person denies, and the page says so', async () => {
   await expect(lstat(home.sessionFile)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-it('opens the configured browser, and signs in there', async () => {
-  await using home = await world.newHome();
-  const browser = join(home.folder, 'browser');
-  const opened = join(home.folder, 'opened');
-  await writeFile(browser, `#!/bin/sh\nprintf %s "$1" > ${opened}.part && mv ${opened}.part ${opened}\n`, {
-    mode: 0o755,
-  });
-  const login = home.start(['login', '--oidc'], { env: { BROWSER: browser } });
-  const [, shown = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
-  await expect.poll(() => readFile(opened, 'utf8').catch(() => '')).toBe(shown);
-  const callback = await walkThrough(new URL(shown), { user: 'grace' });
-  await fetch(String(callback));
-  expect(await login.result).toMatchObject({ exit: 0, stdout: 'Signed in as acct_grace (grace).\n' });
-});
-
 it('asks for PKCE, state, nonce, the resource and its scopes', async () => {
   await using home = await world.newHome();
-  const login = home.start(['login', '--oidc', '--no-browser', '--scope', 'interns']);
+  const login = home.begin(['login', '--oidc', '--no-browser', '--scope', 'interns']);
   const [, shown = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
   const { searchParams, origin } = new URL(shown);
   expect(origin).toBe(world.issuer);
@@ -152,33 +111,11 @@ it('asks for PKCE, state, nonce, the resource and its scopes', async () => {
   expect(stderr).toContain('cannot sign');
 });
 
-it('closes its listener when interrupted during a sign-in', async () => {
-  await using home = await world.newHome();
-  const login = home.start(['login', '--oidc', '--no-browser']);
-  const [, shown = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
-  login.child.kill('SIGINT');
-  expect(await login.result).toMatchObject({ exit: 130, stdout: '' });
-  await expect(fetch(String(new URL(shown).searchParams.get('redirect_uri')))).rejects.toThrow(TypeError);
-});
-
 it('gives up a sign-in that nobody finishes', async () => {
   await using home = await world.newHome();
   const login = await home.ori(['login', '--oidc', '--no-browser', '--timeout', '1']);
   expect(login).toMatchObject({ exit: 6, stdout: '' });
   expect(login.stderr).toContain('--device');
-});
-
-it('revokes the refresh token and an opaque access token when signing out', async () => {
-  await using home = await world.newHome({ ORI_CLIENT_ID: 'ori-cli-opaque' });
-  await world.signIn(home);
-  const kept = await readFile(home.sessionFile, 'utf8');
-  expect((await home.ori(['logout', '--json'])).stdout).toBe(
-    '{\n  "signed_out": true,\n  "subject": "acct_ada"\n}\n',
-  );
-  await writeFile(home.sessionFile, kept, { mode: 0o600 });
-  const revoked = await home.ori(['sign', INTERN_ID, '--path', '/', '--data', '']);
-  expect(revoked).toMatchObject({ exit: 3, stdout: '' });
-  expect(revoked.stderr).toContain('ori login');
 });
 
 it('never prints a token, with any option', async () => {
@@ -254,7 +191,7 @@ it('runs through npx, and on an older Node by handing over to the pinned one', a
 it('exits quietly when its reader closes the pipe', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
-  await using daemon = await listenTo((_req, res) => {
+  const daemon = await listen((_req, res) => {
     res.writeHead(200);
     const more = () => {
       while (res.write('x'.repeat(64 * 1024)));
@@ -265,23 +202,5 @@ it('exits quietly when its reader closes the pipe', async () => {
   const calling = home.start(['call', INTERN_ID, '/', '--data', '', '--daemon', daemon.url]);
   calling.child.stdout?.once('data', () => calling.child.stdout?.destroy());
   expect(await calling.result).toMatchObject({ exit: 141, stderr: '' });
+  await daemon.stop();
 });
-
-it('does not let a daemon control the caller’s terminal', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
-  await using daemon = await listenTo((_req, res) =>
-    send(res, { status: 403, body: '\u001b]0;owned\u0007\u009b2J' }),
-  );
-  const onScreen = `data:text/javascript,Object.defineProperty(process.stdout,'isTTY',{value:true})`;
-  const { stdout } = await home.ori(['call', INTERN_ID, '/', '--data', '', '--daemon', daemon.url], {
-    env: { NODE_OPTIONS: `--import ${onScreen}` },
-  });
-  expect(stdout).toContain('owned');
-  expect(stdout).not.toMatch(/(?!\n)\p{Cc}/u);
-});
-
-async function listenTo(handler: Parameters<typeof listen>[0]): Promise<{ url: string } & AsyncDisposable> {
-  const { url, stop } = await listen(handler);
-  return { url, [Symbol.asyncDispose]: stop };
-}

@@ -6,21 +6,14 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { createLocalKeySet, createVerifier, type VerifiedProof } from '@ori/verifier';
 import { type Proven, requireProof } from '@ori/verifier/node';
 import { createTestReplayStore } from '@ori/verifier/testing';
-import { TEST_CACHE_HOME } from '../env/cache.ts';
 import { ORI, type OriHome } from './cli-process.ts';
 import { type CliWorld, INTERN_ID, listen } from './cli-world.ts';
 
 /** The environment of `ori` in a home folder, for programs that start it themselves. */
 export function environmentOf(home: OriHome, world: CliWorld, daemon: string): Record<string, string> {
-  return {
-    PATH: process.env['PATH'] ?? '',
-    HOME: home.folder,
-    ORI_SESSION_STORE: 'file',
-    XDG_CACHE_HOME: TEST_CACHE_HOME,
-    ORI_BASE_URL: world.baseUrl,
-    ORI_DAEMON_URL: daemon,
-    BROWSER: 'true',
-  };
+  const { PATH = '' } = process.env;
+  const addresses = { ORI_BASE_URL: world.baseUrl, ORI_DAEMON_URL: daemon };
+  return { PATH, ...home.environment, ...addresses, BROWSER: 'true' };
 }
 
 /** What an MCP client starts. */

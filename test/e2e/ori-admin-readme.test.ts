@@ -3,9 +3,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { freePort } from '../env/ports.ts';
-import { sharedRedisUrl } from '../env/redis.ts';
-import { hostAsProcess } from '../env/signer-host.ts';
 import { ORI } from './cli-process.ts';
 import { startOperatorWorld } from './ori-admin-world.ts';
 
@@ -63,18 +60,6 @@ it('the five lines of the README lead from an empty database to a proof', { time
     return stdout;
   };
   await run([generate, migrate, apply]);
-  await using _signer = await hostAsProcess(
-    {
-      SIGNER_PORT: String(world.port),
-      SIGNER_OPS_PORT: String(await freePort()),
-      SIGNER_DATABASE_URL: await world.createLogin('ori_signer'),
-      SIGNER_REDIS_URL: sharedRedisUrl(),
-      SIGNER_ISSUER: world.issuer.url,
-      SIGNER_AUDIENCE: world.baseUrl,
-      SIGNER_KEK_FILE: world.kekFile,
-      SIGNER_AUDIT_FILE: join(directory, 'audit.jsonl'),
-    },
-    world.room,
-  );
+  await using _signer = await world.startSigner();
   expect(await run([sign])).toMatch(/^x-ori-invoke-signature-v2: /m);
 });

@@ -1,18 +1,10 @@
-import { createHash } from 'node:crypto';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createRemoteKeySet, createVerifier, type ReplayStore } from '@ori/verifier';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createToken, findHsm, startKmsAgent } from '../env/kms.ts';
-import { freePort } from '../env/ports.ts';
-import { sharedRedisUrl } from '../env/redis.ts';
-import { hostAsProcess } from '../env/signer-host.ts';
-import { type OperatorWorld, startOperatorWorld } from './ori-admin-world.ts';
+import { type OperatorWorld, startOperatorWorld, verified } from './ori-admin-world.ts';
 
-const BODY = '{"prompt":"hello"}';
 const LONG = { timeout: 120_000 };
-/** Replay protection is not tested here. */
-const replay: ReplayStore = { spend: () => 'spent' };
 
 let world: OperatorWorld;
 let internId = '';
@@ -60,46 +52,17 @@ async function delegate(role: string, root: string, key: string, environment = {
   await appendFile(file('delegations.jsonl'), await must(args, environment));
 }
 
-async function startRootedSigner() {
-  const { issuer, room, port, baseUrl, kekFile } = world;
-  return await hostAsProcess(
-    {
-      SIGNER_PORT: String(port),
-      SIGNER_OPS_PORT: String(await freePort()),
-      SIGNER_DATABASE_URL: await world.createLogin('ori_signer'),
-      SIGNER_REDIS_URL: sharedRedisUrl(),
-      SIGNER_ISSUER: issuer.url,
-      SIGNER_AUDIENCE: baseUrl,
-      SIGNER_KEK_FILE: kekFile,
-      SIGNER_AUDIT_FILE: file('audit.jsonl'),
-      SIGNER_FRESHNESS_KEY_FILE: file('freshness.json'),
-      SIGNER_DELEGATIONS_FILE: file('delegations.jsonl'),
-    },
-    room,
-  );
-}
+const startRootedSigner = () =>
+  world.startSigner({
+    SIGNER_FRESHNESS_KEY_FILE: file('freshness.json'),
+    SIGNER_DELEGATIONS_FILE: file('delegations.jsonl'),
+  });
 
 /** Who a daemon that pins `root` sees behind a call. */
 async function callerBy(root: string): Promise<unknown> {
-  const { baseUrl, issuer } = world;
-  const answer = await fetch(`${baseUrl}/interns/${internId}/daemon/sign`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${await issuer.token()}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      bodySha256: createHash('sha256').update(BODY).digest('hex'),
-      route: { method: 'POST', path: '/api/invoke' },
-    }),
-  });
-  const proof = (await answer.json()) as Record<string, string>;
+  const proof = (await (await world.sign(internId)).json()) as Record<string, string>;
   const pinned = JSON.parse(await readFile(file(`${root}.pub`), 'utf8'));
-  const keys = createRemoteKeySet(`${baseUrl}/interns/${internId}/daemon/jwks.json`, {
-    root: pinned,
-  });
-  const rawHeaders = ['content-type', 'application/json', ...Object.entries(proof).flat()];
-  const request = { method: 'POST', target: '/api/invoke', rawHeaders, body: Buffer.from(BODY) };
-  return await createVerifier({ internId, keys, replay })
-    .verify(request)
-    .catch((error) => error.code);
+  return await verified(world, internId, proof, { root: pinned }).catch((error) => error.code);
 }
 
 it(

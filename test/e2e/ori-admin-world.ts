@@ -1,10 +1,13 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { createRemoteKeySet, createVerifier } from '@ori/verifier';
 import pg from 'pg';
 import { startIssuer, type TestIssuer } from '../env/issuer.ts';
 import { freePort } from '../env/ports.ts';
 import { createDatabase } from '../env/postgres.ts';
+import { sharedRedisUrl } from '../env/redis.ts';
 import { openRoom, type Room } from '../env/room.ts';
+import { hostAsProcess, type SignerHost } from '../env/signer-host.ts';
 import { createOriAdmin, type OriAdmin } from './ori-admin-process.ts';
 
 /** An empty database, an issuer, and an operator who has only `ori-admin`. */
@@ -23,6 +26,25 @@ export interface OperatorWorld extends AsyncDisposable {
   /** Creates a login that is a member of only this role, as the README describes. Returns its address. */
   createLogin(role: 'ori_signer' | 'ori_management' | 'ori_operator'): Promise<string>;
   query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>;
+  /** A signer on `port` as a process, which has what the operator made. */
+  startSigner(more?: Readonly<Record<string, string>>): Promise<SignerHost>;
+  /** Asks it for a proof of BODY at /api/invoke, for a call of this intern by Ada. */
+  sign(internId: string): Promise<Response>;
+}
+
+export const BODY = '{"prompt":"hello"}';
+
+/** The claims of a proof of BODY, for a daemon that takes the intern's keys from the signer; replay is not tested here. */
+export function verified(
+  { baseUrl }: Pick<OperatorWorld, 'baseUrl'>,
+  internId: string,
+  proof: Readonly<Record<string, string>>,
+  options?: Parameters<typeof createRemoteKeySet>[1],
+) {
+  const keys = createRemoteKeySet(`${baseUrl}/interns/${internId}/daemon/jwks.json`, options);
+  const verifier = createVerifier({ internId, keys, replay: { spend: () => 'spent' } });
+  const rawHeaders = ['content-type', 'application/json', ...Object.entries(proof).flat()];
+  return verifier.verify({ method: 'POST', target: '/api/invoke', rawHeaders, body: Buffer.from(BODY) });
 }
 
 export async function startOperatorWorld(): Promise<OperatorWorld> {
@@ -46,26 +68,51 @@ export async function startOperatorWorld(): Promise<OperatorWorld> {
     ORI_ADMIN_BASE_URL: baseUrl,
   };
   const owned = stack.move();
+  const createLogin: OperatorWorld['createLogin'] = async (role) => {
+    const [name, password] = [
+      `${database.name}_${randomBytes(3).toString('hex')}`,
+      randomBytes(12).toString('hex'),
+    ];
+    await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}' IN ROLE ${role}`);
+    owned.defer(async () => {
+      const owner = new pg.Client({ connectionString: database.url });
+      await owner.connect();
+      await owner.query(`DROP ROLE IF EXISTS ${name}`);
+      await owner.end();
+    });
+    const url = new URL(database.url);
+    Object.assign(url, { username: name, password });
+    return url.href;
+  };
   return {
     ...{ issuer, room, port, baseUrl, kekFile, managementKekFile, databaseUrl: database.url },
     admin: createOriAdmin(environment),
     environment,
-    async createLogin(role) {
-      const [name, password] = [
-        `${database.name}_${randomBytes(3).toString('hex')}`,
-        randomBytes(12).toString('hex'),
-      ];
-      await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${password}' IN ROLE ${role}`);
-      owned.defer(async () => {
-        const owner = new pg.Client({ connectionString: database.url });
-        await owner.connect();
-        await owner.query(`DROP ROLE IF EXISTS ${name}`);
-        await owner.end();
-      });
-      const url = new URL(database.url);
-      Object.assign(url, { username: name, password });
-      return url.href;
-    },
+    createLogin,
+    startSigner: async (more) =>
+      hostAsProcess(
+        {
+          SIGNER_PORT: String(port),
+          SIGNER_OPS_PORT: String(await freePort()),
+          SIGNER_DATABASE_URL: await createLogin('ori_signer'),
+          SIGNER_REDIS_URL: sharedRedisUrl(),
+          SIGNER_ISSUER: issuer.url,
+          SIGNER_AUDIENCE: baseUrl,
+          SIGNER_KEK_FILE: kekFile,
+          SIGNER_AUDIT_FILE: join(room.directory, 'audit.jsonl'),
+          ...more,
+        },
+        room,
+      ),
+    sign: async (internId) =>
+      fetch(`${baseUrl}/interns/${internId}/daemon/sign`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${await issuer.token()}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          bodySha256: createHash('sha256').update(BODY).digest('hex'),
+          route: { method: 'POST', path: '/api/invoke' },
+        }),
+      }),
     query: async (sql) => (await client.query(sql)).rows,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

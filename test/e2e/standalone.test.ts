@@ -88,7 +88,7 @@ describe('npm start', () => {
     });
   });
 
-  it('serves interns, provider credentials and guardrails at the same address', async () => {
+  it('serves keys, interns, provider credentials and guardrails at the same address', async () => {
     const { baseUrl, internId, apiKey, managementKey, byokId, metrics } = standalone.state;
     const ask = async (path: string, key: string, init: RequestInit = {}) => {
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -98,6 +98,7 @@ describe('npm start', () => {
     const interns = await ask('/interns?status=running', apiKey);
     expect(interns.status).toBe(200);
     expect(interns.text).toContain(internId);
+    expect(await (await fetch(standalone.state.jwksUrl)).json()).toMatchObject({ keys: [{ kty: 'OKP' }] });
     const renamed = await ask(`/byok/${byokId}`, managementKey, {
       method: 'PATCH',
       body: '{"name":"renamed"}',
@@ -108,24 +109,6 @@ describe('npm start', () => {
     const page = await (await fetch(metrics.management)).text();
     expect(page).toMatch(/service="management".*route="\/v1\/guardrails"|route="\/v1\/guardrails"/);
     expect(await (await fetch(metrics.signer)).text()).not.toContain('guardrails');
-  });
-
-  it('publishes keys, metadata and metrics at the addresses it names', async () => {
-    const { jwksUrl, metrics, baseUrl, issuer } = standalone.state;
-    const { keys } = (await (await fetch(jwksUrl)).json()) as { keys: unknown[] };
-    expect(keys).toHaveLength(1);
-    expect(await (await fetch(metrics.signer)).text()).toContain('# TYPE');
-    const about = new URL('/.well-known/oauth-protected-resource/v1', baseUrl);
-    expect(await (await fetch(about)).json()).toMatchObject({
-      resource: baseUrl,
-      authorization_servers: [issuer],
-    });
-  });
-
-  it('answers an unknown route with the 404 of the contract', async () => {
-    const response = await fetch(`${standalone.state.baseUrl}/nothing/here`);
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ error: { code: 404 } });
   });
 
   it('keeps tokens, keys and secrets out of the log and the audit file', async () => {
@@ -141,30 +124,6 @@ describe('npm start', () => {
   });
 });
 
-describe('the demo members', () => {
-  it('ada gets a proof, which the daemon accepts once', async () => {
-    const { status, body } = await sign(await tokenOf('ada'));
-    expect(status).toBe(200);
-    expect(body['x-ori-invoke-user']).toBe(subjectOf('ada'));
-    expect(await invoke(body)).toEqual({ status: 200, text: JSON.stringify({ user: subjectOf('ada') }) });
-    const again = await invoke(body);
-    expect(again.status).toBe(401);
-    expect(JSON.parse(again.text)).toMatchObject({ error: { code: 'nonce_replayed' } });
-  });
-
-  it('grace of another organization and alan outside the programme get the same 404', async () => {
-    const [grace, alan] = [await sign(await tokenOf('grace')), await sign(await tokenOf('alan'))];
-    expect(grace).toMatchObject({ status: 404, body: { error: { metadata: { reason: 'not_found' } } } });
-    expect(alan).toEqual(grace);
-  });
-
-  it('mary, who was removed, learns that access was revoked', async () => {
-    const { status, body } = await sign(await tokenOf('mary'));
-    expect(status).toBe(403);
-    expect(body).toMatchObject({ error: { metadata: { reason: 'access_revoked', retryable: false } } });
-  });
-});
-
 describe('the demo keys', () => {
   it('name no person: API keys are refused at the sign route, and the management key is unknown there', async () => {
     const { apiKey, internApiKey, managementKey } = standalone.state;
@@ -176,17 +135,12 @@ describe('the demo keys', () => {
 });
 
 describe('npm run token', () => {
-  it('prints a JWT, and with --opaque an opaque token; both can sign', async () => {
+  it('prints a JWT, with --opaque an opaque token, and one of the given scopes', async () => {
     expect((await tokenOf('ada')).split('.')).toHaveLength(3);
     const opaque = await tokenOf('ada', '--opaque');
     expect(opaque).not.toContain('.');
     expect((await sign(opaque)).status).toBe(200);
-  });
-
-  it('requests the given scopes', async () => {
-    const { status, body } = await sign(await tokenOf('ada', '--scope', 'interns'));
-    expect(status).toBe(403);
-    expect(body).toMatchObject({ error: { metadata: { reason: 'insufficient_scope' } } });
+    expect((await sign(await tokenOf('ada', '--scope', 'interns'))).status).toBe(403);
   });
 
   it('lists the members on stderr if the name is unknown, and prints nothing else', async () => {
@@ -207,17 +161,6 @@ describe('npm run token', () => {
 });
 
 describe('the sample daemon', () => {
-  it('refuses a call without a proof', async () => {
-    const { status, text } = await invoke({});
-    expect(status).toBe(401);
-    expect(JSON.parse(text)).toMatchObject({ error: { code: 'proof_missing' } });
-  });
-
-  it('refuses a proof that was made for another path', async () => {
-    const { body } = await sign(await tokenOf('ada'), '/api/other');
-    expect(JSON.parse((await invoke(body)).text)).toMatchObject({ error: { code: 'signature_invalid' } });
-  });
-
   it('answers only its one path', async () => {
     const { body } = await sign(await tokenOf('ada'), '/api/other');
     expect((await invoke(body, '/api/other')).status).toBe(404);
@@ -346,21 +289,13 @@ describe('starting and stopping', () => {
     expect(again.state.users.map(({ subject }) => subject)).toEqual(users.map(({ subject }) => subject));
   });
 
-  it.each(['0.0.0.0', '::', '192.0.2.1'])('refuses to listen on %s, with one message', async (host) => {
+  it('refuses to listen on another address than loopback, with one message', async () => {
     await using elsewhere = await makeStandaloneHome();
-    const { exit, stdout, stderr } = await elsewhere.startRefused({ ORI_HOST: host });
+    const { exit, stdout, stderr } = await elsewhere.startRefused({ ORI_HOST: '0.0.0.0' });
     expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
     expect(stderr).toMatch(/ORI_HOST: expected a loopback address/);
     expect(stderr).not.toContain('    at ');
     expect(existsSync(elsewhere.stateFile)).toBe(false);
-  });
-
-  it('reports that the port is in use if another one runs there', async () => {
-    await using elsewhere = await makeStandaloneHome();
-    const { port } = new URL(standalone.state.baseUrl);
-    const { exit, stderr } = await elsewhere.startRefused({ ORI_PORT: port });
-    expect(exit).toBe(1);
-    expect(stderr).toMatch(new RegExp(`^port ${port} .*another standalone.*ORI_PORT`));
   });
 
   it('stops everything that it started at a signal, and removes its state file', async () => {
