@@ -9,8 +9,8 @@ import { createWitnesses, witnessesToAsk } from './witnesses.ts';
 const WITNESS_TIMEOUT_MS = 10_000;
 
 /**
- * Makes a new guard for a tree whose guard was lost. The tree must hold what its published checkpoint says, and every witness
- * with an address must cosign it: a witness that has seen more of the log shows that this is an older copy.
+ * Creates a new guard for a tree whose guard was lost. The tree must contain its published checkpoint, and every witness
+ * with an address must cosign it: a witness that has seen a larger tree proves that this is an older copy.
  *
  * @returns what was adopted and checked, for the operator
  * @throws LogError `guard_present`, `tree_rolled_back`, `witness_is_ahead`, `witness_silent`, or as `openLogFolder`

@@ -16,7 +16,7 @@ interface Draft {
   readonly size: number;
   readonly root: Uint8Array;
   readonly partial: readonly MadeTile[];
-  /** Every audit line that was there at this time is in the tree: Unix seconds. */
+  /** Unix seconds: the tree has every audit line that existed at this time. */
   readonly completeAt: number | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface Publisher {
    * @returns undefined while too few witnesses have cosigned
    */
   publish(draft: Draft): Promise<Published | undefined>;
-  /** Shows the last tree signed to the witnesses again, before anything is added to it. @throws LogError `witness_is_ahead` */
+  /** Submits the last signed tree to the witnesses again, before anything is added to it. @throws LogError `witness_is_ahead` */
   confirm(): Promise<void>;
 }
 

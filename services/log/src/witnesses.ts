@@ -18,7 +18,7 @@ interface Submission {
 
 export interface Witnesses {
   /**
-   * Asks all witnesses concurrently. Those that fail or are late are missing from the result.
+   * Requests cosignatures of all witnesses concurrently. Witnesses that fail or are late are missing from the result.
    *
    * @returns cosignatures by the witnesses' names
    * @throws LogError `witness_is_ahead`: this log is an older copy and must not sign

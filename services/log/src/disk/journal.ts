@@ -20,7 +20,7 @@ export interface Appended {
  */
 export interface Journal {
   readonly bytes: number;
-  /** Resolves once it is durable. After a failure none of it counts. @throws LogError `disk` or `disk_doubtful` */
+  /** Resolves once it is durable. If it fails, nothing was appended. @throws LogError `disk` or `disk_doubtful` */
   append(appended: Appended): Promise<void>;
   /** Compacts the journal to a tree and the records since. @throws as `append` */
   restart(edge: Edge, positions: Positions, since: readonly Appended[]): Promise<void>;
@@ -53,7 +53,8 @@ export async function openJournal(path: string): Promise<OpenedJournal> {
   let doubtful = false;
 
   async function write(bytes: Buffer): Promise<void> {
-    if (doubtful) throw new LogError('disk_doubtful', 'an earlier write to the journal may be there in part');
+    if (doubtful)
+      throw new LogError('disk_doubtful', 'an earlier write to the journal may have been stored in part');
     try {
       await writeAll(file, bytes);
     } catch (cause) {

@@ -14,7 +14,7 @@ import { type Journal, openJournal } from './journal.ts';
 import { type Lookup, openLookup } from './lookup.ts';
 import { openTileFiles, type TileFiles } from './tile-files.ts';
 
-/** A log on disk, checked against what was signed. */
+/** A log on disk, checked against the signed tree. */
 export interface LogFolder {
   readonly tree: Tree;
   readonly positions: Positions;
@@ -95,7 +95,7 @@ export async function openLogFolder({ folder, guardFolder, adopt }: LogFolderPla
       await tiles.write(tree.partial());
       await adopt({ head, published: claimed, subtrees: () => tiles.subtrees(head.size) });
     }
-    // Before the first line is appended: after that, a missing guard means that it was lost.
+    // Created before the first line is appended: from then on, a missing guard means that it was lost.
     await guard.save(head);
   }
 
