@@ -90,7 +90,7 @@ export function identityOf({
   ];
 }
 
-/** The daemon's headers for the client: without those of its own connection, and with the guard's request id. */
+/** The daemon's headers for the client: without connection headers, and with the guard's request id. */
 export function headersForClient(rawHeaders: readonly (Buffer | string)[]): string[] {
   const all = rawHeaders.map((text) => (typeof text === 'string' ? text : text.toString('latin1')));
   const own = new Set<string>();

@@ -28,7 +28,7 @@ import { SigningError } from './stages/signing-error.ts';
 import { redraft, type Turn, throttle } from './stages/throttle.ts';
 import { type UnlockableKey, unlockKey } from './stages/unlock-key.ts';
 
-/** What a signing request brings from HTTP. */
+/** The parts of a signing request that come from HTTP. */
 export interface SigningCall {
   readonly requestId: string;
   readonly authority: string | undefined;

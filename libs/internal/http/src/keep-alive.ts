@@ -14,7 +14,7 @@ export interface KeepAliveOptions {
 
 const GOVERNOR = Symbol('governor');
 
-/** An object, since V8 keeps an object that has a closure of its own as a property until the next full collection. */
+/** An object shared by all, because V8 keeps an object with a closure as a property until the next full collection. */
 interface Governor {
   readonly decide: () => void;
 }

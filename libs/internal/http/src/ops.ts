@@ -14,7 +14,7 @@ export interface OpsServerOptions {
   registry: Registry;
   /** One per dependency, under the name that `/readyz` and `/metrics` show; resolves if the dependency works. */
   checks: Readonly<Record<string, ReadinessCheck>>;
-  /** For one check; 1000 unless given. */
+  /** For one check; 1000 by default. */
   checkTimeoutMs?: number;
 }
 

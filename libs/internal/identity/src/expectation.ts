@@ -16,7 +16,7 @@ export interface TokenExpectation {
   readonly tokenTypes?: readonly TokenType[];
   /** The claims that an issuer names differently from RFC 9068. */
   readonly claims?: ClaimNames;
-  /** The issuer's scopes, by the scope of ours that they mean; all others are then ignored. Default: the same names. */
+  /** The issuer's scopes, by the name that we use; others are then ignored. Default: the same names. */
   readonly scopes?: Readonly<Record<string, readonly string[]>>;
   /** Whether an introspection answer may lack `aud`. */
   readonly introspectionWithoutAudience?: boolean;

@@ -27,7 +27,7 @@ class Bearer {
     this.token = token;
   }
 
-  /** SHA-256 of the whole credential: the key for caching and look-up. */
+  /** SHA-256 of the whole credential: the key for caching and lookup. */
   digestHex(): string {
     return hash('sha256', this.token, 'hex');
   }

@@ -135,15 +135,15 @@ function verdict(counts: TurnCounts, policies: readonly TurnPolicy[]): TurnVerdi
   });
   const refused = states.filter((state) => !state.allowed);
   // Of two refusals, the one that ends later; otherwise the scope with fewer turns left.
-  const [telling] =
+  const [decisive] =
     refused.length > 0
       ? refused.sort((a, b) => b.resetSeconds - a.resetSeconds)
       : states.sort((a, b) => a.remaining - b.remaining);
-  if (telling === undefined) throw new TypeError('no counter was checked');
-  const { scope, limit, remaining, resetSeconds } = telling;
-  const told = { scope, limit, resetSeconds, policies };
-  if (refused.length === 0) return { allowed: true, remaining, ...told, windowEnds: windowEndsOf(counts) };
-  return { allowed: false, remaining: 0, retryAfterSeconds: resetSeconds, ...told };
+  if (decisive === undefined) throw new TypeError('no counter was checked');
+  const { scope, limit, remaining, resetSeconds } = decisive;
+  const nearest = { scope, limit, resetSeconds, policies };
+  if (refused.length === 0) return { allowed: true, remaining, ...nearest, windowEnds: windowEndsOf(counts) };
+  return { allowed: false, remaining: 0, retryAfterSeconds: resetSeconds, ...nearest };
 }
 
 function windowEndsOf({ user, organization }: TurnCounts): WindowsLeft {

@@ -36,7 +36,7 @@ export interface RemoteJsonOptions<T> {
   seed?: RemoteJsonSeed<T> | undefined;
   /** Called after each successful fetch, with how long the document is fresh. */
   onFetched?(document: T, freshSeconds: number): void;
-  /** Makes caches on the way ask the origin each time (RFC 9111, section 5.2.1.4). */
+  /** Makes shared caches revalidate with the origin each time (RFC 9111, section 5.2.1.4). */
   pastCaches?: boolean;
   /** Allows http to any host: anyone on that network can then replace the document. */
   allowPlainHttp?: boolean;

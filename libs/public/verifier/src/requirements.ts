@@ -24,7 +24,7 @@ export function requireHead(request: RequestHead): void {
   if (typeof request.target !== 'string') throw new TypeError('target: expected the raw request-target');
 }
 
-/** Throws TypeError for anything but bytes: a decoded or parsed body is not what was signed. */
+/** Throws TypeError for anything but bytes: a decoded or parsed body is not the signed one. */
 export function requireBytes(bytes: Uint8Array, name: string): void {
   if (!(bytes instanceof Uint8Array)) throw new TypeError(`${name}: expected the raw bytes as a Uint8Array`);
 }

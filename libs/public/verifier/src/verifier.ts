@@ -92,11 +92,11 @@ export function createVerifier(options: VerifierOptions): Verifier {
       if (answer !== 'spent') throw new TypeError("spend: expected 'spent' from the replay store");
     });
     const proof = toVerifiedProof(claim, path);
-    tellAccepted(proof, claim.signingInput);
+    reportAccepted(proof, claim.signingInput);
     return proof;
   }
 
-  function tellAccepted(proof: VerifiedProof, signingInput: Uint8Array): void {
+  function reportAccepted(proof: VerifiedProof, signingInput: Uint8Array): void {
     if (policy.onAccepted === undefined) return;
     try {
       policy.onAccepted(proof, sha256Hex(signingInput));
@@ -106,19 +106,22 @@ export function createVerifier(options: VerifierOptions): Verifier {
     }
   }
 
-  function tellRefusal(request: RequestHead, error: unknown): void {
+  function reportRefusal(request: RequestHead, error: unknown): void {
     const code = codeOf(error);
     if (code !== undefined) report(code, request, error);
   }
 
   /** Reports the outcome of `judgement`. */
-  async function told(request: RequestHead, judgement: () => Promise<VerifiedProof>): Promise<VerifiedProof> {
+  async function reporting(
+    request: RequestHead,
+    judgement: () => Promise<VerifiedProof>,
+  ): Promise<VerifiedProof> {
     try {
       const proof = await judgement();
       report('accepted', request);
       return proof;
     } catch (error) {
-      tellRefusal(request, error);
+      reportRefusal(request, error);
       throw error;
     }
   }
@@ -129,7 +132,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     async verify(request) {
       requireHead(request);
       requireBytes(request.body, 'body');
-      return told(request, async () => settle(judge(request), sha256Hex(request.body)));
+      return reporting(request, async () => settle(judge(request), sha256Hex(request.body)));
     },
 
     begin(request) {
@@ -138,7 +141,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       try {
         judged = judge(request);
       } catch (error) {
-        tellRefusal(request, error);
+        reportRefusal(request, error);
         throw error;
       }
       const digest = createBodyDigest();
@@ -155,7 +158,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         async finish() {
           requireOpen();
           finished = true;
-          return told(request, () => settle(judged, digest.hex()));
+          return reporting(request, () => settle(judged, digest.hex()));
         },
       };
     },

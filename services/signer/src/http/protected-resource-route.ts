@@ -4,7 +4,7 @@ import { CONTENT_CLAIM, DPOP_ALGORITHMS } from '@ori/identity/dpop';
 
 /**
  * `GET /.well-known/oauth-protected-resource/v1` (RFC 9728): with it and the base address a client finds the issuer and
- * the scopes to request. `x-ori_sign_in` tells `ori login` what each issuer needs, so that a person types nothing.
+ * the scopes to request. `x-ori_sign_in` tells `ori login` what each issuer needs, so that people need not type anything.
  */
 export function protectedResourceRoute({
   baseUrl,

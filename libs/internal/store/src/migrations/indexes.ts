@@ -36,7 +36,7 @@ const LOCK_POLL_MS = 200;
 
 /**
  * Builds missing indexes, and rebuilds those that an interrupted build left invalid. Reads and writes continue
- * meanwhile. PostgreSQL waits for transactions that began before the build, so one that is left open delays it.
+ * during the build. PostgreSQL waits for transactions that began before the build, so one that is left open delays it.
  *
  * @returns the names of the indexes that were built
  * @throws MigrationError `index_failed`

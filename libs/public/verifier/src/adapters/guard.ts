@@ -51,7 +51,7 @@ export type Judgement =
   | {
       readonly proven?: undefined;
       readonly answer: Answer;
-      /** The client disconnected or its body is malformed, so the answer may reach nobody. */
+      /** The client disconnected or its body is malformed, so the answer may not arrive. */
       readonly isAborted: boolean;
       /** Do not wait for the rest of the body: it is too late, or too long. */
       readonly closes: boolean;

@@ -16,7 +16,7 @@ export type { NodeProven as Proven, NodeRequest } from './node-request.ts';
 /**
  * Wraps a node:http handler: it is called only with an accepted proof, as its third argument. Everything else is answered here: 401, 413
  * and 503 as `toRefusal` says, 500 for a mistake in the daemon's own code, its handler included. A client that disconnects before its
- * body ends gets no answer. `onOutcome` of the verifier is told each time.
+ * body ends gets no answer. The verifier's `onOutcome` is called each time.
  *
  *     createServer(requireProof(verifier, { bodyBytesMax: 1_000_000 }, (req, res, { proof, body }) => res.end(proof.user)));
  *

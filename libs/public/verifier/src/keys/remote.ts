@@ -155,14 +155,14 @@ export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptio
   if (typeof onRefusedKey !== 'function') throw new TypeError('onRefusedKey: expected a function');
   const check = root === undefined ? undefined : createRootCheck(url, root, unixTime);
   if (check === undefined) warnOnceOfNoRoot(url);
-  let told = new Set<string>();
+  let reported = new Set<string>();
   let isEmpty = false;
 
   function read(value: unknown): readonly VerificationKey[] {
     const refused = new Map<string, RefusedKey>();
     const keys = parseJwkSet(value, (key) => void refused.set(`${key.index} ${key.error.code}`, key));
-    for (const [name, key] of refused) if (!told.has(name)) onRefusedKey(key);
-    told = new Set(refused.keys());
+    for (const [name, key] of refused) if (!reported.has(name)) onRefusedKey(key);
+    reported = new Set(refused.keys());
     return keys;
   }
 

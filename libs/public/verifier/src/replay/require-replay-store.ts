@@ -240,7 +240,7 @@ async function requireV1(bench: Bench): Promise<void> {
 
 const AHEAD_SECONDS = 300;
 
-/** V30: what was forgotten by a fast clock is refused when the clock is corrected. */
+/** V30: proofs that were forgotten because of a fast clock are refused after the clock is corrected. */
 async function requireFloor(bench: Bench): Promise<void> {
   const policy = bench.policy();
   bench.attach(policy);

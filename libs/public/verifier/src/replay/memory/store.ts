@@ -153,7 +153,7 @@ function idsOfV2(nonce: string, v1Id: string | undefined): Ids {
   return { conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`] };
 }
 
-/** Refuses proofs that may have been accepted before an event that lost what was spent. */
+/** Refuses proofs that may have been accepted before spent proofs were lost. */
 function requireAfter(fenceSeconds: number, timestamp: number, nowSeconds: number): void {
   const fence = Math.ceil(fenceSeconds);
   if (timestamp > fence) return;

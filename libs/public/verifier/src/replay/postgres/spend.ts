@@ -13,8 +13,8 @@ $$;
 `;
 
 /**
- * Empties unused partitions whose rows are all too old for any verifier, and raises the floor with each: what was forgotten is refused
- * from then on. One caller at a time. A partition that is being read (by a dump) is left for the next time.
+ * Empties unused partitions whose rows are all too old for any verifier, and raises the floor with each, so that forgotten proofs are
+ * refused from then on. One caller at a time. A partition that is being read (by a dump) is left for the next time.
  */
 const FORGET = `
 CREATE OR REPLACE FUNCTION ori_replay.forget(
@@ -53,7 +53,7 @@ END $$;
 `;
 
 /**
- * Spends one proof. It is judged before the row is written. What may have changed meanwhile (the floor, the partition's file) is checked
+ * Spends one proof. It is checked before the row is written. What may have changed in between (the floor, the partition's file) is checked
  * again afterwards, in a snapshot taken when the row already blocks anyone who would empty the partition.
  */
 const SPEND = `
