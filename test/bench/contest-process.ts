@@ -1,3 +1,4 @@
+import { answer } from '../env/worker.ts';
 import type { Contestants } from './contest.ts';
 
 // The process of one contestant: receives a number of operations and replies with the CPU seconds they took.
@@ -10,20 +11,12 @@ const opened = import(`./contests/${name}.ts`).then(async ({ CONTESTANTS }: { CO
   return contestant;
 });
 
-process.on('message', (count: number) => {
-  time(count).then(
-    (seconds) => process.send?.({ seconds }),
-    (error: Error) => process.send?.({ failure: error.stack }),
-  );
-});
-process.on('disconnect', () => process.exit());
-
 /** CPU time of all threads, so that work outside the main thread counts. Garbage from the preparation is collected first. */
-async function time(count: number): Promise<number> {
+answer<number>(async (count) => {
   const run = await (await opened).prepare(count);
   globalThis.gc?.({ type: 'minor' });
   const before = process.cpuUsage();
   await run();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
-}
+});

@@ -1,7 +1,5 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { pin } from './process-cost.ts';
+import assert from 'node:assert/strict';
+import { startWorker } from './processes.ts';
 import type { Bench } from './row.ts';
 
 /** One implementation of the compared task. */
@@ -14,6 +12,34 @@ export interface Contestant {
 
 /** The exports of a module under `contests/`. Each contestant runs in its own process. */
 export type Contestants = Readonly<Record<string, () => Contestant | Promise<Contestant>>>;
+
+/**
+ * A contestant that judges inputs made beforehand.
+ *
+ * @param judge throws if it refuses the input
+ * @param bad what it must refuse, made of an input that it has accepted and of another one
+ */
+export function judging<Input>(
+  create: () => Input | Promise<Input>,
+  judge: (input: Input) => unknown,
+  bad: (accepted: Input, other: Input) => readonly Input[],
+): Contestant {
+  return {
+    async prepare(count) {
+      const inputs = await Promise.all(Array.from({ length: count }, create));
+      return async () => {
+        for (const input of inputs) await judge(input);
+      };
+    },
+    async check() {
+      const [accepted, other] = [await create(), await create()];
+      await judge(accepted);
+      for (const input of bad(accepted, other)) {
+        await assert.rejects(async () => judge(input), 'bad input was accepted');
+      }
+    },
+  };
+}
 
 const SLICE_SECONDS = 0.02;
 
@@ -29,59 +55,23 @@ export async function runContest<Title extends string>(
 ): Promise<Record<Title, number[]>> {
   await using stack = new AsyncDisposableStack();
   bench.progress('warming up');
-  const sides = await Promise.all(
-    titles.map(async (title) => ({ title, slice: 4, worker: stack.use(await openWorker(name, title)) })),
-  );
-  const measured = Object.fromEntries(titles.map((title) => [title, []])) as unknown as Record<
-    Title,
-    number[]
-  >;
+  const sides = titles.map((title) => {
+    const worker = startWorker<number, number>('contest-process.ts', 'servers', [name, title]);
+    return { worker: stack.use(worker), slice: 4, done: 0, took: 0, perSecond: [] as number[] };
+  });
   for (let round = 0; round <= bench.rounds; round++) {
     if (round > 0) bench.progress(`round ${round} of ${bench.rounds}`);
-    const spent = sides.map(() => ({ done: 0, took: 0 }));
-    while (spent.some(({ took }) => took < bench.load.seconds / 2)) {
-      for (const [index, side] of sides.entries()) {
-        const own = spent[index] as { done: number; took: number };
-        own.took += await side.worker.time(side.slice);
-        own.done += side.slice;
-        side.slice = Math.max(1, Math.round((SLICE_SECONDS * own.done) / own.took));
+    for (const side of sides) Object.assign(side, { done: 0, took: 0 });
+    while (sides.some(({ took }) => took < bench.load.seconds / 2)) {
+      for (const side of sides) {
+        side.took += await side.worker.ask(side.slice);
+        side.done += side.slice;
+        side.slice = Math.max(1, Math.round((SLICE_SECONDS * side.done) / side.took));
       }
     }
     // The first round is a warm-up.
-    if (round === 0) continue;
-    for (const [index, { title }] of sides.entries()) {
-      const { done, took } = spent[index] as { done: number; took: number };
-      measured[title].push(done / took);
-    }
+    if (round > 0) for (const { perSecond, done, took } of sides) perSecond.push(done / took);
   }
-  return measured;
-}
-
-interface Worker extends AsyncDisposable {
-  /** CPU seconds for `count` pieces. */
-  time(count: number): Promise<number>;
-}
-
-async function openWorker(name: string, title: string): Promise<Worker> {
-  const child = fork(join(import.meta.dirname, 'contest-process.ts'), [name, title], {
-    execArgv: ['--expose-gc'],
-  });
-  if (child.pid !== undefined) pin(child.pid, 'servers');
-  return {
-    async time(count) {
-      const { seconds, failure } = await ask(child, count);
-      if (seconds === undefined) throw new Error(`${title}: ${failure}`);
-      return seconds;
-    },
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL');
-    },
-  };
-}
-
-async function ask(child: ChildProcess, count: number): Promise<{ seconds?: number; failure?: string }> {
-  const answered = once(child, 'message');
-  child.send(count);
-  const [answer] = await answered;
-  return answer;
+  const entries = titles.map((title, index) => [title, sides[index]?.perSecond]);
+  return Object.fromEntries(entries) as Record<Title, number[]>;
 }

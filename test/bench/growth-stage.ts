@@ -14,46 +14,27 @@ import {
 import { parseKekRing } from '@ori/store/sealing';
 import { sql } from 'kysely';
 import { type Grown, grow, SMALL } from '../env/grown.ts';
+import { startManagement } from '../env/management.ts';
 import { startPostgres } from '../env/postgres.ts';
 import { startRedis } from '../env/redis.ts';
 import { startWorld, type World } from '../env/world.ts';
-import { startManagementOf } from './management.ts';
-import { pin } from './process-cost.ts';
+import { pin } from './processes.ts';
 
 /** An account with one resource of each kind to call, and its credentials. */
-export interface Account {
-  readonly world: World;
-  readonly managementPort: number;
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly internId: string;
-  readonly credentialId: string;
-  /** The guardrail that every assignment of `grow` names, and another one. */
-  readonly guardrailIds: readonly [string, string];
-  readonly keyHashes: readonly string[];
-  readonly userIds: readonly string[];
-  readonly apiKey: string;
-  readonly managementKey: string;
-  readonly accessToken: () => Promise<string>;
-}
-
-/** An account of a hundred rows alone, the same beside one with many, and the one with many. */
-export interface GrowthStage extends AsyncDisposable {
-  readonly alone: Account;
-  readonly beside: Account;
-  readonly large: Account;
-}
+export type Account = Awaited<ReturnType<typeof openAccount>>;
 
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 
-export async function openGrowthStage(size: Grown): Promise<GrowthStage> {
+/** An account of a hundred rows alone, the same beside one with many, and the one with many. */
+export async function openGrowthStage(size: Grown) {
   await using stack = new AsyncDisposableStack();
   const servers = { redis: stack.use(await startRedis()), postgres: stack.use(await startPostgres()) };
   const open = async () => {
     const world = stack.use(await startWorld({ process: true, ...servers }));
-    if (world.signer.pid !== undefined) pin(world.signer.pid, 'servers');
     const room = { MANAGEMENT_GUARDRAIL_BYTES_PER_ACCOUNT_MAX: '1073741824' };
-    return { world, managementPort: await startManagementOf(world, stack, room) };
+    const management = stack.use(await startManagement(world, room));
+    for (const { pid } of [world.signer, management]) pin(pid, 'servers');
+    return { world, managementPort: management.port };
   };
   const [small, big] = [await open(), await open()];
   const alone = await openAccount(small, 'alone', SMALL);
@@ -67,7 +48,7 @@ async function openAccount(
   { world, managementPort }: { world: World; managementPort: number },
   name: string,
   size: Grown,
-): Promise<Account> {
+) {
   const { store, issuer, kekText, databaseUrl } = world;
   const { id: organizationId } = await createOrganization(store, { name });
   const place = { organizationId, name, isDefault: true, inProgramme: true };
@@ -95,7 +76,8 @@ async function openAccount(
   const [first = '', second = ''] = await newest('id', 'guardrails');
   return {
     ...{ world, managementPort, organizationId, workspaceId, internId, credentialId, apiKey, managementKey },
-    guardrailIds: [first, second],
+    /** The guardrail that every assignment of `grow` names, and another one. */
+    guardrailIds: [first, second] as const,
     keyHashes: (await newest('key_hash', 'guardrail_key_assignments')).slice(0, 10),
     userIds: (await newest('user_id', 'guardrail_member_assignments')).slice(0, 10),
     accessToken: () => world.token({ subject: name }),

@@ -1,11 +1,6 @@
-import { type LoadOrder, runLoad } from './load.ts';
+import { answer } from '../env/worker.ts';
+import { runLoad } from './load.ts';
 
-// The process of the load generator: receives an order, replies with a report.
+// The process of the load generator.
 
-process.on('message', (order: LoadOrder) => {
-  runLoad(order).then(
-    (report) => process.send?.({ report }),
-    (error: Error) => process.send?.({ failure: error.message }),
-  );
-});
-process.on('disconnect', () => process.exit());
+answer(runLoad);

@@ -44,7 +44,7 @@ function renderMark(mark: Mark | undefined): string {
   return 'atLeast' in mark ? `>= ${mark.atLeast}` : `<= ${mark.atMost}`;
 }
 
-export function renderNumber(value: number): string {
+function renderNumber(value: number): string {
   return value >= 100 ? String(Math.round(value)) : value.toPrecision(3);
 }
 

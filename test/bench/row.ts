@@ -44,6 +44,8 @@ export interface Row {
   run(bench: Bench): Promise<readonly Finding[]>;
 }
 
+export const NO_NGINX = 'no nginx on this machine; `npm run setup` installs it';
+
 /** Runs each side once per round, in turn: A B A B. Drift of the machine affects all sides alike. */
 export async function alternate<Side extends string, Measured>(
   bench: Bench,
@@ -63,10 +65,9 @@ export async function alternate<Side extends string, Measured>(
 /** The ratio (or difference) of a finding per round, or our own number if nothing is compared. */
 export function valuesOf({ ours, theirs, by }: Finding): number[] {
   if (theirs === undefined) return [...ours.rounds];
-  return ours.rounds.map((value, round) => {
-    const other = theirs.rounds[round] ?? Number.NaN;
-    return by === 'difference' ? value - other : value / other;
-  });
+  return combine(ours.rounds, theirs.rounds, (one, other) =>
+    by === 'difference' ? one - other : one / other,
+  );
 }
 
 export function median(values: readonly number[]): number {
@@ -80,3 +81,10 @@ export function isReached(finding: Finding): boolean | undefined {
   const value = median(valuesOf(finding));
   return 'atLeast' in finding.mark ? value >= finding.mark.atLeast : value <= finding.mark.atMost;
 }
+
+/** A calculation with two numbers of each round. */
+export const combine = (
+  these: readonly number[],
+  those: readonly number[],
+  by: (one: number, other: number) => number,
+): number[] => these.map((one, round) => by(one, those[round] ?? Number.NaN));

@@ -4,12 +4,9 @@ import { guardRow } from './rows/guard.ts';
 import { logRow } from './rows/log.ts';
 import { longRunRow } from './rows/long-run.ts';
 import { noncesRow } from './rows/nonces.ts';
-import { signBareRow, signRow } from './rows/sign.ts';
+import { signGatewayRow, signPeerRow, signRow, signUnseenRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
-import { signGatewayRow } from './rows/sign-gateway.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
-import { signPeerRow } from './rows/sign-peer.ts';
-import { signUnseenRow } from './rows/sign-unseen.ts';
 import { startRow } from './rows/start.ts';
 import { verifyRow } from './rows/verify.ts';
 import { verifyPortableRow } from './rows/verify-portable.ts';
@@ -18,7 +15,6 @@ import { verifyStreamRow } from './rows/verify-stream.ts';
 /** Every comparison, in the order of the table. */
 export const ROWS: readonly Row[] = [
   signRow,
-  signBareRow,
   signPeerRow,
   signUnseenRow,
   signBoundRow,

@@ -4,11 +4,16 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { createApiKey } from '@ori/store/admin';
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
 import { signIn } from '../../services/standalone/src/sign-in.ts';
 import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
+import { NGINX, startGateway } from '../env/gateway.ts';
+import { startManagement } from '../env/management.ts';
+import { startWorld } from '../env/world.ts';
+import { callEverything, EVERYTHING_WORKED } from './family-client.ts';
 
 const HERE = import.meta.dirname;
 const run = promisify(execFile);
@@ -53,3 +58,42 @@ it('the client lists interns, signs for each, and manages guardrails', async () 
   expect(proofs).toHaveLength(3);
   for (const proof of proofs) expect(proof).toMatch(/^[A-Za-z0-9+/]{86}==$/);
 });
+
+it("the family's public client, unmodified, calls every operation of npm start", async () => {
+  const { baseUrl, apiKey, managementKey } = standalone.state;
+  const response = await fetch(`${baseUrl}/organization/members`, {
+    headers: { Authorization: `Bearer ${managementKey}` },
+  });
+  const { data } = (await response.json()) as { data: { id: string }[] };
+  const userId = data[0]?.id ?? '';
+  const told = await callEverything({ baseUrl, apiKey, managementKey, userId });
+  expect(told).toEqual(EVERYTHING_WORKED(userId));
+});
+
+it.runIf(NGINX !== undefined)(
+  'and of two management processes behind the gateway',
+  { timeout: 60_000 },
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const world = stack.use(await startWorld());
+    const environment = { MANAGEMENT_TRUST_GATEWAY: 'true' };
+    const two = [await startManagement(world, environment), await startManagement(world, environment)];
+    const ports = two.map((management) => stack.use(management).port);
+    const gateway = stack.use(
+      await startGateway({
+        signers: [new URL(world.baseUrl).host],
+        management: ports.map((port) => `127.0.0.1:${port}`),
+      }),
+    );
+    const { organizationId, apiKey, userId } = world.demo;
+    const management = await createApiKey(world.store, {
+      kind: 'management',
+      name: 'console',
+      organizationId,
+    });
+    const baseUrl = `${gateway.url}/v1`;
+    const told = await callEverything({ baseUrl, apiKey, managementKey: management.key, userId });
+    expect(told).toEqual(EVERYTHING_WORKED(userId));
+    for (const port of ports) expect(await gateway.accessLog()).toContain(`127.0.0.1:${port}`);
+  },
+);

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { bundle } from '../../deploy/bundle/bundle.ts';
 import { openRoom, type Room } from './room.ts';
 import { providedBackends } from './run.ts';
+import { ServerProcess } from './server-process.ts';
 
 /** The programs that a deployment starts. */
 export type Program =
@@ -35,4 +36,17 @@ export async function shippedFolder(): Promise<string> {
 /** The path of a program as it ships. */
 export async function shipped(program: Program): Promise<string> {
   return join(await shippedFolder(), `${program}.js`);
+}
+
+/** A server as it ships, not started yet, with no other environment. It ends with its room. */
+export async function shippedServer(
+  room: Room,
+  program: Program,
+  environment: Readonly<Record<string, string>>,
+  hear: (line: string) => void = () => {},
+): Promise<ServerProcess> {
+  return new ServerProcess({
+    ...{ room, environment, hear, program: process.execPath, arguments: [await shipped(program)] },
+    ...{ ready: /"msg":"listening"/, farewell: 'KILL' },
+  });
 }

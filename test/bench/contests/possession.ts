@@ -2,8 +2,7 @@ import { KeyObject, randomBytes, sign, verify } from 'node:crypto';
 import { ContentDigest, createDpopNonces, createPossession } from '@ori/identity/dpop';
 import { createDpopKey } from '../../env/dpop.ts';
 import { SIGN_BODY } from '../../env/world.ts';
-import type { Contestant, Contestants } from '../contest.ts';
-import { requireRefusal } from './proofs.ts';
+import { type Contestant, type Contestants, judging } from '../contest.ts';
 
 const TARGET = { origin: 'https://api.example', path: '/v1/interns/int_7Qm2bench/daemon/sign' };
 const URL = TARGET.origin + TARGET.path;
@@ -41,62 +40,44 @@ async function openPossession(algorithm: Algorithm): Promise<Contestant> {
     now: Date.now,
   });
   const content = Buffer.from(SIGN_BODY);
-  const prove = async (proof: string, method = 'POST') => {
-    const request = { ...TARGET, method, proofs: [proof], accessToken: ACCESS_TOKEN };
-    const verified = await possession.verify(key.thumbprint, request);
-    const digest = new ContentDigest();
-    digest.update(content);
-    verified.requireContent(digest);
-    await possession.spend(verified);
-  };
-  const proofNow = () => key.proof({ url: URL, accessToken: ACCESS_TOKEN, nonce: nonces.current(), content });
-  return {
-    async prepare(count) {
-      seen.clear();
-      const proofs = await Promise.all(Array.from({ length: count }, proofNow));
-      return async () => {
-        for (const proof of proofs) await prove(proof);
+  return judging(
+    async () => {
+      const nonce = nonces.current();
+      return {
+        method: 'POST',
+        proof: await key.proof({ url: URL, accessToken: ACCESS_TOKEN, nonce, content }),
       };
     },
-    async check() {
-      const proof = await proofNow();
-      await prove(proof);
-      await requireRefusal(() => prove(proof));
-      const other = await proofNow();
-      await requireRefusal(() => prove(other, 'GET'));
-      await requireRefusal(() => prove(`${other.slice(0, -8)}AAAAAAAA`));
+    async ({ method, proof }) => {
+      const request = { ...TARGET, method, proofs: [proof], accessToken: ACCESS_TOKEN };
+      const verified = await possession.verify(key.thumbprint, request);
+      const digest = new ContentDigest();
+      digest.update(content);
+      verified.requireContent(digest);
+      await possession.spend(verified);
     },
-  };
+    (accepted, { method, proof }) => [
+      accepted,
+      { method: 'GET', proof },
+      { method, proof: `${proof.slice(0, -8)}AAAAAAAA` },
+    ],
+  );
 }
 
 async function openVerify(algorithm: Algorithm): Promise<Contestant> {
   const key = await createDpopKey(algorithm);
   const [publicKey, privateKey] = [KeyObject.from(key.publicKey), KeyObject.from(key.privateKey)];
   const digest = algorithm === 'ES256' ? 'sha256' : null;
-  /** A bare key and a DER signature: options and the JWS signature form cost 15 µs each. */
-  const isGood = ({ input, signature }: Signed) => verify(digest, input, publicKey, signature);
-  const signed = async (): Promise<Signed> => {
-    const proof = await key.proof({ url: URL, accessToken: ACCESS_TOKEN, nonce: 'AAAAAAAAAAAAAAAAAAAAAA' });
-    const input = Buffer.from(proof.slice(0, proof.lastIndexOf('.')));
-    return { input, signature: sign(digest, input, privateKey) };
-  };
-  return {
-    async prepare(count) {
-      const proofs = await Promise.all(Array.from({ length: count }, signed));
-      return async () => {
-        for (const proof of proofs) if (!isGood(proof)) throw new Error('a valid signature was refused');
-      };
+  return judging(
+    async () => {
+      const proof = await key.proof({ url: URL, accessToken: ACCESS_TOKEN, nonce: 'AAAAAAAAAAAAAAAAAAAAAA' });
+      const input = Buffer.from(proof.slice(0, proof.lastIndexOf('.')));
+      return { input, signature: sign(digest, input, privateKey) };
     },
-    async check() {
-      const proof = await signed();
-      if (!isGood(proof)) throw new Error('a valid signature was refused');
-      if (isGood({ ...proof, input: Buffer.from('other') }))
-        throw new Error('an invalid signature was accepted');
+    ({ input, signature }) => {
+      // A bare key and a DER signature: options and the JWS signature form cost 15 µs each.
+      if (!verify(digest, input, publicKey, signature)) throw new Error('a valid signature was refused');
     },
-  };
-}
-
-interface Signed {
-  readonly input: Uint8Array;
-  readonly signature: Uint8Array;
+    (_, { signature }) => [{ signature, input: Buffer.from('other') }],
+  );
 }

@@ -1,18 +1,13 @@
-import { fork, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { openSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { NGINX, startDaemonGateway } from '../../env/gateway.ts';
 import { type GuardWorld, openGuardWorld } from '../../env/guard-world.ts';
 import { freePort } from '../../env/ports.ts';
-import { shipped } from '../../env/programs.ts';
 import { rawClient } from '../../env/raw-client.ts';
 import { openRoom } from '../../env/room.ts';
 import { runContest } from '../contest.ts';
-import { startGenerator } from '../load-generator.ts';
-import { cpuSeconds, pin } from '../process-cost.ts';
-import { alternate, type Row } from '../row.ts';
+import type { LoadOrder, LoadReport } from '../load.ts';
+import { cpuSeconds, pin, startServer, startShipped, startWorker } from '../processes.ts';
+import { alternate, combine, NO_NGINX, type Row } from '../row.ts';
 
 const BODY = JSON.stringify({ prompt: 'x'.repeat(1024 - 13) });
 const USER = 'user_ada';
@@ -22,87 +17,62 @@ const CALLS_PER_SECOND = 5000;
 /** The CPU time of a proxy that verifies, beside one that does not, in front of the same daemon. */
 export const guardRow: Row = {
   name: 'guard',
-  missing: () => (NGINX === undefined ? 'no nginx on this machine; `npm run setup` installs it' : undefined),
+  missing: () => (NGINX === undefined ? NO_NGINX : undefined),
   async run(bench) {
     const { raw: verifications } = await runContest(bench, 'verify', ['raw']);
     await using stack = new AsyncDisposableStack();
     const room = stack.use(await openRoom('ori-bench-guard'));
-    const daemon = fork(join(import.meta.dirname, '../sides/daemon.ts'));
-    room.admit(daemon, 'KILL');
-    if (daemon.pid !== undefined) pin(daemon.pid, 'others');
-    const [daemonPort] = await once(daemon, 'message');
-    const proxy = fork(join(import.meta.dirname, '../sides/proxy.ts'), [`http://127.0.0.1:${daemonPort}`]);
-    room.admit(proxy, 'KILL');
-    const [proxyPort] = await once(proxy, 'message');
+    const daemon = stack.use(await startServer('daemon', 'others'));
     const world = stack.use(await openGuardWorld());
-    const nginx = stack.use(await startDaemonGateway({ daemons: [`127.0.0.1:${daemonPort}`] }));
+    const nginx = stack.use(await startDaemonGateway({ daemons: [`127.0.0.1:${daemon.port}`] }));
+    for (const pid of nginx.pids()) pin(pid, 'servers');
     const port = await freePort();
-    const output = openSync(join(room.directory, 'guard.log'), 'a');
-    const guard = spawn(process.execPath, [await shipped('guard/ori-guard')], {
-      stdio: ['ignore', output, output],
-      env: {
-        ...world.environment,
-        GUARD_DAEMON_URL: `http://127.0.0.1:${daemonPort}`,
-        ...{ GUARD_PORT: String(port), GUARD_OPS_PORT: String(await freePort()) },
-      },
+    const { pid } = await startShipped(room, 'guard/ori-guard', {
+      ...world.environment,
+      GUARD_DAEMON_URL: `http://127.0.0.1:${daemon.port}`,
+      ...{ GUARD_PORT: String(port), GUARD_OPS_PORT: String(await freePort()) },
     });
-    room.admit(guard, 'KILL');
     while (!(await isServed(world, port))) await pause(100);
-    const generator = startGenerator(room);
-    const sides = {
-      guard: { port, pids: [guard.pid ?? 0] },
-      nginx: { port: nginx.port, pids: nginx.pids() },
-      node: { port: proxyPort as number, pids: [proxy.pid ?? 0] },
-    };
-    for (const pid of Object.values(sides).flatMap(({ pids }) => pids)) pin(pid, 'servers');
+    const generator = stack.use(startWorker<LoadOrder, LoadReport>('load-process.ts', 'others'));
     const length = CALLS_PER_SECOND * bench.load.seconds;
-    const load = async (name: keyof typeof sides) => {
-      const { port, pids } = sides[name];
+    const load = async ({ port, pids, user }: { port: number; pids: readonly number[]; user: string }) => {
       const cpu = () => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
       const requests = Array.from({ length }, () => signed(world));
       const before = cpu();
-      const report = await generator({ port, requests, eachOnce: true, ...bench.load, sampleEvery: 101 });
-      // The daemon answers with the verified user, whom only the guard tells it.
-      const expected = name === 'guard' ? USER : 'nobody';
-      if (!report.samples.every((answer) => answer.endsWith(`\r\n\r\n${expected}`)))
-        throw new Error(`${name}: not the daemon's answer`);
+      const report = await generator.ask({ port, requests, eachOnce: true, ...bench.load, sampleEvery: 101 });
+      if (!report.samples.every((answer) => answer.endsWith(`\r\n\r\n${user}`)))
+        throw new Error(`not the daemon's answer to ${user}`);
       const { answers: calls, perSecond } = report;
       return { calls, each: ((cpu() - before) * 1e6) / calls, perSecond };
     };
+    // The daemon answers with the verified user, whom only the guard tells it.
+    const sides = {
+      guard: () => load({ port, pids: [pid], user: USER }),
+      nginx: () => load({ port: nginx.port, pids: nginx.pids(), user: 'nobody' }),
+    };
     bench.progress('warming up');
-    for (const name of ['guard', 'nginx', 'node'] as const) {
-      for (let calls = 0; calls < bench.warmProofs; ) calls += (await load(name)).calls;
+    for (const side of Object.values(sides)) {
+      for (let calls = 0; calls < bench.warmProofs; ) calls += (await side()).calls;
     }
-    const measured = await alternate(bench, {
-      ...{ guard: () => load('guard'), nginx: () => load('nginx'), node: () => load('node') },
-    });
-    const of = (side: keyof typeof sides, read: 'each' | 'perSecond') => ({
-      name: side,
-      rounds: measured[side].map((one) => one[read]),
-    });
-    const verification = (round: number) => 1e6 / (verifications[round] ?? Number.NaN);
-    const allowed = measured.nginx.map(({ each }, round) => 2 * each + verification(round));
-    const least = measured.node.map(({ each }, round) => each + verification(round));
+    const { guard, nginx: bare } = await alternate(bench, sides);
+    const allowed = combine(
+      bare.map(({ each }) => each),
+      verifications,
+      (each, perSecond) => 2 * each + 1e6 / perSecond,
+    );
     return [
       {
         title: 'CPU per call',
         unit: 'µs',
-        ours: of('guard', 'each'),
+        ours: { name: 'guard', rounds: guard.map(({ each }) => each) },
         theirs: { name: '2 × nginx and one verification', rounds: allowed },
         mark: { atMost: 1 },
       },
       {
-        title: 'CPU per call',
-        unit: 'µs',
-        ours: of('guard', 'each'),
-        theirs: { name: 'a bare proxy in Node and one verification', rounds: least },
-      },
-      { title: 'CPU per call', unit: 'µs', ours: of('guard', 'each'), theirs: of('nginx', 'each') },
-      {
         title: 'throughput',
         unit: 'calls/s',
-        ours: of('guard', 'perSecond'),
-        theirs: of('nginx', 'perSecond'),
+        ours: { name: 'guard', rounds: guard.map(({ perSecond }) => perSecond) },
+        theirs: { name: 'nginx', rounds: bare.map(({ perSecond }) => perSecond) },
       },
     ];
   },

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,9 +9,8 @@ import { renderVkey } from '@ori/tlog/note';
 import { parsePolicy } from '@ori/tlog/policy';
 import { residentBytes } from '../../env/peak-memory.ts';
 import { freePort } from '../../env/ports.ts';
-import { shipped } from '../../env/programs.ts';
 import { openRoom } from '../../env/room.ts';
-import { cpuSeconds, pin } from '../process-cost.ts';
+import { cpuSeconds, startShipped } from '../processes.ts';
 import type { Row } from '../row.ts';
 
 /** The interval between lines while latency is measured. */
@@ -29,14 +26,7 @@ export const logRow: Row = {
     await writeFile(world.auditFile, '');
     const port = await freePort();
     const env = { ...world.env, LOG_PORT: String(port), LOG_INTERVAL_MS: '2000' };
-    const child = spawn(process.execPath, [await shipped('log/ori-log')], {
-      cwd: room.directory,
-      env: { PATH: process.env['PATH'] ?? '', ...env },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    room.admit(child, 'KILL');
-    const pid = child.pid as number;
-    pin(pid, 'servers');
+    const { pid } = await startShipped(room, 'log/ori-log', env);
     const client = clientOf(env, port);
     await untilSize(client, 0, PATIENCE_MS);
 
@@ -62,8 +52,6 @@ export const logRow: Row = {
       p50.push(latencies[Math.floor(latencies.length / 2)] ?? Number.NaN);
       p99.push(latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN);
     }
-    child.kill('SIGTERM');
-    await once(child, 'exit');
     const alone = (title: string, unit: string, rounds: readonly number[]) => ({
       ...{ title, unit, ours: { name: 'log', rounds } },
     });

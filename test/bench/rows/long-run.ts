@@ -1,4 +1,5 @@
-import { openMemoryProcess, residentBytes } from '../memory-process.ts';
+import { residentBytes } from '../../env/peak-memory.ts';
+import { startWorker } from '../processes.ts';
 import type { Bench, Finding, Row } from '../row.ts';
 import { warmStage } from '../sign-stage.ts';
 
@@ -55,10 +56,10 @@ async function growSigner(bench: Bench, way: Way): Promise<number[]> {
 
 /** Signing and verifying in one process, with a memory store. */
 async function growVerifier(bench: Bench, way: Way): Promise<number[]> {
-  await using process = openMemoryProcess('proofs');
+  await using worker = startWorker<{ proofs: number }, object>('memory/proofs.ts', 'servers');
   // Awaited here, before the process is disposed of.
-  return await grow(bench, way, process.pid, async () => {
-    await process.ask({ proofs: way.step });
+  return await grow(bench, way, worker.pid, async () => {
+    await worker.ask({ proofs: way.step });
   });
 }
 
@@ -66,7 +67,7 @@ async function growVerifier(bench: Bench, way: Way): Promise<number[]> {
 async function grow(
   bench: Bench,
   { step, last }: Way,
-  pid: number,
+  pid: number | undefined,
   makeUntil: (proofs: number) => Promise<void>,
 ): Promise<number[]> {
   const looks: number[] = [];

@@ -1,8 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { createNonce } from '@ori/proof/signing';
 import { issuedKey, issuedValue, redisReplayStore } from '@ori/verifier/redis';
 import { Redis } from 'ioredis';
 import { startRedis } from '../../env/redis.ts';
-import { openMemoryProcess } from '../memory-process.ts';
+import type { NoncesOrder } from '../memory/nonces.ts';
+import { startWorker } from '../processes.ts';
 import type { Bench, Finding, Mark, Row } from '../row.ts';
 
 /** Twelve characters. */
@@ -19,8 +21,8 @@ export const noncesRow: Row = {
     const reserved: number[] = [];
     for (const nonces of counts) {
       bench.progress(`${nonces} nonces`);
-      await using process = openMemoryProcess('nonces');
-      memory.push((await process.ask<{ each: number }>({ nonces, internId: INTERN_ID })).each);
+      await using worker = startWorker<NoncesOrder, { each: number }>('memory/nonces.ts', 'servers');
+      memory.push((await worker.ask({ nonces, internId: INTERN_ID })).each);
       const inRedis = await bytesInRedis(bench, nonces);
       redis.push(inRedis.spent);
       reserved.push(inRedis.reserved);
@@ -51,7 +53,7 @@ async function bytesInRedis(bench: Bench, nonces: number): Promise<{ spent: numb
     const nowMs = Date.now();
     // After the fence that the first touch wrote, but within the clock tolerance.
     const timestamp = Math.ceil(nowMs / 1000) + POLICY.clockToleranceSeconds + 1;
-    await until((timestamp - POLICY.clockToleranceSeconds) * 1000 + 50);
+    await pause((timestamp - POLICY.clockToleranceSeconds) * 1000 + 50 - nowMs);
     for (let done = 0; done < nonces; done += 500) {
       if (done % 50_000 === 0) bench.progress(`${done} of ${nonces} nonces in Redis`);
       const spends = Array.from({ length: 500 }, () =>
@@ -73,8 +75,4 @@ async function bytesInRedis(bench: Bench, nonces: number): Promise<{ spent: numb
     store.close();
     redis.disconnect();
   }
-}
-
-async function until(atMs: number): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, atMs - Date.now()));
 }

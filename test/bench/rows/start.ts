@@ -1,13 +1,19 @@
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { freePort } from '../../env/ports.ts';
 import { startPostgres } from '../../env/postgres.ts';
 import { shipped } from '../../env/programs.ts';
 import { startRedis } from '../../env/redis.ts';
-import { openRoom, type Room } from '../../env/room.ts';
+import { openRoom } from '../../env/room.ts';
+import { ServerProcess } from '../../env/server-process.ts';
 import { BODY_SHA256, startWorld, type World } from '../../env/world.ts';
 import { alternate, type Finding, type Row } from '../row.ts';
-import { runProgram, untilReady, untilSaid } from '../start-program.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const ORI = join(ROOT, 'services/ori/bin/ori.js');
+const STANDALONE = join(ROOT, 'services/standalone/src/main.ts');
 
 /**
  * The time after Node's own start until a service is ready, or a command exits. The signer is the shipped, hardened build;
@@ -26,24 +32,47 @@ export const startRow: Row = {
     const empty = join(folder, 'empty.mjs');
     await writeFile(empty, '');
     await signIn(folder, world);
+    const home = { HOME: folder, XDG_CACHE_HOME: folder, XDG_CONFIG_HOME: folder };
+    const untilExit = async (args: readonly string[], says: RegExp) => {
+      const startedAt = performance.now();
+      const env = { PATH: process.env['PATH'] ?? '', ...home };
+      const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder, env });
+      const seconds = (performance.now() - startedAt) / 1000;
+      if (!says.test(stdout)) throw new Error(`${args.join(' ')} printed\n${stdout}`);
+      return seconds;
+    };
+    const untilReady = async (program: string, ready: RegExp, environment: Record<string, string>) => {
+      const options = { room, program: process.execPath, arguments: [program], farewell: 'KILL' } as const;
+      const server = new ServerProcess({ ...options, ready, environment });
+      const startedAt = performance.now();
+      await server.start();
+      const opsPort = environment['SIGNER_OPS_PORT'];
+      while (opsPort !== undefined && !(await fetch(`http://127.0.0.1:${opsPort}/readyz`)).ok);
+      const seconds = (performance.now() - startedAt) / 1000;
+      await server.end('SIGTERM');
+      return seconds;
+    };
     const program = await shipped('signer/ori-signer');
-    const signer = await anotherSigner(folder, world);
-    const place: Place = { room, env: { HOME: folder, XDG_CACHE_HOME: folder, XDG_CONFIG_HOME: folder } };
-    const sign = ['sign', world.demo.internId, '--path', '/api/invoke', '--body-sha256', BODY_SHA256];
+    const another = {
+      ...world.environment,
+      SIGNER_PORT: String(await freePort()),
+      SIGNER_OPS_PORT: String(await freePort()),
+      SIGNER_AUDIT_FILE: join(folder, 'audit.jsonl'),
+    };
     const standalone = (cache: string) =>
-      untilSaid({ room, env: { ...place.env, ORI_PORT: '0', XDG_CACHE_HOME: cache } }, /^ready: /m, [
-        'services/standalone/src/main.ts',
-      ]);
+      untilReady(STANDALONE, /^ready: /, { ...home, ORI_PORT: '0', XDG_CACHE_HOME: cache });
+    const words = ['sign', world.demo.internId, '--path', '/api/invoke', '--body-sha256', BODY_SHA256];
+    const sign = () => untilExit([ORI, ...words], /x-ori-invoke-signature-v2: /);
     bench.progress('filling the caches');
     if (!bench.isQuick) await standalone(folder);
-    await runProgram(place, ['services/ori/bin/ori.js', ...sign], /x-ori-invoke-signature-v2: /);
+    await sign();
     const seconds = await alternate(bench.isQuick ? { ...bench, rounds: 1 } : bench, {
-      node: () => runProgram(place, [empty], /^$/),
-      signer: () => untilReady(place, [program], signer),
+      node: () => untilExit([empty], /^$/),
+      signer: () => untilReady(program, /"msg":"listening"/, another),
       standalone: () => standalone(folder),
       'first standalone': async () => standalone(await mkdtemp(join(folder, 'cache-'))),
-      help: () => runProgram(place, ['services/ori/bin/ori.js', '--help'], /Usage: ori/),
-      sign: () => runProgram(place, ['services/ori/bin/ori.js', ...sign], /x-ori-invoke-signature-v2: /),
+      help: () => untilExit([ORI, '--help'], /Usage: ori/),
+      sign,
     });
     const finding = (title: string, name: keyof typeof seconds, secondsMore: number): Finding => ({
       ...{ title, unit: 's', by: 'difference', mark: { atMost: secondsMore } },
@@ -59,22 +88,6 @@ export const startRow: Row = {
     ];
   },
 };
-
-/** A program's folder, and its whole environment. */
-export interface Place {
-  readonly room: Room;
-  readonly env: Readonly<Record<string, string>>;
-}
-
-/** The environment of a second signer in this world. */
-async function anotherSigner(folder: string, { environment }: World): Promise<Record<string, string>> {
-  return {
-    ...environment,
-    SIGNER_PORT: String(await freePort()),
-    SIGNER_OPS_PORT: String(await freePort()),
-    SIGNER_AUDIT_FILE: join(folder, 'audit.jsonl'),
-  };
-}
 
 /** Stores a session as `ori login` does. */
 async function signIn(folder: string, { baseUrl, issuer, token }: World): Promise<void> {

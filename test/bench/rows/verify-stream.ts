@@ -1,5 +1,5 @@
 import type { StreamAnswer, StreamOrder } from '../memory/streams.ts';
-import { openMemoryProcess } from '../memory-process.ts';
+import { startWorker } from '../processes.ts';
 import { alternate, type Row } from '../row.ts';
 
 const MIB = 1024 * 1024;
@@ -8,9 +8,9 @@ const MIB = 1024 * 1024;
 export const verifyStreamRow: Row = {
   name: 'verify-stream',
   async run(bench) {
-    await using process = openMemoryProcess('streams');
+    await using worker = startWorker<StreamOrder, StreamAnswer>('memory/streams.ts', 'servers');
     const bytes = (bench.isQuick ? 32 : 256) * MIB;
-    const by = (by: StreamOrder['by']) => () => process.ask<StreamAnswer>({ by, bytes });
+    const by = (by: StreamOrder['by']) => () => worker.ask({ by, bytes });
     for (const warm of [by('verifier'), by('sha256')]) await warm();
     const { ours, theirs } = await alternate(bench, { ours: by('verifier'), theirs: by('sha256') });
     const speed = (one: StreamAnswer) => one.megabytesPerCpuSecond;

@@ -1,11 +1,12 @@
 import { generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto';
 import express from 'express';
+import { listen } from './listen.ts';
 import { twoSignatures } from './two-signatures.ts';
 
 // The bare route: Express 5 that parses the JSON and makes two Ed25519 signatures. It checks nothing.
 // With an algorithm, it also verifies one signature of as many bytes as a DPoP proof has, always the same one.
 
-const [port = '', pkcs8 = '', algorithm] = process.argv.slice(2);
+const [pkcs8 = '', algorithm] = process.argv.slice(2);
 const answerOf = twoSignatures(pkcs8);
 
 const PROOF_BYTES = 550;
@@ -16,6 +17,8 @@ app.post('/v1/interns/:internId/daemon/sign', express.json(), (req, res) => {
   if (!isVerified()) throw new Error('a valid signature was refused');
   res.json(answerOf(req.params.internId, req.body, randomBytes(16).toString('base64url')));
 });
+listen(app);
+
 /** The cheapest verification: a bare key and a DER signature. */
 function verification(name: string): () => boolean {
   const isEcdsa = name === 'ES256';
@@ -25,5 +28,3 @@ function verification(name: string): () => boolean {
   const signature = sign(digest, input, pair.privateKey);
   return () => verify(digest, input, pair.publicKey, signature);
 }
-
-app.listen(Number(port), '127.0.0.1', () => process.send?.('listening'));

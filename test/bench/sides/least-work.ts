@@ -3,12 +3,13 @@ import { createWriteStream } from 'node:fs';
 import { promisify } from 'node:util';
 import express from 'express';
 import { Redis } from 'ioredis';
+import { listen } from './listen.ts';
 import { twoSignatures } from './two-signatures.ts';
 
 // What the contract demands of a signing request, with the parts that everybody knows and nothing more: the token's hash is
 // looked up, one script counts two turns and reserves the nonce, one line is written to a file, then two signatures are made.
 
-const [port = '', pkcs8 = '', redisUrl = '', auditFile = ''] = process.argv.slice(2);
+const [pkcs8 = '', redisUrl = '', auditFile = ''] = process.argv.slice(2);
 const answerOf = twoSignatures(pkcs8);
 const sessions = new Map<string, { readonly user: string; readonly organization: string }>();
 
@@ -43,4 +44,4 @@ app.post('/v1/interns/:internId/daemon/sign', express.json(), async (req, res) =
   await append(`${JSON.stringify({ time: new Date().toISOString(), internId, nonce, ...req.body })}\n`);
   res.json(answerOf(internId, req.body, nonce));
 });
-app.listen(Number(port), '127.0.0.1', () => process.send?.('listening'));
+listen(app);

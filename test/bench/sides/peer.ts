@@ -3,10 +3,11 @@ import rateLimit from '@fastify/rate-limit';
 import fastify from 'fastify';
 import { Redis } from 'ioredis';
 import { createRemoteJWKSet, jwtVerify, SignJWT } from 'jose';
+import { listen } from './listen.ts';
 
 // A service built from well-known parts: Fastify, its rate limiter, jose for the session and for two signed JWTs.
 
-const [port = '', pkcs8 = '', redisUrl = '', issuer = '', audience = ''] = process.argv.slice(2);
+const [pkcs8 = '', redisUrl = '', issuer = '', audience = ''] = process.argv.slice(2);
 const key = createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
 const keys = createRemoteJWKSet(new URL(`${issuer}/jwks`));
 const redis = new Redis(redisUrl);
@@ -49,5 +50,5 @@ app.post<{ Params: { internId: string }; Body: Body }>(
     return { v1, v2 };
   },
 );
-await app.listen({ port: Number(port), host: '127.0.0.1' });
-process.send?.('listening');
+await app.ready();
+listen(app.routing);

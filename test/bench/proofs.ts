@@ -1,0 +1,57 @@
+import { createPrivateKey, hash, type KeyObject, randomBytes } from 'node:crypto';
+import { renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
+import { createNonce, createSigningKey } from '@ori/proof/signing';
+import { createLocalKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
+
+/** The verified request: user, path, and a JSON body of exactly 1 KiB. */
+export const INTERN_ID = 'int_7Qm2bench';
+export const PATH = '/api/invoke';
+export const BODY: Uint8Array = Buffer.from(JSON.stringify({ prompt: 'x'.repeat(1024 - 13) }));
+const BODY_SHA256 = hash('sha256', BODY, 'hex');
+
+/** One proof: its fields, and the header list of its request. */
+export interface Proof {
+  readonly input: Uint8Array;
+  readonly signature: Uint8Array;
+  readonly rawHeaders: readonly string[];
+}
+
+const seed = randomBytes(32);
+const key = createSigningKey(seed);
+
+/** The key pair as Node key objects, for peers that sign themselves. */
+export const PUBLIC_JWK = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key.publicKey).toString('base64url') };
+export const PRIVATE_KEY: KeyObject = createPrivateKey({
+  key: { ...PUBLIC_JWK, d: seed.toString('base64url') },
+  format: 'jwk',
+});
+
+/** A new proof of version 2 over a body, with the headers that a request through a gateway has. */
+export function createProof(nowMs: number, bodySha256 = BODY_SHA256): Proof {
+  const named = { internId: INTERN_ID, timestamp: Math.floor(nowMs / 1000), user: 'ada', bodySha256 };
+  const nonce = createNonce();
+  const input = signingInputV2({ ...named, nonce, method: 'POST', path: PATH });
+  const signature = key.sign(input);
+  const signatureV1 = key.sign(signingInputV1(named));
+  const headers = renderProofHeaders({ ...named, signatureV1, v2: { signature, nonce } });
+  return { input, signature, rawHeaders: [...ORDINARY_HEADERS, ...Object.entries(headers).flat()] };
+}
+
+const ORDINARY_HEADERS = [
+  ...['Host', 'intern.example', 'Accept', '*/*', 'User-Agent', 'ori/0.1.0'],
+  ...['Content-Type', 'application/json', 'Content-Length', String(BODY.length)],
+];
+
+/** A verifier with a memory store, as long after its start that proofs of now are accepted, and its clock. */
+export function openVerifier(clock: () => number = Date.now) {
+  let aheadMs = 0;
+  const now = () => clock() + aheadMs;
+  const verifier = createVerifier({
+    internId: INTERN_ID,
+    keys: createLocalKeySet({ keys: [{ ...PUBLIC_JWK, use: 'sig', kid: key.kid }] }),
+    replay: memoryReplayStore({ entriesMax: 10_000_000, now }),
+    now,
+  });
+  aheadMs = 10_000;
+  return { verifier, now };
+}
