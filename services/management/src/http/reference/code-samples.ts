@@ -18,18 +18,9 @@ interface SampleCall {
   readonly isJson: boolean;
 }
 
-const CREDENTIALS: Readonly<Record<string, string>> = {
-  BYOK: 'ORI_MANAGEMENT_KEY',
-  Guardrails: 'ORI_MANAGEMENT_KEY',
-  'API keys': 'ORI_MANAGEMENT_KEY',
-  Workspaces: 'ORI_MANAGEMENT_KEY',
-  Organization: 'ORI_MANAGEMENT_KEY',
-  Interns: 'ORI_API_KEY',
-};
-
 /** The call of an operation with its own examples, for curl, JavaScript and Python. */
 export function codeSamplesOf(described: Described, baseUrl: string): CodeSample[] {
-  const { method, path, scopes, tag, body, answers } = described;
+  const { method, path, body, answers } = described;
   const parameters = pathParametersOf(path)?.shape ?? {};
   const target = path.replace(/\{(\w+)\}/g, (_, name) =>
     String(parameters[name] && exampleOf(parameters[name])),
@@ -37,7 +28,7 @@ export function codeSamplesOf(described: Described, baseUrl: string): CodeSample
   const call: SampleCall = {
     method,
     url: baseUrl + target,
-    credential: scopes === null ? undefined : scopes.length > 0 ? 'ORI_ACCESS_TOKEN' : CREDENTIALS[tag],
+    credential: credentialOf(described),
     body: body && exampleOf(body),
     isJson: answers[200]?.mediaTypes === undefined,
   };
@@ -46,6 +37,12 @@ export function codeSamplesOf(described: Described, baseUrl: string): CodeSample
     { lang: 'javascript', label: 'JavaScript', source: javascript(call) },
     { lang: 'python', label: 'Python', source: python(call) },
   ];
+}
+
+function credentialOf({ scopes, tag }: Described): string | undefined {
+  if (scopes === null) return undefined;
+  if (scopes.length > 0) return 'ORI_ACCESS_TOKEN';
+  return tag === 'Interns' ? 'ORI_API_KEY' : 'ORI_MANAGEMENT_KEY';
 }
 
 function curl({ method, url, credential, body, isJson }: SampleCall): string {
