@@ -1,9 +1,15 @@
+import { answer } from '../env/worker.ts';
 import { type Addresses, attack, type Target } from './attacks.ts';
 
+export interface Assault {
+  readonly name: string;
+  readonly target: Target;
+  readonly addresses: Addresses;
+  readonly ms: number;
+}
+
 /** A separate process, so that it slows the measured processes only by loading the machine. */
-process.on('message', (order: { name: string; target: Target; addresses: Addresses; ms: number }) => {
-  attack(order.name, order.target, order.addresses, order.ms).then(
-    () => process.send?.('done'),
-    (error: unknown) => process.send?.(String(error)),
-  );
+answer<Assault>(async ({ name, target, addresses, ms }) => {
+  await attack(name, target, addresses, ms);
+  return 'done';
 });

@@ -1,5 +1,3 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { addMembers } from '@ori/store/admin';
 import { sql } from 'kysely';
@@ -8,6 +6,7 @@ import { NGINX } from '../env/gateway.ts';
 import { forgetPeak, peakBytes } from '../env/peak-memory.ts';
 import { startPrometheus } from '../env/prometheus.ts';
 import { findPrometheus } from '../env/prometheus-binaries.ts';
+import { startWorker } from '../env/worker.ts';
 import { type ShippedWorld, startShippedWorld } from '../shipped/world.ts';
 import { DisposableAgent, honestErrands, MEMORY_LIMIT_BYTES, MEMORY_SHARE, serveAll } from './honest.ts';
 import type { Aftermath, Storm } from './storm.ts';
@@ -50,64 +49,58 @@ test.skipIf(NGINX === undefined)(
       names.map((subject) => world.issuer.token({ subject, expiresInSeconds: 36_000 })),
     );
     const path = `/v1/interns/${world.demo.internId}/daemon/sign`;
-    const attacker = fork(join(import.meta.dirname, 'storm.ts'));
-    const storm = async (order: Pick<Storm, 'perSecond' | 'atOnce' | 'ms' | 'body'>): Promise<Aftermath> => {
-      attacker.send({ port: world.gateway.port, path, tokens, ...order });
-      return (await once(attacker, 'message'))[0];
-    };
+    await using attacker = startWorker<Storm, Aftermath>(join(import.meta.dirname, 'storm.ts'));
+    const storm = (order: Pick<Storm, 'perSecond' | 'atOnce' | 'ms' | 'body'>) =>
+      attacker.ask({ port: world.gateway.port, path, tokens, ...order });
     const services = [...world.signers, world.management];
     const pids = services.map(({ pid }) => pid);
     const alert = async () =>
       (await prometheus?.firing())?.some(({ labels }) => labels['alertname'] === 'OriShedding') ?? true;
-    try {
-      await storm({ perSecond: undefined, atOnce: 64, ms: WARM_MS, body: PROPER });
-      const calm = await storm({ perSecond: undefined, atOnce: 64, ms: CALM_MS, body: PROPER });
-      const perSecond = (calm.answered / CALM_MS) * 1000;
-      for (const who of BY) {
-        const body = who === 'members' ? IMPROPER : PROPER;
-        if (who === 'members') {
-          await addAll(world, names);
-          await storm({ perSecond: undefined, atOnce: 64, ms: KNOWN_MS, body: PROPER });
-        }
-        const before = await serveAll(errands, ACQUAINTANCE_MS);
-        for (const { pid } of services) forgetPeak(pid);
-        const begun = performance.now();
-        const alerted = async () =>
-          expect
-            .poll(alert, { timeout: Math.min(60_000, SIEGE_MS + 10_000), interval: 500 })
-            .toBe(true)
-            .then(() => performance.now() - begun)
-            .catch(() => Number.NaN);
-        const [honest, aftermath, alertMs] = await Promise.all([
-          serveAll(errands, SIEGE_MS),
-          storm({ perSecond: perSecond * TIMES, atOnce: 8000, ms: SIEGE_MS, body }),
-          SHEDS && who === 'strangers' ? alerted() : 0,
-        ]);
-        const peak = Math.max(...services.map(({ pid }) => peakBytes(pid)));
-        const share = honest.right / Math.max(1, honest.answered);
-        const delays = await Promise.all(
-          signer.map(async (address) =>
-            (await (await fetch(`http://${address}/metrics`)).text()).match(
-              /^http_server_(accept_delay_seconds|budget_exhausted_total.*) [0-9.]*[1-9].*/gm,
-            ),
-          ),
-        );
-        console.log(
-          `overload by ${who}: ${perSecond.toFixed(0)}/s calm; ${TIMES} times that for ${SIEGE_MS / 1000} s: ` +
-            `${JSON.stringify(aftermath)}; honest ${honest.right} of ${honest.answered} (${(100 * share).toFixed(2)} %), ` +
-            `worst ${honest.worstMs.toFixed(0)} ms (calm ${before.worstMs.toFixed(0)} ms), ` +
-            `peak ${(peak / 2 ** 20).toFixed(0)} MiB, alert after ${(alertMs / 1000).toFixed(1)} s`,
-          delays,
-        );
-        if (!SHEDS) continue;
-        expect(share).toBeGreaterThanOrEqual(SHARE);
-        // On a machine that others load, requests may wait elsewhere than for a signer.
-        if (aftermath.shed >= SHED_MIN) expect(alertMs).not.toBeNaN();
-        expect(services.map(({ pid }) => pid)).toEqual(pids);
-        expect(peak).toBeLessThan(MEMORY_SHARE * MEMORY_LIMIT_BYTES);
+    await storm({ perSecond: undefined, atOnce: 64, ms: WARM_MS, body: PROPER });
+    const calm = await storm({ perSecond: undefined, atOnce: 64, ms: CALM_MS, body: PROPER });
+    const perSecond = (calm.answered / CALM_MS) * 1000;
+    for (const who of BY) {
+      const body = who === 'members' ? IMPROPER : PROPER;
+      if (who === 'members') {
+        await addAll(world, names);
+        await storm({ perSecond: undefined, atOnce: 64, ms: KNOWN_MS, body: PROPER });
       }
-    } finally {
-      attacker.kill();
+      const before = await serveAll(errands, ACQUAINTANCE_MS);
+      for (const { pid } of services) forgetPeak(pid);
+      const begun = performance.now();
+      const alerted = async () =>
+        expect
+          .poll(alert, { timeout: Math.min(60_000, SIEGE_MS + 10_000), interval: 500 })
+          .toBe(true)
+          .then(() => performance.now() - begun)
+          .catch(() => Number.NaN);
+      const [honest, aftermath, alertMs] = await Promise.all([
+        serveAll(errands, SIEGE_MS),
+        storm({ perSecond: perSecond * TIMES, atOnce: 8000, ms: SIEGE_MS, body }),
+        SHEDS && who === 'strangers' ? alerted() : 0,
+      ]);
+      const peak = Math.max(...services.map(({ pid }) => peakBytes(pid)));
+      const share = honest.right / Math.max(1, honest.answered);
+      const delays = await Promise.all(
+        signer.map(async (address) =>
+          (await (await fetch(`http://${address}/metrics`)).text()).match(
+            /^http_server_(accept_delay_seconds|budget_exhausted_total.*) [0-9.]*[1-9].*/gm,
+          ),
+        ),
+      );
+      console.log(
+        `overload by ${who}: ${perSecond.toFixed(0)}/s calm; ${TIMES} times that for ${SIEGE_MS / 1000} s: ` +
+          `${JSON.stringify(aftermath)}; honest ${honest.right} of ${honest.answered} (${(100 * share).toFixed(2)} %), ` +
+          `worst ${honest.worstMs.toFixed(0)} ms (calm ${before.worstMs.toFixed(0)} ms), ` +
+          `peak ${(peak / 2 ** 20).toFixed(0)} MiB, alert after ${(alertMs / 1000).toFixed(1)} s`,
+        delays,
+      );
+      if (!SHEDS) continue;
+      expect(share).toBeGreaterThanOrEqual(SHARE);
+      // On a machine that others load, requests may wait elsewhere than for a signer.
+      if (aftermath.shed >= SHED_MIN) expect(alertMs).not.toBeNaN();
+      expect(services.map(({ pid }) => pid)).toEqual(pids);
+      expect(peak).toBeLessThan(MEMORY_SHARE * MEMORY_LIMIT_BYTES);
     }
   },
 );

@@ -1,5 +1,3 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { addSigningKey, createIntern } from '@ori/store/admin';
@@ -9,8 +7,10 @@ import { createTenant } from '../contract/management/world.ts';
 import { NGINX } from '../env/gateway.ts';
 import { forgetPeak, peakBytes } from '../env/peak-memory.ts';
 import { renderTable } from '../env/text-table.ts';
+import { startWorker } from '../env/worker.ts';
 import { type ShippedWorld, startShippedWorld } from '../shipped/world.ts';
-import { type Addresses, ATTACKS, type Target } from './attacks.ts';
+import type { Assault } from './attacker.ts';
+import { ATTACKS, type Target } from './attacks.ts';
 import {
   DisposableAgent,
   type Errand,
@@ -51,7 +51,7 @@ test.skipIf(NGINX === undefined)(
     const target = await prepare(world);
     const errands = await honestErrands(world, agent.agent);
     const services = [...world.signers, world.management];
-    const attacker = fork(join(import.meta.dirname, 'attacker.ts'));
+    await using attacker = startWorker<Assault, 'done'>(join(import.meta.dirname, 'attacker.ts'));
     const rows: string[][] = [];
     const broken: string[] = [];
     try {
@@ -62,7 +62,7 @@ test.skipIf(NGINX === undefined)(
           const pids = services.map(({ pid }) => pid);
           const [honest] = await Promise.all([
             serveAll(errands, ATTACK_MS),
-            underAttack(attacker, { name, target, addresses, ms: ATTACK_MS }),
+            attacker.ask({ name, target, addresses, ms: ATTACK_MS }),
           ]);
           const peak = Math.max(...services.map(({ pid }) => peakBytes(pid)));
           const isWell = await wellAgain(errands, 5000);
@@ -84,7 +84,6 @@ test.skipIf(NGINX === undefined)(
         }
       }
     } finally {
-      attacker.kill();
       console.log(renderTable([['attack', 'honest', 'worst', 'peak'], ...rows]));
     }
     if (HAS_BUDGETS) expect(broken).toEqual([]);
@@ -117,13 +116,4 @@ async function wellAgain(errands: readonly Errand[], withinMs: number): Promise<
     if (right.every(Boolean)) return true;
   }
   return false;
-}
-
-async function underAttack(
-  attacker: ReturnType<typeof fork>,
-  order: { name: string; target: Target; addresses: Addresses; ms: number },
-): Promise<void> {
-  attacker.send(order);
-  const [word] = await once(attacker, 'message');
-  if (word !== 'done') throw new Error(`the attack "${order.name}" failed: ${word}`);
 }

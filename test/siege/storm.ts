@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { answer } from '../env/worker.ts';
 
 /** A storm of signing requests, each on a connection of its own, from 1,000 addresses. */
 export interface Storm {
@@ -65,6 +66,4 @@ async function carryOut({ port, path, tokens, body, perSecond, atOnce, ms }: Sto
 }
 
 /** A separate process, so that it slows the measured processes only by loading the machine. */
-process.on('message', (storm: Storm) => {
-  void carryOut(storm).then((aftermath) => process.send?.(aftermath));
-});
+answer(carryOut);
