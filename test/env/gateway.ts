@@ -1,13 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  copyFileSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdirSync, openSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
@@ -15,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { makeCertificate } from './certificate.ts';
 import { freePort } from './ports.ts';
 import { findProgram, openRoom } from './room.ts';
+import { childrenOf } from './server-process.ts';
 
 const SHIPPED = join(import.meta.dirname, '../../deploy/gateway');
 
@@ -147,10 +140,6 @@ async function startNginx(configuration: string, site: Readonly<Record<string, s
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-function childrenOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 }
 
 /** Resolves when nginx accepts connections; rejects with its log if it exits first. */

@@ -5,7 +5,10 @@ import { loadGuardConfig, type RunningGuard, startGuard } from '@ori/guard';
 import type { JwkSet } from '@ori/proof';
 import type { Logger } from '@ori/runtime/log';
 import { createTestSigner, type TestProofOptions } from '@ori/verifier/testing';
+import { freePort } from './ports.ts';
+import { shippedServer } from './programs.ts';
 import { type RawAnswer, rawClient } from './raw-client.ts';
+import type { Room } from './room.ts';
 
 /** A request as the daemon behind the guard got it. */
 export interface Seen {
@@ -117,4 +120,17 @@ export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<G
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Another guard of the world's daemon, as it ships: not started yet. */
+export async function guardProcess(
+  { environment }: GuardWorld,
+  room: Room,
+  more: Readonly<Record<string, string>>,
+  hear?: (line: string) => void,
+) {
+  const port = await freePort();
+  const ports = { GUARD_PORT: String(port), GUARD_OPS_PORT: String(await freePort()) };
+  const guard = await shippedServer(room, 'guard/ori-guard', { ...environment, ...ports, ...more }, hear);
+  return { port, guard };
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 import { discoveryDocument, introspection, isClient, type OpaqueTokenOptions } from './issuer-documents.ts';
 import { createIssuerKey, type IssuerAlgorithm } from './issuer-keys.ts';
 import { mintToken, type TokenOptions } from './issuer-tokens.ts';
@@ -68,6 +69,12 @@ const ROUTES: Record<string, IssuerRoute> = {
   '/revoke': 'revocation',
 };
 
+/** The type and body of behaviours that do not depend on the request. */
+const FIXED: Readonly<Record<string, readonly [type: string, body: string]>> = {
+  malformed: ['application/json', '{"keys":['],
+  html: ['text/html', '<!doctype html><title>Maintenance</title>'],
+};
+
 const IMPOSTOR = 'https://issuer.example';
 const HUGE_BYTES = 16 * 1024 * 1024;
 
@@ -111,20 +118,10 @@ export async function startIssuer(options: IssuerOptions): Promise<TestIssuer> {
     const behaviour = elsewhere ? 'good' : (behaviours.get(route) ?? 'good');
     if (behaviour === 'frozen') return;
     if (behaviour === 'error') return send(response, 500, { error: 'server_error' });
-    if (behaviour === 'redirecting') {
-      response.writeHead(307, { location: `/elsewhere${path}` }).end();
-      return;
-    }
-    if (behaviour === 'malformed') {
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{"keys":[');
-      return;
-    }
-    if (behaviour === 'html') {
-      response
-        .writeHead(200, { 'content-type': 'text/html' })
-        .end('<!doctype html><title>Maintenance</title>');
-      return;
-    }
+    if (behaviour === 'redirecting')
+      return void response.writeHead(307, { location: `/elsewhere${path}` }).end();
+    const fixed = FIXED[String(behaviour)];
+    if (fixed) return void response.writeHead(200, { 'content-type': fixed[0] }).end(fixed[1]);
     if (typeof behaviour === 'object') await pause(behaviour.slowMs);
     const [status, content] = answers[route](body, request);
     if (behaviour === 'stalling' || behaviour === 'truncated') {
@@ -189,8 +186,4 @@ export async function startIssuer(options: IssuerOptions): Promise<TestIssuer> {
 function send(response: ServerResponse, status: number, content: unknown, padding = ''): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(padding + JSON.stringify(content));
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from './ports.ts';
-import { shipped } from './programs.ts';
+import { shippedServer } from './programs.ts';
 import { findProgram, openRoom, type Room } from './room.ts';
 import { ServerProcess } from './server-process.ts';
 
@@ -93,15 +93,8 @@ export async function startKmsAgent(environment: (room: Room) => Record<string, 
   const room = await openRoom('ori-kms');
   const socket = join(room.directory, 'kms.sock');
   const output: string[] = [];
-  const server = new ServerProcess({
-    room,
-    program: process.execPath,
-    arguments: [await shipped('kms-agent/ori-kms-agent')],
-    ready: /"msg":"listening"/,
-    farewell: 'TERM',
-    environment: { KMS_AGENT_SOCKET: socket, ...environment(room) },
-    hear: (line) => void output.push(line),
-  });
+  const env = { KMS_AGENT_SOCKET: socket, ...environment(room) };
+  const server = await shippedServer(room, 'kms-agent/ori-kms-agent', env, (line) => void output.push(line));
   try {
     await server.start();
   } catch (error) {

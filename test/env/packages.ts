@@ -36,3 +36,13 @@ function apt(words: readonly string[]): boolean {
   });
   return status === 0;
 }
+
+export function say(sentence: string): true {
+  console.log(sentence);
+  return true;
+}
+
+export function complain(sentence: string): false {
+  console.error(sentence);
+  return false;
+}

@@ -7,26 +7,12 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from './ports.ts';
 import { everyoneMayEnter, findProgram, openRoom, type Room, unprivilegedAccount } from './room.ts';
-import { ServerProcess } from './server-process.ts';
+import { type OwnServer, ServerProcess } from './server-process.ts';
 
-/** A private PostgreSQL cluster; a restart keeps its port. */
-export interface PostgresServer extends AsyncDisposable {
-  /** The URL of the database `postgres`, as the superuser. */
-  readonly url: string;
-  readonly port: number;
-  /** The postmaster's pid. Undefined while stopped. */
-  readonly pid: number | undefined;
+/** A private PostgreSQL cluster, with the URL of the database `postgres`, as the superuser. */
+export interface PostgresServer extends OwnServer {
   /** The data folder: another cluster can start from a copy made while this one is stopped. */
   readonly data: string;
-  /** Closes open connections (fast shutdown). */
-  stop(): Promise<void>;
-  /** Sends SIGKILL to every process of the cluster at once. */
-  kill(): Promise<void>;
-  start(): Promise<void>;
-  restart(): Promise<void>;
-  /** Sends SIGSTOP to every process of the cluster. */
-  freeze(): Promise<void>;
-  thaw(): Promise<void>;
 }
 
 export interface PostgresOptions {
@@ -77,24 +63,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       account,
     });
     await server.start();
-    return {
-      url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
-      port,
-      get pid() {
-        return server.pid;
-      },
-      stop: () => server.end('SIGINT'),
-      start: () => server.start(),
-      restart: async () => {
-        await server.end('SIGINT');
-        await server.start();
-      },
-      freeze: async () => server.freeze(),
-      thaw: async () => server.thaw(),
-      data,
-      kill: () => server.killFamily(),
-      [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
-    };
+    const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+    return Object.assign(server.own(url, 'SIGINT'), { data });
   } catch (error) {
     await room[Symbol.asyncDispose]();
     throw error;

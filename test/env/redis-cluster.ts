@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { freePort } from './ports.ts';
 import { type RedisServer, startRedis } from './redis.ts';
+import { hasReplicas, openAdmin } from './redis-admin.ts';
+import { until } from './until.ts';
 
 const SLOTS = 16_384;
-const PATIENCE_MS = 30_000;
 
 export interface ClusterNode {
   readonly server: RedisServer;
@@ -42,7 +42,7 @@ export async function startRedisCluster({ replicas = 0, nodeTimeoutMs = 1000 } =
     for (const { server, busPort } of nodes.slice(1)) {
       await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', String(server.port), String(busPort));
     }
-    await until('the nodes do not know of each other', async () => {
+    await until('the nodes of the Redis Cluster do not know of each other', async () => {
       const known = await Promise.all(nodes.map(({ admin }) => admin.call('CLUSTER', 'NODES')));
       return known.every((text) => String(text).trim().split('\n').length === nodes.length);
     });
@@ -50,8 +50,6 @@ export async function startRedisCluster({ replicas = 0, nodeTimeoutMs = 1000 } =
       await admin.call('CLUSTER', 'REPLICATE', primaries[index % 3]?.id ?? '');
     }
 
-    const rolesOf = async (): Promise<string[]> =>
-      Promise.all(nodes.map(({ admin }) => admin.info('replication')));
     const cluster: RedisCluster = {
       url: `redis+cluster://${primaries.map(({ server }) => `127.0.0.1:${server.port}`).join(',')}`,
       nodes,
@@ -67,15 +65,15 @@ export async function startRedisCluster({ replicas = 0, nodeTimeoutMs = 1000 } =
         return owner;
       },
       whole: () =>
-        until('it is not whole', async () => {
+        until('the Redis Cluster is not whole', async () => {
           const states = await Promise.all(nodes.map(({ admin }) => admin.call('CLUSTER', 'INFO')));
           const views = await Promise.all(nodes.map(({ admin }) => admin.call('CLUSTER', 'NODES')));
-          const roles = await rolesOf();
+          const roles = await Promise.all(nodes.map(({ admin }) => admin.info('replication')));
           return (
             states.every((text) => String(text).includes('cluster_state:ok')) &&
             views.every((text) => !/fail|handshake|noaddr/.test(String(text))) &&
             roles.filter((text) => text.includes('role:master')).length === 3 &&
-            roles.every((text) => !text.includes('role:master') || freshFollowers(text) >= replicas)
+            roles.every((text) => !text.includes('role:master') || hasReplicas(text, replicas))
           );
         }),
       [Symbol.asyncDispose]: () => stack.disposeAsync(),
@@ -104,30 +102,13 @@ async function startNode(stack: AsyncDisposableStack, nodeTimeoutMs: number) {
       arguments: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
     }),
   );
-  const admin = new Redis(server.url, {
-    retryStrategy: () => 20,
-    commandTimeout: 1000,
-    maxRetriesPerRequest: null,
-  });
-  admin.on('error', () => {});
+  const admin = openAdmin(server.url, { commandTimeout: 1000 });
   stack.defer(() => admin.disconnect());
   return { server, admin, busPort, id: String(await admin.call('CLUSTER', 'MYID')) };
-}
-
-function freshFollowers(replication: string): number {
-  return [...replication.matchAll(/slave\d+:.*state=online.*lag=[01]\r/g)].length;
 }
 
 async function slotOwner(admin: Redis, key: string): Promise<string | undefined> {
   const slot = Number(await admin.call('CLUSTER', 'KEYSLOT', key));
   const ranges = (await admin.call('CLUSTER', 'SLOTS')) as [number, number, [string, number, string]][];
   return ranges.find(([from, to]) => from <= slot && slot <= to)?.[2][2];
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const untilMs = Date.now() + PATIENCE_MS;
-  while (!(await holds().catch(() => false))) {
-    if (Date.now() > untilMs) throw new Error(`the Redis Cluster: ${what}`);
-    await pause(25);
-  }
 }

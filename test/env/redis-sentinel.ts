@@ -1,15 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import { freePort } from './ports.ts';
 import { type RedisServer, redisProgram, startRedis } from './redis.ts';
+import { hasReplicas, openAdmin } from './redis-admin.ts';
 import { openRoom } from './room.ts';
 import { ServerProcess } from './server-process.ts';
+import { until } from './until.ts';
 
 const MASTER_NAME = 'ori';
 const SENTINELS = 3;
-const PATIENCE_MS = 30_000;
+const PATIENT = { commandTimeout: 1000 };
 
 export interface SentinelProcess {
   readonly port: number;
@@ -46,7 +46,7 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
     const options = { arguments: ['--repl-diskless-sync-delay', '0', '--enable-debug-command', 'yes'] };
     const servers = [stack.use(await startRedis(options)), stack.use(await startRedis(options))] as const;
     const [first, second] = servers;
-    const admins = servers.map(({ url }) => patientClient(url));
+    const admins = servers.map(({ url }) => openAdmin(url, PATIENT));
     stack.defer(() => {
       for (const admin of admins) admin.disconnect();
     });
@@ -55,7 +55,7 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
     for (let index = 0; index < SENTINELS; index += 1) {
       sentinels.push(await startSentinel(stack, first.port, downAfterMs));
     }
-    const asked = sentinels.map(({ port }) => patientClient(`redis://127.0.0.1:${port}`));
+    const asked = sentinels.map(({ port }) => openAdmin(`redis://127.0.0.1:${port}`, PATIENT));
     stack.defer(() => {
       for (const sentinel of asked) sentinel.disconnect();
     });
@@ -70,38 +70,31 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
     };
     const primary = async (): Promise<RedisServer> =>
       (await primaryPort()) === second.port ? second : first;
-    const until = async (holds: () => Promise<boolean>, what: string): Promise<void> => {
-      const untilMs = Date.now() + PATIENCE_MS;
-      while (!(await holds().catch(() => false))) {
-        if (Date.now() > untilMs) throw new Error(`the Sentinel pair: ${what}`);
-        await pause(25);
-      }
-    };
     const pair: SentinelPair = {
       url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${MASTER_NAME}`,
       servers,
       sentinels,
       call,
       primary,
-      failedOver: (former) => until(async () => (await primaryPort()) !== former.port, 'no failover'),
+      failedOver: (former) =>
+        until('no failover by Sentinel', async () => (await primaryPort()) !== former.port),
       failOver: (former) =>
-        until(async () => {
+        until('no failover by command', async () => {
           if ((await primaryPort()) !== former.port) return true;
           await call('FAILOVER', MASTER_NAME);
           return false;
-        }, 'no failover by command'),
+        }),
       whole: () =>
-        until(async () => {
+        until('the replica of the Sentinel pair does not follow', async () => {
           const views = (await Promise.all(
             asked.map((one) => one.call('SENTINEL', 'MASTER', MASTER_NAME)),
           )) as string[][];
           if (!views.every((view) => view[view.indexOf('flags') + 1] === 'master')) return false;
           const port = await primaryPort();
           const admin = admins[servers.findIndex((server) => server.port === port)];
-          return /role:master[\s\S]*slave0:.*state=online.*lag=[01]\r/.test(
-            (await admin?.info('replication')) ?? '',
-          );
-        }, 'the replica does not follow'),
+          const replication = (await admin?.info('replication')) ?? '';
+          return replication.includes('role:master') && hasReplicas(replication, 1);
+        }),
       async rejoin(former) {
         await former.start();
         await admins[servers.indexOf(former as (typeof servers)[number])]?.replicaof(
@@ -117,11 +110,11 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
     };
     await pair.whole();
     for (const sentinel of asked) {
-      await until(async () => {
+      await until('the sentinels do not know of each other', async () => {
         const known = (await sentinel.call('SENTINEL', 'SENTINELS', MASTER_NAME)) as unknown[];
         const replicas = (await sentinel.call('SENTINEL', 'REPLICAS', MASTER_NAME)) as unknown[];
         return known.length === SENTINELS - 1 && replicas.length === 1;
-      }, 'the sentinels do not know of each other');
+      });
     }
     return pair;
   } catch (error) {
@@ -160,15 +153,4 @@ export async function startSentinel(
   });
   await server.start();
   return { port, kill: () => server.end('SIGKILL'), start: () => server.start() };
-}
-
-/** Waits for its server without a time limit. */
-function patientClient(url: string): Redis {
-  const client = new Redis(url, {
-    retryStrategy: () => 20,
-    commandTimeout: 1000,
-    maxRetriesPerRequest: null,
-  });
-  client.on('error', () => {});
-  return client;
 }

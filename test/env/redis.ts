@@ -1,7 +1,7 @@
 import { freePort } from './ports.ts';
 import { findProgram, openRoom } from './room.ts';
 import { providedBackends } from './run.ts';
-import { ServerProcess } from './server-process.ts';
+import { type OwnServer, ServerProcess } from './server-process.ts';
 
 export interface RedisOptions {
   /** Further arguments of `redis-server`, such as `['--maxmemory-policy', 'allkeys-lru']`. */
@@ -10,24 +10,8 @@ export interface RedisOptions {
   readonly password?: string;
 }
 
-/** A Redis server for one test, on a port that it keeps across restarts. */
-export interface RedisServer extends AsyncDisposable {
-  readonly url: string;
-  readonly host: string;
-  readonly port: number;
-  /** Undefined while stopped. */
-  readonly pid: number | undefined;
-  /** An orderly shutdown, as by an operator. */
-  stop(): Promise<void>;
-  /** SIGKILL. */
-  kill(): Promise<void>;
-  /** After `stop` or `kill`. Without `--save` or `--appendonly` among the arguments it starts empty. */
-  start(): Promise<void>;
-  restart(): Promise<void>;
-  /** SIGSTOP: connections stay open and the kernel accepts new ones, but nothing answers. */
-  freeze(): Promise<void>;
-  thaw(): Promise<void>;
-}
+/** A Redis server for one test. Without `--save` or `--appendonly` among the arguments it starts empty again. */
+export type RedisServer = OwnServer;
 
 /** The run's shared Redis. Never flush it: keys contain a random intern id. Only within vitest. */
 export function sharedRedisUrl(): string {
@@ -66,22 +50,5 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     throw error;
   });
   const credentials = options.password === undefined ? '' : `:${encodeURIComponent(options.password)}@`;
-  return {
-    url: `redis://${credentials}127.0.0.1:${port}`,
-    host: '127.0.0.1',
-    port,
-    get pid() {
-      return server.pid;
-    },
-    stop: () => server.end('SIGTERM'),
-    kill: () => server.end('SIGKILL'),
-    start: () => server.start(),
-    restart: async () => {
-      await server.end('SIGTERM');
-      await server.start();
-    },
-    freeze: async () => server.freeze(),
-    thaw: async () => server.thaw(),
-    [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
-  };
+  return server.own(`redis://${credentials}127.0.0.1:${port}`, 'SIGTERM');
 }

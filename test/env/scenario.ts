@@ -20,7 +20,11 @@ export interface Scenario {
 
 export const HOME = { issuer: 'https://issuer.test', baseUrl: 'https://api.test/v1' } as const;
 
-export async function createScenario(db: Database): Promise<Scenario> {
+/** @param person the member's issuer and subject; by default a new one of `HOME` */
+export async function createScenario(
+  db: Database,
+  person: { readonly issuer?: string; readonly subject?: string } = {},
+): Promise<Scenario> {
   const { id: organizationId } = await createOrganization(db, { name: 'Analytical' });
   const { id: workspaceId } = await createWorkspace(db, {
     organizationId,
@@ -29,15 +33,15 @@ export async function createScenario(db: Database): Promise<Scenario> {
   });
   const { id: userId } = await createUser(db, { name: 'Ada' });
   const { id: internId } = await createIntern(db, { workspaceId, name: 'charles' });
-  const subject = `subject|${userId}`;
-  await addSubject(db, { userId, issuer: HOME.issuer, subject });
+  const { issuer = HOME.issuer, subject = `subject|${userId}` } = person;
+  await addSubject(db, { userId, issuer, subject });
   await addMember(db, { workspaceId, userId });
   return {
     organizationId,
     workspaceId,
     userId,
     internId,
-    question: { issuer: HOME.issuer, subject, internId },
+    question: { issuer, subject, internId },
   };
 }
 

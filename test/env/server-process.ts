@@ -18,6 +18,25 @@ export interface ServerProcessOptions {
   readonly hear?: (line: string) => void;
 }
 
+/** What a test does to a server of its own, which keeps its port across restarts. */
+export interface OwnServer extends AsyncDisposable {
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  /** Undefined while stopped. */
+  readonly pid: number | undefined;
+  /** An orderly shutdown, as by an operator. */
+  stop(): Promise<void>;
+  /** SIGKILL to each of its processes at once. */
+  kill(): Promise<void>;
+  /** After `stop` or `kill`. */
+  start(): Promise<void>;
+  restart(): Promise<void>;
+  /** SIGSTOP to each of its processes: connections stay open and the kernel accepts new ones, but nothing answers. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+}
+
 /** A server that can be started, stopped, killed and frozen repeatedly, with the same arguments. */
 export class ServerProcess {
   readonly #options: ServerProcessOptions;
@@ -72,6 +91,27 @@ export class ServerProcess {
     while (pids.some(isThere)) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
+  /** The process as a server at this address, stopped by this signal. */
+  own(url: string, stopSignal: NodeJS.Signals): OwnServer {
+    const self = this;
+    const stop = () => self.end(stopSignal);
+    return {
+      ...{ url, host: '127.0.0.1', port: Number(new URL(url).port), stop },
+      get pid() {
+        return self.pid;
+      },
+      kill: () => self.killFamily(),
+      start: () => self.start(),
+      async restart() {
+        await stop();
+        await self.start();
+      },
+      freeze: async () => self.freeze(),
+      thaw: async () => self.thaw(),
+      [Symbol.asyncDispose]: () => self.#options.room[Symbol.asyncDispose](),
+    };
+  }
+
   /** Freezes the process and all its children. The kernel still accepts connections for them. */
   freeze(): void {
     for (const pid of this.#family()) signalTo(pid, 'SIGSTOP');
@@ -88,7 +128,7 @@ export class ServerProcess {
   }
 }
 
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   } catch {

@@ -2,29 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { APT_PATIENCE } from './packages.ts';
-import { findPrometheus, PROMETHEUS_FOLDER } from './prometheus-binaries.ts';
-
-/** The result, in a sentence. `failed` if it should have worked. */
-export interface SetUp {
-  readonly failed: boolean;
-  readonly sentence: string;
-}
+import { APT_PATIENCE, complain, say } from './packages.ts';
+import { findPrometheus, NO_PROMETHEUS, PROMETHEUS_FOLDER } from './prometheus-binaries.ts';
 
 /**
  * Unpacks Debian's packages of Prometheus and its blackbox exporter into the checkout instead of installing it: no system service, none of the
  * packages for its web page, and no need for root if the package lists exist.
  */
-export function setUpPrometheus(): SetUp {
+export function setUpPrometheus(): boolean {
   const found = findPrometheus();
-  if (found) return { failed: false, sentence: `Prometheus: ${found.prometheus} is there; nothing to do.` };
-  if (!existsSync('/etc/debian_version')) {
-    return {
-      failed: false,
-      sentence:
-        'Prometheus: not installed; tests that need it are skipped. Install `prometheus`, `promtool` and `prometheus-blackbox-exporter`.',
-    };
-  }
+  if (found) return say(`Prometheus: ${found.prometheus}; nothing to do.`);
+  if (!existsSync('/etc/debian_version')) return say(`${NO_PROMETHEUS}; tests that need it are skipped.`);
   const isRoot = process.getuid?.() === 0;
   if (isRoot) run('apt-get', ['update', '-qq']);
   const folder = mkdtempSync(join(tmpdir(), 'ori-prometheus-'));
@@ -38,13 +26,10 @@ export function setUpPrometheus(): SetUp {
     rmSync(folder, { recursive: true });
   }
   const unpacked = findPrometheus();
-  return unpacked
-    ? { failed: false, sentence: `Prometheus: unpacked ${unpacked.prometheus} from Debian's package.` }
-    : {
-        failed: isRoot,
-        sentence:
-          'Prometheus: apt-get could not download it, see its output above; tests that need it are skipped.',
-      };
+  if (unpacked) return say(`Prometheus: unpacked ${unpacked.prometheus} from Debian's package.`);
+  return (isRoot ? complain : say)(
+    'Prometheus: apt-get could not download it, see its output above; tests that need it are skipped.',
+  );
 }
 
 function run(program: string, words: readonly string[], cwd?: string): void {

@@ -1,8 +1,7 @@
 import { createLogger } from '@ori/runtime/log';
 import { loadSignerConfig, type RunningSigner, type SignerParts, startSigner } from '@ori/signer';
-import { shipped } from './programs.ts';
+import { shippedServer } from './programs.ts';
 import type { Room } from './room.ts';
-import { ServerProcess } from './server-process.ts';
 
 /** A signer in this process or a separate one. */
 export interface SignerHost extends AsyncDisposable {
@@ -42,15 +41,8 @@ export async function hostInProcess(
 /** The signer as it ships and as an operator starts it: a hardened process, configured only by its environment. */
 export async function hostAsProcess(environment: SignerEnvironment, room: Room): Promise<SignerHost> {
   const output: string[] = [];
-  const server = new ServerProcess({
-    room,
-    program: process.execPath,
-    arguments: [await shipped('signer/ori-signer')],
-    ready: /"msg":"listening"/,
-    farewell: 'KILL',
-    environment,
-    hear: (line) => void output.push(line),
-  });
+  const hear = (line: string) => void output.push(line);
+  const server = await shippedServer(room, 'signer/ori-signer', environment, hear);
   await server.start();
   return {
     get pid() {

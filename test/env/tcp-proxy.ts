@@ -19,12 +19,15 @@ export type Passage =
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
   set(passage: Passage): void;
+  /** Connects to this port from now on. */
+  move(target: number): void;
   /** Drops every connection without notifying the other side, like a router that lost its state. */
   cut(): void;
 }
 
 /** Forwards bytes to a local port, according to `passage` at the time they arrive. */
-export async function startTcpProxy(target: number): Promise<TcpProxy> {
+export async function startTcpProxy(port: number): Promise<TcpProxy> {
+  let target = port;
   const pairs = new Set<readonly [Socket, Socket]>();
   let passage: Passage = 'open';
   const apply = ([client, server]: readonly [Socket, Socket]): void => {
@@ -79,6 +82,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       if (next === 'shut' || (typeof passage === 'object' && 'lie' in passage)) cut();
       passage = next;
       for (const pair of pairs) apply(pair);
+    },
+    move(next) {
+      target = next;
     },
     cut,
     async [Symbol.asyncDispose]() {

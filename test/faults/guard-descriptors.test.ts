@@ -1,12 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { openGuardWorld } from '../env/guard-world.ts';
-import { freePort } from '../env/ports.ts';
-import { shipped } from '../env/programs.ts';
+import { guardProcess, openGuardWorld } from '../env/guard-world.ts';
 import { rawClient } from '../env/raw-client.ts';
 import { findProgram, openRoom } from '../env/room.ts';
-import { ServerProcess } from '../env/server-process.ts';
 
 const PRLIMIT = findProgram('prlimit');
 
@@ -25,21 +22,11 @@ test.skipIf(PRLIMIT === undefined)(
   async () => {
     await using world = await openGuardWorld();
     await using room = await openRoom('ori-guard-descriptors');
-    const port = await freePort();
     const said: string[] = [];
-    const guard = new ServerProcess({
-      room,
-      program: process.execPath,
-      arguments: [await shipped('guard/ori-guard')],
-      ready: /"msg":"listening"/,
-      farewell: 'KILL',
-      hear: (line) => said.push(line),
-      environment: {
-        ...world.environment,
-        ...{ GUARD_PORT: String(port), GUARD_OPS_PORT: String(await freePort()) },
-        ...{ GUARD_SPOOL_FOLDER: room.directory, GUARD_SPOOL_MEMORY_BYTES: '100', GUARD_DAEMON_IDLE_MS: '1' },
-      },
-    });
+    const environment = {
+      ...{ GUARD_SPOOL_FOLDER: room.directory, GUARD_SPOOL_MEMORY_BYTES: '100', GUARD_DAEMON_IDLE_MS: '1' },
+    };
+    const { port, guard } = await guardProcess(world, room, environment, (line) => void said.push(line));
     await guard.start();
     const limitTo = (descriptors: number) =>
       execFileSync(PRLIMIT ?? '', [`--pid=${guard.pid}`, `--nofile=${descriptors}:`]);

@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { openGuardWorld } from '../env/guard-world.ts';
-import { freePort } from '../env/ports.ts';
-import { shipped } from '../env/programs.ts';
+import { guardProcess, openGuardWorld } from '../env/guard-world.ts';
 import { rawClient } from '../env/raw-client.ts';
 import { sharedRedisUrl } from '../env/redis.ts';
 import { openRoom } from '../env/room.ts';
-import { ServerProcess } from '../env/server-process.ts';
 
 const KILLS = Number(process.env['GUARD_KILLS'] ?? 3);
 const AT_ONCE = 16;
@@ -22,18 +19,8 @@ test.each(['redis', 'memory'])(
   async (replay) => {
     await using world = await openGuardWorld();
     await using room = await openRoom('ori-guard-kills');
-    const port = await freePort();
-    const guard = new ServerProcess({
-      room,
-      program: process.execPath,
-      arguments: [await shipped('guard/ori-guard')],
-      ready: /"msg":"listening"/,
-      farewell: 'KILL',
-      environment: {
-        ...world.environment,
-        ...{ GUARD_PORT: String(port), GUARD_OPS_PORT: String(await freePort()) },
-        ...{ GUARD_REPLAY: replay, ...(replay === 'redis' && { GUARD_REDIS_URL: sharedRedisUrl() }) },
-      },
+    const { port, guard } = await guardProcess(world, room, {
+      ...{ GUARD_REPLAY: replay, ...(replay === 'redis' && { GUARD_REDIS_URL: sharedRedisUrl() }) },
     });
     const newCall = () => {
       const body = JSON.stringify({ call: randomUUID() });
