@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ProofError, type ProofErrorCode } from './errors.ts';
 import { parseProofHeaders, renderProofHeaders } from './headers.ts';
 import { headersOf, PROOF_HEADERS } from './versions.ts';
 
@@ -21,22 +20,6 @@ const EXAMPLE = {
   v2: { signature: new Uint8Array(64).fill(2), nonce: 'AAECAwQFBgcICQoLDA0ODw' },
 };
 const RAW = Object.entries(renderProofHeaders(EXAMPLE)).flat();
-
-function refusal(rawHeaders: readonly string[]): ProofErrorCode | undefined {
-  try {
-    parseProofHeaders(rawHeaders);
-    return undefined;
-  } catch (error) {
-    if (error instanceof ProofError) return error.code;
-    throw error;
-  }
-}
-
-/** The list without the header of that name. */
-function without(name: string): string[] {
-  const at = RAW.indexOf(name);
-  return RAW.toSpliced(at, 2);
-}
 
 test('rendered headers are parsed back, among other headers and in any case', () => {
   const noise = fc.array(fc.tuple(fc.constantFrom('host', 'x_ori_invoke_user', 'accept'), fc.string()));
@@ -63,49 +46,20 @@ test('the signing response has three keys, or five with version 2', () => {
 });
 
 test.each([PROOF_HEADERS.signature, PROOF_HEADERS.timestamp, PROOF_HEADERS.user])(
-  'a missing %s is refused',
+  'the refusal of a request without %s names it',
   (name) => {
-    expect(refusal(without(name))).toBe('proof_missing');
-    expect(() => parseProofHeaders(without(name))).toThrow(name);
+    expect(() => parseProofHeaders(RAW.toSpliced(RAW.indexOf(name), 2))).toThrow(name);
   },
 );
 
-test.each([PROOF_HEADERS.signatureV2, PROOF_HEADERS.nonce])('%s is refused without its pair', (name) => {
-  expect(refusal(without(name))).toBe('proof_malformed');
-});
-
-test.each(headersOf(2))(
-  '%s is refused if repeated, empty, joined, padded or with a control character',
+// A vector has only bytes, of which a name like these has three.
+test.each(['x-ori-invo\u212ae-user', 'x-ori-invoke-u\u017fer'])(
+  'folds nothing outside ASCII in %s',
   (name) => {
-    const at = RAW.indexOf(name) + 1;
-    const value = RAW[at] ?? '';
-    expect(refusal([...RAW, name, value])).toBe('proof_malformed');
-    expect(refusal([...RAW, name, ''])).toBe('proof_malformed');
-    for (const bad of [
-      '',
-      `${value},${value}`,
-      `${value}, ${value}`,
-      ` ${value}`,
-      `${value} `,
-      `${value}\n`,
-      `${value}\0`,
-    ]) {
-      expect(refusal(RAW.toSpliced(at, 1, bad)), JSON.stringify(bad)).toBe('proof_malformed');
-    }
+    const rawHeaders = RAW.toSpliced(RAW.indexOf(PROOF_HEADERS.user), 1, name);
+    expect(() => parseProofHeaders(rawHeaders)).toThrow(expect.objectContaining({ code: 'proof_missing' }));
   },
 );
-
-test('no name but the ASCII spelling with hyphens is read', () => {
-  const names = [
-    'x_ori_invoke_user',
-    'x.ori.invoke.user',
-    'x-ori-invoke-user ',
-    'x-ori-invo\u212ae-user',
-    'x-ori-invoke-u\u017fer',
-  ];
-  for (const name of names)
-    expect(refusal(RAW.toSpliced(RAW.indexOf(PROOF_HEADERS.user), 1, name)), name).toBe('proof_missing');
-});
 
 test('a value equal to a header name is not read as a header', () => {
   expect(parseProofHeaders(['referer', PROOF_HEADERS.user, ...RAW]).user).toBe(EXAMPLE.user);

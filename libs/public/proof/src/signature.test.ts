@@ -43,21 +43,6 @@ test('of all 256 characters only the 64 of the alphabet are accepted in every ot
   }
 });
 
-test('a mutated text is refused unless it matches the pattern, and then decodes to other bytes', () => {
-  const place = fc.nat(TEXT.length);
-  const inserted = fc.string({ unit: 'binary', maxLength: 3 });
-  fc.assert(
-    fc.property(place, fc.nat(3), inserted, (at, removed, added) => {
-      const mutated = TEXT.slice(0, at) + added + TEXT.slice(at + removed);
-      expect(isRefused(mutated)).toBe(!PATTERN.test(mutated));
-      if (mutated !== TEXT && PATTERN.test(mutated)) {
-        expect(decodeSignature(mutated)).not.toEqual(decodeSignature(TEXT));
-      }
-    }),
-    { numRuns: 1500 },
-  );
-});
-
 test('only 64 bytes can be encoded', () => {
   expect(() => encodeSignature(new Uint8Array(63))).toThrow(TypeError);
   expect(() => encodeSignature(new Uint8Array(65))).toThrow(TypeError);

@@ -12,10 +12,8 @@ const EXAMPLE: ProofV2 = {
   path: '/api/invoke',
 };
 
+const text = fc.stringMatching;
 /** Characters of the netstring syntax are frequent, because they could make two inputs equal. */
-function text(pattern: RegExp): fc.Arbitrary<string> {
-  return fc.stringMatching(pattern);
-}
 const proof: fc.Arbitrary<ProofV2> = fc.record({
   internId: text(/^[A-Za-z0-9][A-Za-z0-9_-]{0,9}$/),
   timestamp: fc.integer({ min: 0, max: 999_999_999_999 }),
@@ -77,26 +75,23 @@ test('two proofs have the same bytes only if they are the same proof', () => {
   );
 });
 
-test.each<[string, Partial<Record<keyof ProofV2, unknown>>]>([
-  ['an empty intern id', { internId: '' }],
-  ['an intern id outside its alphabet', { internId: 'int/7' }],
-  ['a timestamp with a fraction', { timestamp: 1.5 }],
-  ['a timestamp below zero', { timestamp: -1 }],
-  ['a timestamp of thirteen digits', { timestamp: 1e12 }],
-  ['a timestamp that is text', { timestamp: '1789000000' }],
-  ['a user with a comma', { user: 'a,b' }],
-  ['a user outside ASCII', { user: 'é' }],
-  ['a digest in capitals', { bodySha256: 'A'.repeat(64) }],
-])('refuses %s', (_, change) => {
+test.each<Partial<Record<keyof ProofV2, unknown>>>([
+  { internId: 'int/7' },
+  { timestamp: 1e12 },
+  { timestamp: '1789000000' },
+  { user: 'a,b' },
+  { bodySha256: 'A'.repeat(64) },
+  { bodySha256: 'a'.repeat(65) },
+])('neither version has an input for %j', (change) => {
   const changed = { ...EXAMPLE, ...change } as ProofV2;
   expect(() => signingInputV1(changed)).toThrow(TypeError);
   expect(() => signingInputV2(changed)).toThrow(TypeError);
 });
 
-test.each<[string, Partial<Record<keyof ProofV2, unknown>>]>([
-  ['a nonce outside its alphabet', { nonce: 'AAECAwQFBgcICQoLDA0ODx' }],
-  ['a method other than POST', { method: 'GET' }],
-  ['a path with a query', { path: '/a?b' }],
-])('refuses %s in version 2', (_, change) => {
+test.each<Partial<Record<keyof ProofV2, unknown>>>([
+  { nonce: 'AAECAwQFBgcICQoLDA0ODx' },
+  { method: 'GET' },
+  { path: '/a?b' },
+])('version 2 has no input for %j', (change) => {
   expect(() => signingInputV2({ ...EXAMPLE, ...change } as ProofV2)).toThrow(TypeError);
 });
