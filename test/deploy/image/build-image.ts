@@ -8,7 +8,6 @@ import { promisify } from 'node:util';
 import { ROOT } from '../root.ts';
 import { admittedFiles } from './build-context.ts';
 import { execForm, STAGES, type Step } from './dockerfile.ts';
-import { linkTree } from './link-tree.ts';
 
 const run = promisify(execFile);
 
@@ -48,7 +47,7 @@ export function imageBuilder(folder: string): (target: string) => Promise<Image>
       // A command may change files, so a stage with a command gets its own copies.
       if (steps.some(({ keyword }) => keyword === 'RUN')) {
         await cp(base.root, root, { recursive: true, verbatimSymlinks: true });
-      } else linkTree(base.root, root);
+      } else await linkTree(base.root, root);
       image = { ...base, root };
     }
     for (const step of steps) image = { ...image, ...(await executeStep(image, step)) };
@@ -68,7 +67,7 @@ export function imageBuilder(folder: string): (target: string) => Promise<Image>
         for (const word of words) {
           const path = join(source, word);
           const isBeside = lstatSync(path).isDirectory() || !target.endsWith('/');
-          linkTree(path, isBeside ? to : join(to, basename(word)));
+          await linkTree(path, isBeside ? to : join(to, basename(word)));
         }
         return {};
       }
@@ -95,6 +94,12 @@ export function imageBuilder(folder: string): (target: string) => Promise<Image>
         throw new Error(`the test does not know ${keyword}`);
     }
   }
+}
+
+/** Copies with hard links, in a tenth of the time of a copy. Only for files that do not change afterwards. */
+async function linkTree(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true });
+  await run('cp', ['-alT', '--remove-destination', from, to]);
 }
 
 /** What `.dockerignore` includes of the checkout. */
