@@ -133,84 +133,65 @@ const slowly: Pick<Cell, 'run' | 'total'> = {
   },
 };
 
+/** A dependency that is stopped and started, for a while or again and again. */
+const stopped = (stop: Deed, start: Deed) => ({
+  down: lasting(stop, start),
+  flapping: flapping(stop, start),
+});
+const down = {
+  redis: stopped(
+    ({ redis }) => redis.kill(),
+    ({ redis }) => redis.start(),
+  ),
+  postgres: stopped(
+    ({ postgres }) => postgres.stop(),
+    ({ postgres }) => postgres.start(),
+  ),
+  issuer: stopped(
+    ({ world }) => world.issuer.stop(),
+    ({ world }) => world.issuer.start(),
+  ),
+  sink: stopped(
+    ({ sink }) => sink.stop(),
+    ({ sink }) => sink.start(),
+  ),
+};
+const frozen = {
+  redis: lasting(
+    ({ redis }) => redis.freeze(),
+    ({ redis }) => redis.thaw(),
+  ),
+  postgres: lasting(
+    ({ postgres }) => postgres.freeze(),
+    ({ postgres }) => postgres.thaw(),
+  ),
+  sink: lasting(
+    ({ sink }) => sink.freeze().then(() => sink.fill()),
+    ({ sink }) => sink.thaw(),
+  ),
+};
+
 export const CELLS: readonly Cell[] = [
-  {
-    ...{ dependency: 'Redis', fault: 'down', forgets: true },
-    ...lasting(
-      ({ redis }) => redis.kill(),
-      ({ redis }) => redis.start(),
-    ),
-  },
-  {
-    ...{ dependency: 'Redis', fault: 'frozen' },
-    ...lasting(
-      ({ redis }) => redis.freeze(),
-      ({ redis }) => redis.thaw(),
-    ),
-  },
+  { dependency: 'Redis', fault: 'down', forgets: true, ...down.redis.down },
+  { dependency: 'Redis', fault: 'frozen', ...frozen.redis },
   { dependency: 'Redis', fault: 'slow', ...redis.slow },
   { dependency: 'Redis', fault: 'half-open', ...redis.halfOpen },
   { dependency: 'Redis', fault: 'wrong answer', ...redis.lies(REDIS_LIES) },
   { dependency: 'Redis', fault: 'flapping', ...redis.flapping },
-  {
-    ...{ dependency: 'PostgreSQL', fault: 'down' },
-    ...lasting(
-      ({ postgres }) => postgres.stop(),
-      ({ postgres }) => postgres.start(),
-    ),
-  },
-  {
-    ...{ dependency: 'PostgreSQL', fault: 'frozen' },
-    ...lasting(
-      ({ postgres }) => postgres.freeze(),
-      ({ postgres }) => postgres.thaw(),
-    ),
-  },
+  { dependency: 'PostgreSQL', fault: 'down', ...down.postgres.down },
+  { dependency: 'PostgreSQL', fault: 'frozen', ...frozen.postgres },
   { dependency: 'PostgreSQL', fault: 'slow', ...postgres.slow },
   { dependency: 'PostgreSQL', fault: 'half-open', ...postgres.halfOpen },
   { dependency: 'PostgreSQL', fault: 'wrong answer', ...postgres.lies(POSTGRES_LIES) },
   { dependency: 'PostgreSQL', fault: 'flapping', ...postgres.flapping },
-  {
-    ...{ dependency: 'issuer', fault: 'down' },
-    ...lasting(
-      ({ world }) => world.issuer.stop(),
-      ({ world }) => world.issuer.start(),
-    ),
-  },
+  { dependency: 'issuer', fault: 'down', ...down.issuer.down },
   { dependency: 'issuer', fault: 'frozen', ...lasting(issuing('frozen'), good) },
   { dependency: 'issuer', fault: 'slow', ...lasting(issuing({ slowMs: SLOW_MS }), good) },
   { dependency: 'issuer', fault: 'half-open', ...lasting(issuing('stalling'), good) },
   { dependency: 'issuer', fault: 'wrong answer', ...oneAfterAnother(LIES.map(issuing), good) },
-  {
-    ...{ dependency: 'issuer', fault: 'flapping' },
-    ...flapping(
-      ({ world }) => world.issuer.stop(),
-      ({ world }) => world.issuer.start(),
-    ),
-  },
-  {
-    ...{ dependency: 'audit sink', fault: 'down' },
-    ...lasting(
-      ({ sink }) => sink.stop(),
-      ({ sink }) => sink.start(),
-    ),
-  },
-  {
-    ...{ dependency: 'audit sink', fault: 'frozen' },
-    ...lasting(
-      async ({ sink }) => {
-        await sink.freeze();
-        await sink.fill();
-      },
-      ({ sink }) => sink.thaw(),
-    ),
-  },
+  { dependency: 'issuer', fault: 'flapping', ...down.issuer.flapping },
+  { dependency: 'audit sink', fault: 'down', ...down.sink.down },
+  { dependency: 'audit sink', fault: 'frozen', ...frozen.sink },
   { dependency: 'audit sink', fault: 'slow', ...slowly },
-  {
-    ...{ dependency: 'audit sink', fault: 'flapping' },
-    ...flapping(
-      ({ sink }) => sink.stop(),
-      ({ sink }) => sink.start(),
-    ),
-  },
+  { dependency: 'audit sink', fault: 'flapping', ...down.sink.flapping },
 ];

@@ -97,41 +97,22 @@ it('keeps a session while clock, network and issuer fail in turn', {
 
   const whoami = () => runOri(home, ['whoami'], { ORI_BASE_URL: baseUrl });
   const whoamiAt = (seconds: number) => home.ori(['whoami'], { env: clockOff(seconds) });
+  /** While the issuer answers otherwise. */
+  const whoamiWith = (issuerHas: Partial<typeof issuer>) => {
+    Object.assign(issuer, issuerHas);
+    return whoami();
+  };
   const faults: (() => Promise<OriResult>)[] = [
     () => whoamiAt(86_400),
     () => whoamiAt(-86_400),
-    () => {
-      issuer.tokenAnswers.push('cut');
-      return whoami();
-    },
-    () => {
-      issuer.tokenAnswers.push({ status: 500, body: {} });
-      return whoami();
-    },
-    () => {
-      issuer.tokenAnswers.push({ status: 200, body: { refresh_token: newest() } });
-      return whoami();
-    },
-    () => {
-      issuer.idToken = { claims: { exp: 1_000_000_000 } };
-      return whoami();
-    },
-    () => {
-      issuer.idToken = { foreignKey: true };
-      return whoami();
-    },
-    () => {
-      Object.assign(issuer.tokenMembers, { token_type: 'DPoP' });
-      return whoami();
-    },
-    () => {
-      issuer.metadata = { token_endpoint: 'http://127.0.0.1:9/token' };
-      return whoami();
-    },
-    () => {
-      issuer.metadata = { issuer: 'https://issuer.example.com' };
-      return whoami();
-    },
+    () => whoamiWith({ tokenAnswers: ['cut'] }),
+    () => whoamiWith({ tokenAnswers: [{ status: 500, body: {} }] }),
+    () => whoamiWith({ tokenAnswers: [{ status: 200, body: { refresh_token: newest() } }] }),
+    () => whoamiWith({ idToken: { claims: { exp: 1_000_000_000 } } }),
+    () => whoamiWith({ idToken: { foreignKey: true } }),
+    () => whoamiWith({ tokenMembers: { ...issuer.tokenMembers, token_type: 'DPoP' } }),
+    () => whoamiWith({ metadata: { token_endpoint: 'http://127.0.0.1:9/token' } }),
+    () => whoamiWith({ metadata: { issuer: 'https://issuer.example.com' } }),
   ];
   let tokens = 0;
   const newest = () => {

@@ -1,13 +1,12 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { afterAll, expect, it } from 'vitest';
 import { startPostgres } from '../env/postgres-server.ts';
 import { startSentinelPair } from '../env/redis-sentinel.ts';
+import { startTcpProxy } from '../env/tcp-proxy.ts';
 import { renderTable } from '../env/text-table.ts';
 import { startWorld, type World } from '../env/world.ts';
+import { ask } from '../exactly-once/stores/postgres-single.ts';
 import { startLoad } from '../shipped/constant-load.ts';
 
 const PER_SECOND = 50;
@@ -74,13 +73,16 @@ it('a PostgreSQL primary that is killed, whose standby is promoted, and whose ad
   await primary.stop();
   await using standby = await startPostgres({ copyOf: primary, standbyOf: primary });
   await primary.start();
-  await using address = await startAddress(primary.port);
+  // As an address that follows the primary.
+  await using address = await startTcpProxy(primary.port);
   const url = new URL(primary.url);
   url.port = String(address.port);
   await using world = await startWorld({ process: true, postgres: { url: url.href } });
-  const follows = await ask(primary.url, 'SELECT pg_current_wal_lsn() AS lsn');
+  const [follows] = await ask(primary.url, 'SELECT pg_current_wal_lsn() AS lsn');
   const behind = `SELECT pg_wal_lsn_diff('${follows?.['lsn']}', pg_last_wal_replay_lsn()) <= 0 AS done`;
-  await expect.poll(async () => (await ask(standby.url, behind))?.['done'], { timeout: 20_000 }).toBe(true);
+  await expect
+    .poll(async () => (await ask(standby.url, behind))[0]?.['done'], { timeout: 20_000 })
+    .toBe(true);
   await measure('PostgreSQL killed, promoted after 3 s', world, async () => {
     await primary.kill();
     await pause(NOTICED_MS);
@@ -88,34 +90,3 @@ it('a PostgreSQL primary that is killed, whose standby is promoted, and whose ad
     address.move(standby.port);
   });
 });
-
-async function ask(connectionString: string, sql: string): Promise<Record<string, unknown> | undefined> {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows[0];
-  } finally {
-    await client.end();
-  }
-}
-
-/** An address that leads to one port or another, as one that follows the primary. */
-async function startAddress(first: number) {
-  let target = first;
-  const server = createServer((client) => {
-    const far = connect(target, '127.0.0.1');
-    client.on('error', () => far.destroy()).on('close', () => far.destroy());
-    far.on('error', () => client.destroy()).on('close', () => client.destroy());
-    client.pipe(far).pipe(client);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    move(port: number) {
-      target = port;
-    },
-    async [Symbol.asyncDispose]() {
-      server.close();
-    },
-  };
-}
