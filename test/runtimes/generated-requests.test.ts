@@ -9,6 +9,7 @@ import {
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
 import { expect, test } from 'vitest';
+import { createRandom } from '../exactly-once/random.ts';
 
 /** Per daemon, of which there are ten. TEST_GENERATED_REQUESTS=100000 takes two to six minutes each. */
 const REQUESTS = Number(process.env['TEST_GENERATED_REQUESTS'] ?? 1000);
@@ -17,17 +18,6 @@ const AT_ONCE = 32;
 const REPLAYS_OF_ONE = 5000;
 const signer = createTestSigner({ internId: 'int_1' });
 const stranger = createTestSigner({ internId: 'int_1' });
-
-/** A small seeded generator (mulberry32), so that failures can be reproduced. */
-function createRandom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below) | 0;
-  };
-}
 
 type Header = [string, string];
 
@@ -77,7 +67,7 @@ function generate(random: (below: number) => number, replayed: Sent): Sent {
 
 /** Sends them all, with an occasional valid request, and counts the answers. */
 async function sendAll(daemon: GuardedDaemon, name: string): Promise<Map<string, number>> {
-  const random = createRandom([...name].reduce((sum, character) => sum + character.charCodeAt(0), 0));
+  const { below: random } = createRandom(name);
   const answers = new Map<string, number>();
   let replayed: Sent | undefined;
   let left = REQUESTS;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { residentBytes } from '@ori/test-env/peak-memory';
 import { PATH } from '@ori/test-env/verifier/guarded-daemons';
 import { signer, startDaemon } from './daemons.ts';
 
@@ -56,9 +56,4 @@ export async function trickle(runtime: string, adapter: string): Promise<Slow> {
   } finally {
     await stop();
   }
-}
-
-function residentBytes(pid: number | undefined): number {
-  if (pid === undefined) return 0;
-  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
