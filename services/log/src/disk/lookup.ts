@@ -82,6 +82,7 @@ export async function openLookup(
     const file = await open(pathOf(segment), 'r');
     try {
       const items = (await file.stat()).size / ITEM_BYTES;
+      if (items === 0) return [];
       let from = Math.floor((prefix / 2 ** (8 * PREFIX_BYTES)) * items) - WINDOW_ITEMS / 2;
       for (;;) {
         const start = Math.max(0, Math.min(from, items - WINDOW_ITEMS));
