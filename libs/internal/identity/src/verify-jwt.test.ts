@@ -12,6 +12,7 @@ const expected = {
   lifetimeMaxSeconds: 86_400,
   requiresAuthTime: false,
 };
+const refused = { code: 'bearer_refused' };
 const key = await createIssuerKey('ES256');
 const other = await createIssuerKey('ES256');
 const mint = (options: TokenOptions = {}) => mintToken({ ...expected, keys: [key, other] }, options);
@@ -39,40 +40,31 @@ test.each<[string, TokenOptions]>([
   ['alg HS256', { forge: 'hmac' }],
 ])('a token with %s is refused before a key is fetched', async (_, options) => {
   const issuer = issuerWith();
-  await expect(verifyJwt(await mint(options), expected, issuer, now())).rejects.toMatchObject({
-    code: 'bearer_refused',
-  });
+  await expect(verifyJwt(await mint(options), expected, issuer, now())).rejects.toMatchObject(refused);
   expect(issuer.keyFor).not.toHaveBeenCalled();
 });
 
 test('a token that another key signed is refused', async () => {
   const token = await mint({ signWith: { kid: other.kid }, header: { kid: key.kid } });
   expect(decodeProtectedHeader(token).kid).toBe(key.kid);
-  await expect(verifyJwt(token, expected, issuerWith(), now())).rejects.toMatchObject({
-    code: 'bearer_refused',
-  });
+  await expect(verifyJwt(token, expected, issuerWith(), now())).rejects.toMatchObject(refused);
 });
 
 test('a token with an invalid signature is refused', async () => {
   for (const token of [await mint({ forge: 'garbage' }), (await mint()).replace(/[^.]*$/, '')]) {
-    await expect(verifyJwt(token, expected, issuerWith(), now())).rejects.toMatchObject({
-      code: 'bearer_refused',
-    });
+    await expect(verifyJwt(token, expected, issuerWith(), now())).rejects.toMatchObject(refused);
   }
 });
 
 test('a token under an unknown key is refused', async () => {
   const nobody = { keyFor: async () => undefined };
-  await expect(verifyJwt(await mint(), expected, nobody, now())).rejects.toMatchObject({
-    code: 'bearer_refused',
-  });
+  await expect(verifyJwt(await mint(), expected, nobody, now())).rejects.toMatchObject(refused);
 });
 
 test.each(['..', 'a.b.c', 'ew.e30.x', 'e30.ew.x', 'e30.e30.', 'W10.e30.x', 'bnVsbA.e30.x', `${'é'}.e30.x`])(
   '%s is not a JWT',
   async (token) => {
-    const outcome = await verifyJwt(token, expected, issuerWith(), now()).catch((error: unknown) => error);
-    expect(outcome).toBeInstanceOf(IdentityError);
+    await expect(verifyJwt(token, expected, issuerWith(), now())).rejects.toThrow(IdentityError);
   },
 );
 
