@@ -2,7 +2,9 @@ type Survivor = readonly [file: string, line: string, replacement: string | unde
 
 const PROOF = 'libs/public/proof/src/';
 const VERIFIER = 'libs/public/verifier/src/';
+const TLOG = 'libs/public/tlog/src/';
 const OTHER_RUNTIMES = 'without a Buffer; tested on the runtimes that have none';
+const NO_GROUPS = 'only the groups are read, and there are none';
 const LATER = 'what follows refuses it with the same code';
 
 /**
@@ -73,4 +75,33 @@ export const SURVIVORS: readonly Survivor[] = [
   [`${VERIFIER}verifier.ts`, "code === 'keys_unavailable'", undefined, 'the message of an error'],
   [`${VERIFIER}warning.ts`, 'globalThis.process?.emitWarning', undefined, OTHER_RUNTIMES],
   [`${VERIFIER}warning.ts`, '.replaceAll', '/[\\p{Cc}\\u2028\\u2029]/gu', 'one space more'],
+  [`${TLOG}client/fetch-log.ts`, '{ cause }', '{}', 'the cause of an error'],
+  [`${TLOG}client/fetch-log.ts`, 'await response.body?.cancel();', 'response.body.cancel', 'unavailable too'],
+  [
+    `${TLOG}client/log-client.ts`,
+    'former.size <= latest.size',
+    'former.size < latest.size',
+    'two trees of one size compare alike',
+  ],
+  [`${TLOG}client/monitor.ts`, '} catch {', '{}', 'undefined is no true either'],
+  [`${TLOG}lookup.ts`, '} catch {', '{}', 'returns undefined too'],
+  [`${TLOG}merkle.ts`, 'if (start === undefined)', 'false', 'a path without hashes ends below the root'],
+  [`${TLOG}ml-dsa.ts`, 'der.fill(0)', ';', 'the seed in freed memory'],
+  [`${TLOG}note.ts`, '.exec(', '["Stryker was here"]', NO_GROUPS],
+  [`${TLOG}note.ts`, 'if (name === undefined ||', 'false', 'then there are no bytes'],
+  [`${TLOG}note.ts`, 'signature.bytes.length === 64', 'true', 'OpenSSL refuses other lengths too'],
+  [`${TLOG}tile.ts`, 'TILE_PATH.exec(path)', '["Stryker was here"]', NO_GROUPS],
+  [
+    `${TLOG}tile.ts`,
+    '/^tile',
+    String.raw`/tile\/(entries|[0-9]|[1-5][0-9]|6[0-3])\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d{0,2}))?$/`,
+    'the path is compared with that of the tile',
+  ],
+  [
+    `${TLOG}tile.ts`,
+    '/^tile',
+    String.raw`/^tile\/(entries|[0-9]|[1-5][0-9]|6[0-3])\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d{0,2}))?/`,
+    'the path is compared with that of the tile',
+  ],
+  [`${TLOG}tlog-proof.ts`, '/^index', '["Stryker was here"]', NO_GROUPS],
 ];

@@ -50,14 +50,20 @@ describe('the line of a proof becomes an entry of kind 1', () => {
   });
 });
 
-it.each([null, 5, 'x', [], {}, { ...FACTS, event: 'other' }, { ...FACTS, user: 'a', subject: 'a\nb' }])(
-  'the line %j is committed to, and is of no proof or key',
-  (facts) => {
-    const line = sha256(JSON.stringify(facts));
-    const nothing = { kind: 'proof', of: 'nothing', v2: NO_COMMITMENT, v1: NO_COMMITMENT, line };
-    expect(judge(facts, () => v1Key)).toEqual(nothing);
-  },
-);
+it.each([
+  null,
+  5,
+  'x',
+  [],
+  {},
+  { ...FACTS, event: 'other' },
+  { event: 'key_retired', internId: 'int_1', x: first.toString('base64url') },
+  { ...FACTS, user: 'a', subject: 'a\nb' },
+])('the line %j is committed to, and is of no proof or key', (facts) => {
+  const line = sha256(JSON.stringify(facts));
+  const nothing = { kind: 'proof', of: 'nothing', v2: NO_COMMITMENT, v1: NO_COMMITMENT, line };
+  expect(judge(facts, () => v1Key)).toEqual(nothing);
+});
 
 it('a single-use proof has, as a daemon sees it, the commitment of its line; one of version 1 has none', () => {
   const v1 = { signature: Buffer.alloc(64) };

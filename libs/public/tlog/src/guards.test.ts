@@ -174,6 +174,8 @@ describe('a verifier key', () => {
     ['base64 that is not canonical', 'w1+00000000+A'],
     ['a name with a space', vkeyOf(4, publicKey, 'w 1')],
     ['no parts', 'w1'],
+    ['something before it', `w0+${vkeyOf(4, publicKey)}`],
+    ['something after it', `${vkeyOf(4, publicKey)} x`],
   ])('is refused for %s', (_what, vkey) => {
     expect(() => parseVkey(vkey)).toThrow(malformed);
   });

@@ -80,6 +80,15 @@ it('no hash of an inner node, and no node above the root, is taken for part of a
       expect(verifyInclusion({ index, size: 1, root }, leaf, path), `${index}`).toBe(false);
 });
 
+it('a tree of another size has another root', () => {
+  const [smaller, larger] = [
+    { size: 1, root: leafOf(0) },
+    { size: 2, root: leafOf(0) },
+  ];
+  expect(verifyConsistency(smaller, larger, [])).toBe(false);
+  expect(verifyConsistency(larger, smaller, [])).toBe(false);
+});
+
 describe('a consistency proof', () => {
   it('verifies for each prefix of each tree, and is empty where nothing needs proof', () => {
     for (const size of sizes) {

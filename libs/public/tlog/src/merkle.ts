@@ -61,7 +61,7 @@ export function consistencyProof(first: number, size: number, subtrees: Subtrees
       ? [...prove(from, middle, known), rangeHash(middle, to, subtrees)]
       : [...prove(middle, to, false), rangeHash(from, middle, subtrees)];
   };
-  return first === 0 || first === size ? [] : prove(0, size, true);
+  return first === 0 ? [] : prove(0, size, true);
 }
 
 /** Whether `path` shows that `leaf` is leaf `index` of the tree of `size` leaves (RFC 9162, section 2.1.3.2). */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { fetchLog } from './fetch-log.ts';
 
 const unavailable = expect.objectContaining({ code: 'unavailable' });
@@ -17,6 +17,8 @@ afterAll(() => {
   server.closeAllConnections();
   server.close();
 });
+
+afterEach(() => void vi.unstubAllGlobals());
 
 const answering = (status: number, body = '', headers = {}) => {
   answer = (_request, response) => void response.writeHead(status, headers).end(body);
@@ -59,6 +61,13 @@ it.each([
 ])('takes a log that answers %d for unavailable', async (status, headers) => {
   answering(status, '', headers);
   await expect(fetchLog(url, 5000).get('checkpoint', 100)).rejects.toEqual(unavailable);
+});
+
+it('takes an answer without a body as it takes an empty one', async () => {
+  vi.stubGlobal('fetch', async () => new Response(null, { status: 404 }));
+  expect(await fetchLog(url, 5000).get('tile/0/000', 100)).toBeUndefined();
+  vi.stubGlobal('fetch', async () => new Response(null));
+  expect(await fetchLog(url, 5000).get('tile/0/000', 100)).toHaveLength(0);
 });
 
 it('takes a log for unavailable that does not answer in time, or breaks off', async () => {

@@ -203,6 +203,32 @@ it('saves a checkpoint once, and again until that succeeds', async () => {
   expect(saved).toEqual([note]);
 });
 
+it('remembers a checkpoint with all of its signatures', async () => {
+  const strange = new SmallLog('log.example/one').keys;
+  const log = new SmallLog('log.example/one');
+  log.size = 5;
+  log.disturb = (path, bytes) => {
+    if (path !== 'checkpoint') return bytes;
+    const [text = '', own] = bytes.toString().split('\n\n');
+    const stranger = signNote(`${text}\n`, log.origin, strange.log);
+    return Buffer.from(`${text}\n\n${renderSignature(stranger)}\n${own}`);
+  };
+  const { load, save } = rememberInMemory();
+  const saved: string[] = [];
+  const remembered = {
+    load,
+    save(text: string) {
+      saved.push(text);
+      return save(text);
+    },
+  };
+  const open = () =>
+    createLogClient({ policy: policyOf(log), transport: transportOf(() => log), remembered });
+  const { note } = await open().latest();
+  await open().latest();
+  expect(saved).toEqual([note]);
+});
+
 it('remembers checkpoints that were trusted under another quorum, and without ML-DSA-44', async () => {
   const log = new SmallLog('log.example/one');
   log.size = 10;

@@ -330,7 +330,7 @@ it('checks on a timer, one check at a time, until it is stopped; the timer keeps
   expect(world.heads).toBe(1);
   vi.advanceTimersByTime(1000);
   await world.monitor.stop();
-  vi.advanceTimersByTime(5000);
+  await vi.advanceTimersByTimeAsync(5000);
   expect(world.heads).toBe(2);
   vi.useRealTimers();
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
