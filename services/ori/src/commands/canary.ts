@@ -9,7 +9,7 @@ import { requestProof } from '../adapters/signer.ts';
 import { CliError } from '../core/errors.ts';
 import { recordOf } from '../text/failure-record.ts';
 import { requireSession, withAccessToken } from './access.ts';
-import type { Context } from './context.ts';
+import { type Context, untilInterrupted } from './context.ts';
 import { takeInternId } from './intern-id.ts';
 import { takeTrace } from './trace.ts';
 
@@ -62,10 +62,10 @@ export async function canary(context: Context, intern: string, { host, port }: C
     });
   }
   context.terminal.note(`Each scrape of ${host}:${port} signs once for ${internId}.`);
-  await once(context.interrupted, 'abort');
-  server.close();
-  server.closeAllConnections();
-  throw new CliError('interrupted', {});
+  await untilInterrupted(context).finally(() => {
+    server.close();
+    server.closeAllConnections();
+  });
 }
 
 /** One synthetic call. @returns its outcome as metrics */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -35,6 +36,12 @@ export interface Context extends Surroundings {
   readonly json: boolean;
   readonly baseUrlOption: string | undefined;
   readonly profileOption: string | undefined;
+}
+
+/** Waits for the interruption. @throws CliError `interrupted` */
+export async function untilInterrupted({ interrupted }: Surroundings): Promise<never> {
+  if (!interrupted.aborted) await once(interrupted, 'abort');
+  throw new CliError('interrupted', {});
 }
 
 /** An environment variable; an empty one counts as unset. */

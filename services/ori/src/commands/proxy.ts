@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { printableJson } from '@ori/faces/printable';
 import { type ProxyExchange, startProxyServer } from '../adapters/proxy-server.ts';
 import { bodyOfStream } from '../adapters/request-body.ts';
-import { CliError, isCliError } from '../core/errors.ts';
+import { isCliError } from '../core/errors.ts';
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
 import { answeredHeaders, passedHeaders } from '../core/extra-headers.ts';
 import {
@@ -14,7 +14,7 @@ import {
   requireSignable,
 } from '../core/proxy-request.ts';
 import { recordOf } from '../text/failure-record.ts';
-import type { Context } from './context.ts';
+import { type Context, untilInterrupted } from './context.ts';
 import { type CallTarget, findTarget, readyCall, type TargetOptions } from './signed-call.ts';
 
 export interface ProxyOptions extends TargetOptions {
@@ -36,8 +36,7 @@ export async function proxy(context: Context, intern: string, options: ProxyOpti
     `POST requests to this address are signed as you, for ${target.internId} at ${target.origin.origin}.`,
     'Whoever knows it acts in your name until you stop ori proxy (Ctrl-C).',
   );
-  await interruptedBy(context.interrupted);
-  throw new CliError('interrupted', {});
+  await untilInterrupted(context);
 }
 
 /** One request. Reports it in one line, without what a stranger sent. */
@@ -126,11 +125,4 @@ function statusOf(error: unknown, exit: ExitCode): number {
   if (isCliError(error, 'not_proxied')) return PROXY_STATUS[error.facts.why];
   if (isCliError(error, 'timed_out')) return 504;
   return STATUS[exit] ?? 502;
-}
-
-function interruptedBy(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

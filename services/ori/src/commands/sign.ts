@@ -4,7 +4,7 @@ import { requireSession } from './access.ts';
 import { type DigestOptions, takeDigest } from './body-options.ts';
 import type { Context } from './context.ts';
 import { takeInternId } from './intern-id.ts';
-import { signFor } from './signed-call.ts';
+import { signFor } from './sign-for.ts';
 import { takeTrace } from './trace.ts';
 
 export interface SignOptions extends DigestOptions {

@@ -1,21 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Traceparent } from '@ori/http/traceparent';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { callDaemon, type DaemonCall, type DaemonResponse } from '../adapters/daemon.ts';
 import type { RequestBody } from '../adapters/request-body.ts';
-import { requestProof } from '../adapters/signer.ts';
 import { parseDaemonAddress } from '../core/address.ts';
 import type { AttackRequest } from '../core/attacks.ts';
 import { CliError } from '../core/errors.ts';
 import { parseHeaders } from '../core/extra-headers.ts';
-import { type ProofRequest, requirePath } from '../core/proof-request.ts';
+import { requirePath } from '../core/proof-request.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
-import { requireSession, withAccessToken } from './access.ts';
+import { requireSession } from './access.ts';
 import { type BodyOptions, takeBody } from './body-options.ts';
 import { type Context, variable } from './context.ts';
 import { type DaemonAnswer, readAnswer } from './daemon-answer.ts';
 import { findDaemon } from './daemon-origin.ts';
-import { explainUnsigned, takeInternId } from './intern-id.ts';
+import { takeInternId } from './intern-id.ts';
+import { signFor } from './sign-for.ts';
 import { takeTrace } from './trace.ts';
 
 const SILENCE_SECONDS_DEFAULT = 300;
@@ -131,20 +130,6 @@ export function readyCall(
     },
     [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
   };
-}
-
-/** Requests a proof. If the API does not sign for the intern, the failure says why. */
-export async function signFor(
-  context: Context,
-  request: ProofRequest,
-  trace: Traceparent,
-): Promise<ProofHeaderValues> {
-  const { terminal, interrupted } = context;
-  const { internId } = request;
-  return withAccessToken(context, (session, credential) => {
-    terminal.detail(`POST ${session.base_url}/interns/${internId}/daemon/sign`);
-    return requestProof(session.base_url, credential, request, { trace, signal: interrupted });
-  }).catch((error) => explainUnsigned(context, internId, error));
 }
 
 async function present(context: Context, call: DaemonCall): Promise<DaemonResponse> {
