@@ -60,11 +60,11 @@ async function openShared(library: string, parties: readonly Party[], address: S
 }
 
 /** The scripts read the time from a key: a real Redis has no other way to step its clock alone. */
-const REDIS_CLOCK = {
-  file: 'replay/redis/scripts.ts',
-  guard: "redis.call('TIME')",
-  without: "redis.call('HMGET', 'clock', 'seconds', 'microseconds')",
-};
+const REDIS_CLOCK = [
+  'replay/redis/scripts.ts',
+  "redis.call('TIME')",
+  "redis.call('HMGET', 'clock', 'seconds', 'microseconds')",
+] as const;
 
 const openRedis: Open = async (library, parties) => {
   const stack = new AsyncDisposableStack();

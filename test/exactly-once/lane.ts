@@ -9,20 +9,26 @@ import { NO_ERROR, type Restart, type Stage, type World } from './stage.ts';
 import { startVerifier, type VerifierHandle } from './verifier-handle.ts';
 import type { VerifierTask } from './verifier-process.ts';
 
+/** What all lanes of a run have in common. */
+export interface CommonOptions {
+  /** Folder of the verifier library's sources. */
+  readonly library: string;
+  readonly callers: number;
+  readonly adversaries: number;
+  /** The maximum duration of a recovery: a store that still refuses after this time without a fault has failed. */
+  readonly recoveryMsMax?: number;
+}
+
 /** A lane is a world with its verifier processes, in which schedules run one after another. */
-export interface LaneOptions {
+export interface LaneOptions extends CommonOptions {
   readonly name: string;
   readonly internId: string;
   readonly world: World;
   readonly checker: Checker;
   readonly random: Random;
   readonly folder: string;
-  readonly library: string;
   readonly verifiers: number;
-  readonly callers: number;
-  readonly adversaries: number;
   readonly clockToleranceSeconds: number;
-  readonly recoveryMsMax: number;
 }
 
 export interface Outcome {
@@ -36,6 +42,7 @@ export interface Outcome {
 /** How long to wait for a recovery: long enough to distinguish a late one from a missing one. */
 const PATIENCE_MS = 45_000;
 const LOOK_MS = 20;
+const RECOVERY_MS_MAX = 5000;
 const RECORD_MAX = 1000;
 /** Processes of one world differ in the maximum age of a proof, and so in how long it must be remembered. */
 const AGES = [60, 600] as const;
@@ -125,8 +132,9 @@ export async function openLane(options: LaneOptions) {
     const tellAll = (order: Parameters<VerifierHandle['tell']>[0]): void => {
       for (const verifier of verifiers) verifier.tell(order);
     };
-    return {
-      random: random.derive(`fault ${schedule.number}`),
+    const drawn = random.derive(`fault ${schedule.number}`);
+    const stage: Stage = {
+      random: drawn,
       verifiers,
       pause: async (ms) => {
         const untilMs = Date.now() + ms;
@@ -162,12 +170,25 @@ export async function openLane(options: LaneOptions) {
           for (const window of windows) window.untilMs = Date.now();
         };
       },
+      async refuses(lowMs, highMs, indexes) {
+        const safe = stage.unsafe(indexes);
+        stage.worst();
+        await stage.pause(drawn.between(lowMs, highMs));
+        safe();
+      },
+      async moveAll(url) {
+        for (const index of drawn.shuffle([...verifiers.keys()])) {
+          stage.goTo(url, index);
+          await stage.pause(drawn.between(0, 250));
+        }
+      },
       goTo: (url, index) => {
         const those = index === undefined ? verifiers : verifiers.slice(index, index + 1);
         for (const verifier of those) verifier.tell({ order: 'go to', url });
       },
       strip: (stripping) => tellAll({ order: 'strip', stripping }),
     };
+    return stage;
   }
 
   const indexes = Array.from({ length: options.verifiers }, (_, index) => index);
@@ -195,7 +216,7 @@ export async function openLane(options: LaneOptions) {
       const recoveredMs = await recovery(schedule.number, faultUntilMs);
       const waitedMs = Math.max(...[...waits()].map(([tag, ms]) => ms - (before.get(tag) ?? 0)));
       const recoveryMs = (recoveredMs ?? Number.POSITIVE_INFINITY) - faultUntilMs;
-      const late = judgeRecovery({ recoveryMs, waitedMs }, options.recoveryMsMax);
+      const late = judgeRecovery({ recoveryMs, waitedMs }, options.recoveryMsMax ?? RECOVERY_MS_MAX);
       if (late) {
         const told = JSON.stringify(Object.fromEntries(refusals));
         const detail = `${schedule.fault}: ${recoveredMs === undefined ? 'not' : `after ${recoveryMs} ms`}, ${Math.round(waitedMs)} ms without a processor; until then ${told}`;

@@ -7,105 +7,67 @@ export const SHOWN_MAX = 20;
 
 /** How often each fault was injected and how long its slowest recovery took, then the totals, then the violations. */
 export function renderReport(store: string, { outcomes, unstaged, totals, violations }: Result): string {
-  const faults = [...new Set(outcomes.map(({ schedule }) => schedule.fault))].sort();
-  const rows = faults.map((fault) => {
-    const those = outcomes.filter(({ schedule }) => schedule.fault === fault);
-    const [slowest] = [...those].sort((less, more) => more.recoveryMs - less.recoveryMs);
+  const faults = Map.groupBy(outcomes, ({ schedule }) => schedule.fault);
+  const rows = [...faults].sort().map(([fault, those]) => {
+    const [slowest] = those.toSorted((less, more) => more.recoveryMs - less.recoveryMs);
     const { recoveryMs = 0, waitedMs = 0 } = slowest ?? {};
     return [fault, String(those.length), seconds(recoveryMs), seconds(waitedMs)];
   });
-  const sum = sumOf(totals);
+  const sum = (read: (one: Totals) => number) => count(totals.reduce((all, one) => all + read(one), 0));
+  const codes = (read: (one: Totals) => Readonly<Record<string, number>>) => {
+    const all = totals.flatMap((one) => Object.entries(read(one)));
+    return [...tally(all)].map(([code, times]) => `${code} ${times}`).join(', ') || 'none';
+  };
   const twice = violations.filter(({ what }) => what === 'accepted twice').length;
-  const lines = [
+  return [
     renderTable([[`${store}: fault`, 'schedules', 'slowest recovery', 'of that, no processor'], ...rows]),
     '',
-    `${outcomes.length} schedules, ${count(sum.spends)} spends, ${count(sum.accepted)} proofs accepted, ${twice} of them twice`,
-    `${count(sum.inFlight)} spends were under way when a fault began`,
-    `${count(sum.calm)} fresh proofs while nothing was wrong: ${said(sum.refusedWhileCalm)} refused, ${said(sum.unavailableWhileCalm)} without an answer in time`,
+    `${outcomes.length} schedules, ${sum(({ spends }) => spends)} spends, ${sum(({ accepted }) => accepted)} proofs accepted, ${twice} of them twice`,
+    `${sum(({ inFlight }) => inFlight)} spends were under way when a fault began`,
+    `${sum(({ calm }) => calm)} fresh proofs while nothing was wrong: refused: ${codes((one) => one.refusedWhileCalm)}; without an answer in time: ${codes((one) => one.unavailableWhileCalm)}`,
     ...unstaged.map(
       ({ schedule, why }) => `not staged: schedule ${schedule.number}, ${schedule.fault}: ${why}`,
     ),
     ...violations.slice(0, SHOWN_MAX).map(renderViolation),
     ...(violations.length > SHOWN_MAX ? [`… and ${violations.length - SHOWN_MAX} more`] : []),
-  ];
-  return lines.join('\n');
+  ].join('\n');
 }
 
-/** A row per store. */
-export function renderSummary(results: ReadonlyMap<string, Result>): string {
-  const rows = [...results].map(([store, { planned, outcomes, totals, violations }]) => {
-    const { spends, accepted, inFlight } = sumOf(totals);
-    const twice = violations.filter(({ what }) => what === 'accepted twice').length;
-    const slowestMs = Math.max(0, ...outcomes.map(({ recoveryMs }) => recoveryMs));
-    const staged = outcomes.length < planned ? `${outcomes.length} of ${planned}` : `${outcomes.length}`;
-    const sums = [spends, inFlight, accepted, twice, violations.length - twice].map(count);
-    return [store, staged, ...sums, seconds(slowestMs)];
-  });
-  const head = 'store,schedules,spends,under way at a fault,accepted,twice,other violations,slowest recovery';
-  return renderTable([head.split(','), ...rows]);
-}
-
-/** The last line of a run. */
+/** The last line of a run, which passed if it begins with PASSED. */
 export function renderVerdict(
   seed: string,
   results: ReadonlyMap<string, Result>,
   twiceOnClocks: number,
 ): string {
   const all = [...results.values()];
-  const schedules = all.reduce((sum, { outcomes }) => sum + outcomes.length, 0);
-  const { spends } = sumOf(all.flatMap(({ totals }) => totals));
+  const sum = (read: (result: Result) => number) => all.reduce((sum, result) => sum + read(result), 0);
+  const violations = all.flatMap(({ violations }) => violations.map(({ what }) => [what, 1] as const));
   const idle = [...results].filter(([, { outcomes }]) => outcomes.length === 0).map(([store]) => store);
   const wrong = [
-    ...Object.entries(tally(all.flatMap(({ violations }) => violations))).map(
-      ([what, times]) => `${what} ${times}`,
-    ),
+    ...[...tally(violations)].map(([what, times]) => `${what} ${times}`),
     ...(twiceOnClocks > 0 ? [`accepted twice while clocks stepped ${twiceOnClocks}`] : []),
     ...(idle.length > 0 ? [`nothing staged for ${idle.join(', ')}`] : []),
   ];
   const what = wrong.length === 0 ? 'PASSED, exactly once' : `FAILED, ${wrong.join(', ')}`;
-  const unstaged = all.reduce((sum, result) => sum + result.unstaged.length, 0);
-  const left = all.reduce((sum, { planned }) => sum + planned, 0) - schedules - unstaged;
+  const schedules = sum(({ outcomes }) => outcomes.length);
+  const unstaged = sum((result) => result.unstaged.length);
+  const left = sum(({ planned }) => planned) - schedules - unstaged;
   const cut = [
     ...(unstaged > 0 ? [` (${unstaged} could not be staged)`] : []),
     ...(left > 0 ? [` (time was up before ${left} more)`] : []),
   ].join('');
+  const spends = all.flatMap(({ totals }) => totals).reduce((sum, totals) => sum + totals.spends, 0);
   return `${what}: ${schedules} schedules${cut}, ${count(spends)} spends, ${[...results.keys()].join(', ')}; seed ${seed}`;
-}
-
-function tally(violations: readonly Violation[]): Record<string, number> {
-  const times: Record<string, number> = {};
-  for (const { what } of violations) times[what] = (times[what] ?? 0) + 1;
-  return times;
 }
 
 export function renderViolation({ what, schedule, detail }: Violation): string {
   return `! schedule ${schedule}: ${what}: ${detail}`;
 }
 
-function sumOf(totals: readonly Totals[]): Totals {
-  const add = (pick: (one: Totals) => number): number => totals.reduce((sum, one) => sum + pick(one), 0);
-  const merge = (pick: (one: Totals) => Readonly<Record<string, number>>): Record<string, number> => {
-    const merged: Record<string, number> = {};
-    for (const one of totals) {
-      for (const [code, times] of Object.entries(pick(one))) merged[code] = (merged[code] ?? 0) + times;
-    }
-    return merged;
-  };
-  return {
-    spends: add(({ spends }) => spends),
-    accepted: add(({ accepted }) => accepted),
-    inFlight: add(({ inFlight }) => inFlight),
-    calm: add(({ calm }) => calm),
-    refusedWhileCalm: merge(({ refusedWhileCalm }) => refusedWhileCalm),
-    unavailableWhileCalm: merge(({ unavailableWhileCalm }) => unavailableWhileCalm),
-  };
-}
-
-function said(codes: Readonly<Record<string, number>>): string {
-  const entries = Object.entries(codes);
-  const total = entries.reduce((sum, [, times]) => sum + times, 0);
-  if (total === 0) return '0';
-  return `${count(total)} (${entries.map(([code, times]) => `${code} ${times}`).join(', ')})`;
+function tally(entries: readonly (readonly [name: string, times: number])[]): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const [name, times] of entries) sums.set(name, (sums.get(name) ?? 0) + times);
+  return sums;
 }
 
 function seconds(ms: number): string {

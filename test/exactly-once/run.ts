@@ -2,27 +2,21 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createChecker, isLateness, type Totals, type Violation } from './checker.ts';
-import { type Lane, type Outcome, openLane } from './lane.ts';
+import { type CommonOptions, type Lane, type Outcome, openLane } from './lane.ts';
 import { createRandom } from './random.ts';
 import type { Setting } from './repertoire.ts';
 import { planSchedules, type Schedule } from './schedule.ts';
 import type { World } from './stage.ts';
 
-export interface RunOptions {
+export interface RunOptions extends CommonOptions {
   readonly settings: readonly Setting[];
   readonly seed: string;
   /** A number of schedules, or how often each fault is injected. */
   readonly schedules: number | { readonly rounds: number; readonly atLeast: number };
   /** Unix milliseconds; no schedule begins later. */
   readonly endsAtMs: number;
-  /** Folder of the verifier library's sources. */
-  readonly library: string;
-  readonly callers: number;
-  readonly adversaries: number;
   /** Ends at the first violation, except for late recoveries, which a busy machine causes too. */
   readonly stopsAtFirst?: boolean;
-  /** The maximum duration of a recovery. */
-  readonly recoveryMsMax?: number;
   /** Injects only these faults. */
   readonly faults?: readonly string[] | undefined;
   readonly progress?: (done: Done) => void;
@@ -52,8 +46,6 @@ export interface Unstaged {
   readonly why: string;
 }
 
-/** A store that still refuses after this time without a fault has failed. */
-const RECOVERY_MS_MAX = 5000;
 /** The values that lanes choose from. */
 const TOLERANCES = [1, 1, 2];
 
@@ -98,17 +90,9 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
     await mkdir(laneFolder);
     const enter = (name: string, entered: World): Promise<Lane> =>
       openLane({
-        name,
+        ...{ ...options, name, checker, world: entered, random: own, folder: laneFolder },
         internId: internIdOf(setting),
-        world: entered,
-        checker,
-        random: own,
-        folder: laneFolder,
-        library: options.library,
         verifiers: setting.verifiers,
-        callers: options.callers,
-        adversaries: options.adversaries,
-        recoveryMsMax: options.recoveryMsMax ?? RECOVERY_MS_MAX,
         clockToleranceSeconds: own.pick(TOLERANCES),
       });
     let lane: Lane | undefined;

@@ -25,6 +25,10 @@ export interface Stage {
   sleep(ms: number): void;
   /** From now until the returned function is called, these verifiers must not accept anything. */
   unsafe(indexes?: readonly number[]): () => void;
+  /** For a random time between these, none of the verifiers may accept what the adversaries then present. */
+  refuses(lowMs: number, highMs: number, indexes?: readonly number[]): Promise<void>;
+  /** Points the verifiers to this address one by one, as they learn of it. */
+  moveAll(url: string): Promise<void>;
   /** Points all verifiers, or one of them, to the store at this address. */
   goTo(url: string, index?: number): void;
   strip(stripping: 'off' | 'after' | 'before'): void;

@@ -7,28 +7,31 @@ import { MEMORY_VARIANTS } from './variants/memory.ts';
 import { POSTGRES_VARIANTS } from './variants/postgres.ts';
 import { REDIS_VARIANTS } from './variants/redis.ts';
 
-/** A guard, and how to remove it from the library. */
-export interface Variant {
-  readonly guard: string;
-  readonly store: StoreName;
-  /** The faults to inject, if no other fault detects the absence of this guard. */
-  readonly faults?: readonly string[];
-  readonly breaks: readonly Break[];
-}
+/** A text of a file of the library, and what replaces it. */
+export type Break = readonly [file: string, guard: string, without: string];
 
-/** A text of the library and what replaces it. */
-export interface Break {
-  readonly file: string;
-  readonly guard: string;
-  readonly without: string;
-}
+/** Guards of a store, and how to remove them from the library. */
+export type Variants = Readonly<
+  Record<
+    string,
+    {
+      readonly guard: string;
+      /** The faults to inject, if no other fault detects the absence of this guard. */
+      readonly faults?: readonly string[];
+      readonly breaks: readonly Break[];
+    }
+  >
+>;
+
+const OF_STORES = { redis: REDIS_VARIANTS, memory: MEMORY_VARIANTS, postgres: POSTGRES_VARIANTS };
 
 /** The harness must detect each of them. */
-export const VARIANTS: Readonly<Record<string, Variant>> = {
-  ...REDIS_VARIANTS,
-  ...MEMORY_VARIANTS,
-  ...POSTGRES_VARIANTS,
-};
+export const VARIANTS: Readonly<Record<string, Variants[string] & { readonly store: StoreName }>> =
+  Object.fromEntries(
+    Object.entries(OF_STORES).flatMap(([store, variants]) =>
+      Object.entries(variants).map(([name, variant]) => [name, { ...variant, store: store as StoreName }]),
+    ),
+  );
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -55,7 +58,7 @@ export async function changeLibrary(
   const folder = await mkdtemp(join(tmpdir(), 'ori-variant-'));
   await cp(library, join(folder, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  for (const { file, guard, without } of breaks) {
+  for (const [file, guard, without] of breaks) {
     const path = join(folder, 'src', file);
     const pieces = (await readFile(path, 'utf8')).split(guard);
     if (pieces.length !== 2)

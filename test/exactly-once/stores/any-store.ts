@@ -23,13 +23,22 @@ async function step(
 const refused = (errorMs: number) => (stage: Stage) =>
   step(stage, errorMs, async (index) => {
     await stage.pause(HEARD_MS);
-    const safe = stage.unsafe([index]);
-    await stage.pause(stage.random.between(100, 1000));
-    safe();
+    await stage.refuses(100, 1000, [index]);
   });
 
 const endured = (errorMs: number) => (stage: Stage) =>
   step(stage, errorMs, () => stage.pause(stage.random.between(300, 1200)));
+
+/** Long enough for version 1 to be accepted: everything signed before its first use is refused. */
+const stripped =
+  (stripping: 'after' | 'before'): Fault =>
+  async ({ strip, worst, pause, random }) => {
+    strip(stripping);
+    await pause(random.between(2500, 3500));
+    worst();
+    await pause(300);
+    strip('off');
+  };
 
 /** For a store that uses the verifier's clock. */
 export const OWN_CLOCK_FAULTS: Readonly<Record<string, Fault>> = {
@@ -48,20 +57,6 @@ export const VERIFIER_FAULTS: Readonly<Record<string, Fault>> = {
   'clock forward 300 s': refused(STEP_MS),
   'clock back 300 s': refused(-STEP_MS),
 
-  /** Long enough for version 1 to be accepted: everything signed before its first use is refused. */
-  async 'stripped after the whole'({ strip, worst, pause, random }) {
-    strip('after');
-    await pause(random.between(2500, 3500));
-    worst();
-    await pause(300);
-    strip('off');
-  },
-
-  async 'stripped before the whole'({ strip, worst, pause, random }) {
-    strip('before');
-    await pause(random.between(2500, 3500));
-    worst();
-    await pause(300);
-    strip('off');
-  },
+  'stripped after the whole': stripped('after'),
+  'stripped before the whole': stripped('before'),
 };

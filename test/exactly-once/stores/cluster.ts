@@ -1,11 +1,10 @@
 import { spentKey } from '../../../libs/public/verifier/src/replay/redis/keys.ts';
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../../env/redis-cluster.ts';
+import { until } from '../../env/until.ts';
 import type { Place } from '../repertoire.ts';
 import type { Fault, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
 import { TIMEOUT_MS } from './redis-single.ts';
-
-const ELECTION_MS_MAX = 20_000;
 
 /** Three primaries with a replica each; the intern's key is on one of them. */
 export async function clusterWorld({ internId }: Place): Promise<World> {
@@ -25,13 +24,8 @@ function clusterFaults(cluster: RedisCluster, key: string): Readonly<Record<stri
     if (!node) throw new Error('the owner has no replica');
     return node;
   };
-  const promoted = async ({ admin }: ClusterNode): Promise<void> => {
-    const untilMs = Date.now() + ELECTION_MS_MAX;
-    while (!(await admin.info('replication').catch(() => '')).includes('role:master')) {
-      if (Date.now() > untilMs) throw new Error('no election');
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
-  };
+  const promoted = ({ admin }: ClusterNode) =>
+    until('no election', async () => (await admin.info('replication')).includes('role:master'));
   return {
     async 'node lost'({ worst, random, pause }) {
       const lost = await owner();
@@ -76,14 +70,11 @@ function clusterFaults(cluster: RedisCluster, key: string): Readonly<Record<stri
       await cluster.whole();
     },
 
-    async 'replica lost'({ worst, random, pause, unsafe }) {
+    async 'replica lost'({ pause, refuses }) {
       const lost = await replicaOf(await owner());
       await lost.server.kill();
       await pause(300);
-      const safe = unsafe();
-      worst();
-      await pause(random.between(100, 500));
-      safe();
+      await refuses(100, 500);
       await lost.server.start();
       await cluster.whole();
     },

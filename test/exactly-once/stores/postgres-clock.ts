@@ -24,13 +24,10 @@ export function postgresClockFaults(primary: () => PostgresServer): {
     Number((await ask(primary().url, 'SELECT floor FROM ori_replay.ledger'))[0]?.['floor']);
 
   const faults: Record<string, Fault> = {
-    async 'server clock steps'({ pause, random, worst, unsafe }) {
+    async 'server clock steps'({ pause, random, refuses }) {
       await setClock(random.pick([STEP_MS, -STEP_MS]));
       await pause(700);
-      const safe = unsafe();
-      worst();
-      await pause(random.between(100, 500));
-      safe();
+      await refuses(100, 500);
       await setClock();
     },
 

@@ -1,4 +1,5 @@
 import type { PostgresServer } from '../../env/postgres-server.ts';
+import { until } from '../../env/until.ts';
 import type { Place } from '../repertoire.ts';
 import type { Fault, Stage, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
@@ -7,19 +8,18 @@ import { ask, POSTGRES_TIMEOUT_MS, schemaOf, startLedger } from './postgres-sing
 
 const WAITS = { settings: ['synchronous_standby_names=*'] };
 const SYNC = "SELECT count(*)::int AS n FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')";
-const PATIENCE_MS = 30_000;
 
 /** A primary whose commits wait for its standby, and an operator who promotes by hand. */
 export async function postgresPair({ library }: Place): Promise<World> {
   const schema = await schemaOf(library);
   const pair = await openPair(schema);
-  const { whole, moveAll } = pair;
+  const { whole } = pair;
 
   const faults: Record<string, Fault> = {
     async 'primary killed, standby promoted'(stage) {
       await pair.primary.kill();
       await pair.promote();
-      await moveAll(stage);
+      await stage.moveAll(pair.primary.url);
       await pair.rebuild(stage);
     },
 
@@ -31,7 +31,7 @@ export async function postgresPair({ library }: Place): Promise<World> {
       await pair.standby.thaw();
       await pair.promote();
       stage.worst();
-      await moveAll(stage);
+      await stage.moveAll(pair.primary.url);
       await pair.rebuild(stage);
     },
 
@@ -48,17 +48,14 @@ export async function postgresPair({ library }: Place): Promise<World> {
       worst();
       await pause(random.between(300, 1500));
       worst();
-      await moveAll(stage);
+      await stage.moveAll(pair.primary.url);
       await pair.rebuild(stage);
     },
 
-    async 'standby lost'({ random, pause, worst, unsafe }) {
+    async 'standby lost'({ pause, refuses }) {
       await pair.standby.kill();
       await pause(500);
-      const safe = unsafe();
-      worst();
-      await pause(random.between(200, 1000));
-      safe();
+      await refuses(200, 1000);
       await pair.standby.start();
       await whole();
     },
@@ -103,26 +100,13 @@ async function openPair(schema: string) {
       return standby;
     },
 
-    async whole(): Promise<void> {
-      const untilMs = Date.now() + PATIENCE_MS;
-      while ((await ask(primary.url, SYNC))[0]?.['n'] !== 1) {
-        if (Date.now() > untilMs) throw new Error('the standby does not follow');
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    },
+    whole: () =>
+      until('the standby does not follow', async () => (await ask(primary.url, SYNC))[0]?.['n'] === 1),
 
     /** The standby becomes the primary; the former primary is left as it is. */
     async promote(): Promise<void> {
       await ask(standby.url, 'SELECT pg_promote()');
       [primary, standby] = [standby, primary];
-    },
-
-    /** The verifiers learn of a new primary one by one. */
-    async moveAll({ verifiers, goTo, pause, random }: Stage): Promise<void> {
-      for (const index of random.shuffle([...verifiers.keys()])) {
-        goTo(primary.url, index);
-        await pause(random.between(0, 250));
-      }
     },
 
     /** The former primary is rebuilt as a standby, from a copy of the stopped new one. */

@@ -64,16 +64,13 @@ export function postgresServerFaults(
       await locked;
     },
 
-    async 'settings changed'({ pause, random, worst, unsafe }) {
+    async 'settings changed'({ pause, random, refuses }) {
       const { url } = primary();
       const [harm, fix] = random.pick(UNSAFE_SETTINGS);
       await ask(url, harm);
       await ask(url, `SELECT pg_reload_conf(); ${SESSIONS}`);
       await pause(1000);
-      const safe = unsafe();
-      worst();
-      await pause(random.between(100, 1000));
-      safe();
+      await refuses(100, 1000);
       await ask(url, fix);
       await ask(url, `SELECT pg_reload_conf(); ${SESSIONS}`);
       await whole();

@@ -1,10 +1,9 @@
 import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
+import { until } from '../../env/until.ts';
 import type { Fault } from '../stage.ts';
 import type { Primary } from './redis-server-faults.ts';
-
-const SAVED_MS_MAX = 20_000;
 
 /** The folder of a server's files. */
 export async function folderOf(admin: Redis): Promise<string> {
@@ -15,7 +14,7 @@ export async function folderOf(admin: Redis): Promise<string> {
 /** Snapshots fail, and the server is configured to refuse writes then. */
 export const snapshotsFail =
   (primary: () => Primary): Fault =>
-  async ({ pause, random, worst, unsafe }) => {
+  async ({ pause, refuses }) => {
     const { admin } = primary();
     const place = join(await folderOf(admin), 'dump.rdb');
     await rm(place, { force: true });
@@ -23,10 +22,7 @@ export const snapshotsFail =
     await admin.config('SET', 'save', '3600 1');
     await snapshot(admin, 'err');
     await pause(100);
-    const safe = unsafe();
-    worst();
-    await pause(random.between(100, 1000));
-    safe();
+    await refuses(100, 1000);
     await rm(place, { recursive: true });
     await snapshot(admin, 'ok');
     await admin.config('SET', 'save', '');
@@ -34,17 +30,15 @@ export const snapshotsFail =
   };
 
 /** Retries until a snapshot ends with this status. */
-async function snapshot(admin: Redis, status: 'ok' | 'err'): Promise<void> {
-  const untilMs = Date.now() + SAVED_MS_MAX;
-  for (;;) {
+function snapshot(admin: Redis, status: 'ok' | 'err'): Promise<void> {
+  return until(`no snapshot ended ${status}`, async () => {
     const said = await admin.info('persistence');
     if (said.includes(`rdb_last_bgsave_status:${status}`) && said.includes('rdb_bgsave_in_progress:0'))
-      return;
-    if (Date.now() > untilMs) throw new Error(`no snapshot ended ${status}`);
+      return true;
     // Refused while another one is in progress.
-    await admin.bgsave().catch(() => undefined);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    await admin.bgsave();
+    return false;
+  });
 }
 
 /**
@@ -53,7 +47,7 @@ async function snapshot(admin: Redis, status: 'ok' | 'err'): Promise<void> {
  */
 export const diskFull =
   ({ server, admin }: Primary): Fault =>
-  async ({ pause, random, worst, unsafe }) => {
+  async ({ pause, random, worst, refuses }) => {
     const sync = random.pick(['always', 'everysec', 'no']);
     await admin.config('SET', 'appendfsync', sync);
     const folder = join(await folderOf(admin), 'appendonlydir');
@@ -61,10 +55,7 @@ export const diskFull =
     await symlink('/dev/full', next);
     await admin.bgrewriteaof();
     await pause(500);
-    const safe = unsafe();
-    worst();
-    await pause(random.between(100, 1000));
-    safe();
+    await refuses(100, 1000);
     await rm(next, { force: true });
     await writeFile(next, '', { flag: 'a' });
     if (sync === 'always') {
@@ -84,15 +75,9 @@ async function nextFile(folder: string): Promise<string> {
 /** Waits until a rewrite that began after this call has given the server a writable file. */
 async function rewrite(admin: Redis): Promise<void> {
   const good = /aof_rewrite_in_progress:0\s+aof_rewrite_scheduled:0[\s\S]*aof_last_write_status:ok/;
-  const untilMs = Date.now() + SAVED_MS_MAX;
-  let begun = false;
-  while (!(begun && good.test(await admin.info('persistence')))) {
-    if (Date.now() > untilMs) throw new Error('the append-only file is not written again');
-    // Refused while another one is in progress.
-    begun ||= await admin.bgrewriteaof().then(
-      () => true,
-      () => false,
-    );
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  // Refused while another one is in progress.
+  await until('no rewrite begins', () => admin.bgrewriteaof().then(() => true));
+  await until('the append-only file is not written again', async () =>
+    good.test(await admin.info('persistence')),
+  );
 }

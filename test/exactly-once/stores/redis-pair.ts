@@ -1,10 +1,12 @@
 import type { Redis } from 'ioredis';
 import { type RedisServer, startRedis } from '../../env/redis.ts';
+import { hasReplicas, openAdmin } from '../../env/redis-admin.ts';
 import { startTcpProxy, type TcpProxy } from '../../env/tcp-proxy.ts';
-import type { Fault, Stage, World } from '../stage.ts';
+import { until } from '../../env/until.ts';
+import type { Fault, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
 import { redisServerFaults } from './redis-server-faults.ts';
-import { openAdmin, TIMEOUT_MS } from './redis-single.ts';
+import { TIMEOUT_MS } from './redis-single.ts';
 
 interface Member {
   readonly server: RedisServer;
@@ -12,8 +14,6 @@ interface Member {
   /** What the other member replicates through. */
   readonly link: TcpProxy;
 }
-
-const LAG_MS_MAX = 20_000;
 
 /** A primary and a replica, and an operator who promotes by hand, without automatic failover. */
 export async function redisPair(): Promise<World> {
@@ -37,14 +37,8 @@ export async function redisPair(): Promise<World> {
   const follow = (follower: Member, { link }: Member): Promise<unknown> =>
     follower.admin.replicaof('127.0.0.1', link.port);
   const promote = ({ admin }: Member): Promise<unknown> => admin.replicaof('NO', 'ONE');
-  const whole = async (): Promise<void> => {
-    const untilMs = Date.now() + LAG_MS_MAX;
-    while (Date.now() < untilMs) {
-      if (/slave0:.*state=online.*lag=[01]\r/.test(await primary.admin.info('replication'))) return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    throw new Error('the replica does not follow');
-  };
+  const whole = () =>
+    until('the replica does not follow', async () => hasReplicas(await primary.admin.info('replication'), 1));
   /** How much of the stream of writes a member has. */
   const offsetOf = async ({ admin }: Member): Promise<number> =>
     Number(/master_repl_offset:(\d+)/.exec(await admin.info('replication'))?.[1]);
@@ -52,20 +46,12 @@ export async function redisPair(): Promise<World> {
     [primary, replica] = [replica, primary];
   };
 
-  /** The verifiers learn of a new primary one by one. */
-  async function moveAll({ verifiers, goTo, pause, random }: Stage, to: Member): Promise<void> {
-    for (const index of random.shuffle([...verifiers.keys()])) {
-      goTo(to.server.url, index);
-      await pause(random.between(0, 250));
-    }
-  }
-
   const faults: Record<string, Fault> = {
     async 'primary killed, replica promoted'(stage) {
       await primary.server.kill();
       await promote(replica);
       swap();
-      await moveAll(stage, primary);
+      await stage.moveAll(primary.server.url);
       await replica.server.start();
       await follow(replica, primary);
       await whole();
@@ -88,7 +74,7 @@ export async function redisPair(): Promise<World> {
       link.set('open');
       swap();
       stage.worst();
-      await moveAll(stage, primary);
+      await stage.moveAll(primary.server.url);
       if (kills) await replica.server.start();
       else await replica.server.thaw();
       stage.worst();
@@ -109,7 +95,7 @@ export async function redisPair(): Promise<World> {
       worst();
       await pause(random.between(300, 1500));
       worst();
-      await moveAll(stage, primary);
+      await stage.moveAll(primary.server.url);
       await follow(replica, primary);
       await whole();
     },
@@ -117,10 +103,10 @@ export async function redisPair(): Promise<World> {
     async 'A-B-A'(stage) {
       await promote(replica);
       stage.worst();
-      await moveAll(stage, replica);
+      await stage.moveAll(replica.server.url);
       await stage.pause(stage.random.between(300, 2500));
       stage.worst();
-      await moveAll(stage, primary);
+      await stage.moveAll(primary.server.url);
       await follow(replica, primary);
       await whole();
     },
@@ -151,13 +137,10 @@ export async function redisPair(): Promise<World> {
       await whole();
     },
 
-    async 'replica lost'({ random, pause, worst, unsafe }) {
+    async 'replica lost'({ pause, refuses }) {
       await replica.server.kill();
       await pause(300);
-      const safe = unsafe();
-      worst();
-      await pause(random.between(200, 1000));
-      safe();
+      await refuses(200, 1000);
       await replica.server.start();
       await follow(replica, primary);
       await whole();

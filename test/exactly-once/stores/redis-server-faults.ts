@@ -56,7 +56,7 @@ export function redisServerFaults(
     },
 
     /** The store must refuse while keys may be evicted. Keys evicted before it notices must not lead to a double accept. */
-    async 'policy changed'({ pause, random, worst, unsafe }) {
+    async 'policy changed'({ pause, random, worst, refuses }) {
       const { admin } = primary();
       const used = /used_memory:(\d+)/.exec(await admin.info('memory'))?.[1] ?? '0';
       const evicts = random.chance(0.5);
@@ -67,10 +67,7 @@ export function redisServerFaults(
       );
       if (evicts) await admin.config('SET', 'maxmemory', String(Math.round(Number(used) * 0.9)));
       await pause(LOOK_MS);
-      const safe = unsafe();
-      worst();
-      await pause(random.between(100, 500));
-      safe();
+      await refuses(100, 500);
       await admin.config('SET', 'maxmemory', '0');
       await admin.config('SET', 'maxmemory-policy', 'noeviction');
       worst();

@@ -1,20 +1,13 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { startRedis } from '../../env/redis.ts';
+import { openAdmin } from '../../env/redis-admin.ts';
 import type { Fault, Stage, World } from '../stage.ts';
 import { VERIFIER_FAULTS } from './any-store.ts';
 import { diskFull, folderOf } from './redis-disk-faults.ts';
 import { redisServerFaults } from './redis-server-faults.ts';
 
 export const TIMEOUT_MS = 500;
-
-/** An operator's connection, which waits for its server without a time limit. */
-export function openAdmin(url: string): Redis {
-  const admin = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
-  admin.on('error', () => {});
-  return admin;
-}
 
 /** One server without replicas: in memory only, or with an append-only file. */
 export async function redisSingle(files: 'none' | 'aof'): Promise<World> {

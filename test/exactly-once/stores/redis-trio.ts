@@ -1,9 +1,10 @@
 import { startRedis } from '../../env/redis.ts';
+import { hasReplicas, openAdmin } from '../../env/redis-admin.ts';
 import { startTcpProxy } from '../../env/tcp-proxy.ts';
+import { until } from '../../env/until.ts';
 import type { Stage, World } from '../stage.ts';
-import { openAdmin, TIMEOUT_MS } from './redis-single.ts';
+import { TIMEOUT_MS } from './redis-single.ts';
 
-const PATIENCE_MS = 20_000;
 const SHORT_AGE_SECONDS = 3;
 /** More than the shortest retention: an age of 1 s, a tolerance of 2 s, and 30 s for a body. */
 const FORGOTTEN_MS = 36_000;
@@ -18,14 +19,10 @@ export async function redisTrio(): Promise<World> {
     return { server, admin };
   };
   let [first, second, third] = [await open(), await open(), await open()];
-  const followers = async (count: number): Promise<void> => {
-    const untilMs = Date.now() + PATIENCE_MS;
-    const fresh = /slave\d:.*state=online.*lag=[01]\r/g;
-    while (((await first.admin.info('replication')).match(fresh) ?? []).length < count) {
-      if (Date.now() > untilMs) throw new Error('the replicas do not follow');
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  };
+  const followers = (count: number) =>
+    until('the replicas do not follow', async () =>
+      hasReplicas(await first.admin.info('replication'), count),
+    );
 
   /** The isolated server becomes the primary: first the third server follows it, then the former primary. */
   async function changeSides({ pause, random, worst }: Pick<Stage, 'pause' | 'random' | 'worst'>) {

@@ -73,14 +73,11 @@ function sentinelFaults(pair: SentinelPair): Readonly<Record<string, Fault>> {
       await pair.whole();
     },
 
-    async 'replica killed'({ worst, random, pause, unsafe }) {
+    async 'replica killed'({ pause, refuses }) {
       const lost = await replica();
       await lost.kill();
       await pause(300);
-      const safe = unsafe();
-      worst();
-      await pause(random.between(100, 500));
-      safe();
+      await refuses(100, 500);
       await lost.start();
       await pair.whole();
     },
