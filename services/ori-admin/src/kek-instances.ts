@@ -1,5 +1,5 @@
 import { KEK_METRIC } from '@ori/store/sealing/service-ring';
-import type { Command } from 'commander';
+import type { Command } from './command.ts';
 import { EXIT } from './exit-codes.ts';
 import { PartialFailure, UsageError } from './failure.ts';
 

@@ -1,7 +1,8 @@
 import type { Cell } from '@ori/faces/table';
 import type { Database } from '@ori/store';
 import type { Listed } from '@ori/store/admin';
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import type { Command } from './command.ts';
 import type { Context } from './context.ts';
 import { UsageError } from './failure.ts';
 

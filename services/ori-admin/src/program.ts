@@ -1,6 +1,7 @@
 import { printable, printableJson, printableLines } from '@ori/faces/printable';
 import { VERSION } from '@ori/runtime/version';
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
+import { Command } from './command.ts';
 import { addApplyCommand } from './commands/apply.ts';
 import { addAuditCommands } from './commands/audit.ts';
 import { addByokCommands } from './commands/byok.ts';

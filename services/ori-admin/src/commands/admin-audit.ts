@@ -1,11 +1,10 @@
 import type { Database } from '@ori/store';
 import { compareAudit, endOfAudit, exportAudit, listAudit, whileExporting } from '@ori/store/admin';
-import type { Command } from 'commander';
 import { openExportFile, readExport } from '../audit-export.ts';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';
-import { examples } from '../help.ts';
 import { addList, type ListOptions, listing } from '../options.ts';
 import { addReapplyCommand } from './audit-reapply.ts';
 
@@ -21,10 +20,7 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
     .option('--row <key>', 'only changes to this row')
     .option('--organization <id>', 'only changes in this organization')
     .option('--break-glass', "only changes by the database's owner")
-    .addHelpText(
-      'after',
-      examples('ori-admin audit list --row user_7Qm2', 'ori-admin audit list --break-glass --json'),
-    )
+    .examples('ori-admin audit list --row user_7Qm2', 'ori-admin audit list --break-glass --json')
     .action(
       listing(
         context,
@@ -43,7 +39,7 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
     .command('export')
     .description('print every change as a line of JSON, oldest first, for a copy outside the database')
     .option('--to <file>', 'append to this file, from where it ends; also after an interruption')
-    .addHelpText('after', examples('ori-admin audit export --to /backup/ori-admin-audit.jsonl'))
+    .examples('ori-admin audit export --to /backup/ori-admin-audit.jsonl')
     .action(async ({ to }: { to?: string }) => {
       const admin = context();
       await admin.withDatabase(async (db) => {
@@ -58,7 +54,7 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
       'compare exported changes with the database: which ones a restore lost, and which were altered',
     )
     .argument('<file>', 'the output of audit export')
-    .addHelpText('after', examples('ori-admin audit compare /backup/ori-admin-audit.jsonl'))
+    .examples('ori-admin audit compare /backup/ori-admin-audit.jsonl')
     .action(async (file: string) => {
       const admin = context();
       const exported = await readExport(file);

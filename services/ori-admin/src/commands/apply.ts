@@ -9,8 +9,8 @@ import {
   type Team,
   TeamFile,
 } from '@ori/store/admin';
-import type { Command } from 'commander';
 import { parse } from 'yaml';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
 import { examples } from '../help.ts';

@@ -5,8 +5,8 @@ import {
   revocationsOf,
   unlessAdminError,
 } from '@ori/store/admin';
-import type { Command } from 'commander';
 import { readExport } from '../audit-export.ts';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';

@@ -6,11 +6,10 @@ import { TlogError } from '@ori/tlog/error';
 import { createLogKeys, isSeed, renderVkeys } from '@ori/tlog/log-keys';
 import { parsePolicy } from '@ori/tlog/policy';
 import { TILE_WIDTH } from '@ori/tlog/tile';
-import type { Command } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
-import { examples } from '../help.ts';
 import { addAdminAuditCommands } from './admin-audit.ts';
 
 interface VerifyOptions {
@@ -45,10 +44,7 @@ export function addAuditCommands(program: Command, context: () => Context): void
       'some audit files are not given: count leaves without a line instead of reporting them',
     )
     .option('--require-ml-dsa', 'refuse checkpoints that are not signed with ML-DSA-44 too')
-    .addHelpText(
-      'after',
-      examples('ori-admin audit verify audit-1.jsonl-20261121 audit-1.jsonl --policy log.policy'),
-    )
+    .examples('ori-admin audit verify audit-1.jsonl-20261121 audit-1.jsonl --policy log.policy')
     .action(async (files: string[], options: VerifyOptions) => verify(context(), files, options));
 
   audit

@@ -1,6 +1,7 @@
 import type { ByokUpdate } from '@ori/store/byok/credential';
 import { DECLARED_REGIONS } from '@ori/store/vocabulary';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
+import type { Command } from '../command.ts';
 import { UsageError } from '../failure.ts';
 import { collected, wholeNumber } from '../options.ts';
 

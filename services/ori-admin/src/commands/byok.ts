@@ -4,9 +4,9 @@ import { AdminError, createCredential, deleteCredential, listAllCredentials } fr
 import { applyUpdate } from '@ori/store/byok/apply-update';
 import type { ByokUpdate } from '@ori/store/byok/credential';
 import { createCredentialVault } from '@ori/store/byok/vault';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { examples } from '../help.ts';
 import { newCredential, requireProvider } from '../new-credential.ts';
 import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 import { readSecret } from '../read-secret.ts';
@@ -32,12 +32,9 @@ export function addByokCommands(program: Command, context: () => Context): void 
     .requiredOption('--provider <slug>', 'provider of the key')
     .option('--workspace <id>', 'for this workspace')
     .option('--organization <id>', 'for every workspace of this organization')
-    .addHelpText(
-      'after',
-      examples(
-        'ori-admin byok create --provider openai --workspace ws_7Qm2 --name production < openai.key',
-        'ori-admin byok create --provider azure --organization org_3xYz --key-file azure.key --declared-region europe',
-      ),
+    .examples(
+      'ori-admin byok create --provider openai --workspace ws_7Qm2 --name production < openai.key',
+      'ori-admin byok create --provider azure --organization org_3xYz --key-file azure.key --declared-region europe',
     )
     .action(async (options: CreateOptions) => {
       requireNoKeyArgument(options);
@@ -88,7 +85,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
   addKeySource(byok.command('rotate'))
     .description('overwrite the key of a credential in place; label and region follow the new key')
     .argument('<credential>', 'id of the credential')
-    .addHelpText('after', examples('ori-admin byok rotate 5e0c… --key-file openai.key'))
+    .examples('ori-admin byok rotate 5e0c… --key-file openai.key')
     .action(async (id: string, options: KeySourceOptions) => {
       requireNoKeyArgument(options);
       const admin = context();

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { Environment } from '@ori/runtime/config';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
-import type { Command } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { examine, type Finding } from '../doctor/finding.ts';
 import { lookAtIssuers, lookAtToken } from '../doctor/issuers.ts';

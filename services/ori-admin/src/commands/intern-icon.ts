@@ -1,9 +1,8 @@
 import { open } from 'node:fs/promises';
 import { ICON_BYTES_MAX, iconTypeOf, setIcon } from '@ori/store/admin';
-import type { Command } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
-import { examples } from '../help.ts';
 
 export function addIconCommand(intern: Command, context: () => Context): void {
   intern
@@ -11,7 +10,7 @@ export function addIconCommand(intern: Command, context: () => Context): void {
     .description('set the icon of an intern: PNG, JPEG or WebP, recognized by content, not by file name')
     .argument('<intern>', 'id of the intern')
     .argument('<file>', `at most ${ICON_BYTES_MAX} bytes`)
-    .addHelpText('after', examples('ori-admin intern icon int_7Qm2 charles.png'))
+    .examples('ori-admin intern icon int_7Qm2 charles.png')
     .action(async (internId: string, file: string) => {
       const bytes = await readAtMost(file, ICON_BYTES_MAX);
       const mediaType = iconTypeOf(bytes);

@@ -1,10 +1,10 @@
 import type { InternProgress } from '@ori/store';
 import { createNamedIntern, deleteIntern, listAllInterns, updateIntern } from '@ori/store/admin';
 import { INTERN_STATUSES, type InternStatus } from '@ori/store/vocabulary';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
-import { examples } from '../help.ts';
 import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 import { addIconCommand } from './intern-icon.ts';
 
@@ -46,10 +46,7 @@ export function addInternCommands(program: Command, context: () => Context): voi
     .addOption(
       new Option('--created-by-key <hash>', 'hash of the API key that created it').conflicts('createdBy'),
     )
-    .addHelpText(
-      'after',
-      examples('ori-admin intern create charles --workspace "$ws" --hostname charles.interns.example.com'),
-    )
+    .examples('ori-admin intern create charles --workspace "$ws" --hostname charles.interns.example.com')
     .action(
       async (
         name: string,
@@ -95,12 +92,9 @@ export function addInternCommands(program: Command, context: () => Context): voi
         `clear a field; may be repeated: ${CLEARABLE_NAMES.join(', ')}`,
       ).argParser(parseClearable),
     )
-    .addHelpText(
-      'after',
-      examples(
-        'ori-admin intern update int_7Qm2 --status provisioning --progress "2/5 Installing tools"',
-        'ori-admin intern update int_7Qm2 --status running --clear progress --clear failure',
-      ),
+    .examples(
+      'ori-admin intern update int_7Qm2 --status provisioning --progress "2/5 Installing tools"',
+      'ori-admin intern update int_7Qm2 --status running --clear progress --clear failure',
     )
     .action(async (internId: string, options: FieldOptions & { name?: string; clear?: Clearable[] }) => {
       const fields = fieldsOf(options);

@@ -16,7 +16,8 @@ import {
 } from '@ori/store/sealing';
 import { readRingFile } from '@ori/store/sealing/read-kek-ring';
 import { createTransit } from '@ori/store/sealing/transit';
-import { Argument, type Command } from 'commander';
+import { Argument } from 'commander';
+import type { Command } from '../command.ts';
 import { type Context, ringSetting } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';
@@ -48,12 +49,9 @@ export function addKekCommands(program: Command, context: () => Context): void {
     .description('generate a ring with one new key, or a copy of a ring with a key added; needs no database')
     .addArgument(service())
     .option('--add-to <ring>', 'the ring file to copy; the new key only opens until it is promoted')
-    .addHelpText(
-      'after',
-      examples(
-        'ori-admin kek generate signer --out signer-kek.json',
-        'ori-admin kek generate signer --add-to signer-kek.json --out signer-kek-next.json',
-      ),
+    .examples(
+      'ori-admin kek generate signer --out signer-kek.json',
+      'ori-admin kek generate signer --add-to signer-kek.json --out signer-kek-next.json',
     )
     .action(async (owner: KekOwner, { addTo, ...where }: GenerateOptions) => {
       const admin = context();

@@ -1,8 +1,8 @@
 import { createNamedKey, disableApiKey, listApiKeys, type NewApiKey } from '@ori/store/admin';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
-import { examples } from '../help.ts';
 import { addList, type ListOptions, listing } from '../options.ts';
 import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
 
@@ -33,12 +33,9 @@ export function addKeyCommands(program: Command, context: () => Context): void {
     .option('--created-by <user>', 'id of the user it belongs to')
     .option('--out <file>', 'write it to a new file that only its owner can read')
     .option('--show', 'print it even if stdout is a terminal')
-    .addHelpText(
-      'after',
-      examples(
-        'ori-admin key create --kind api --workspace ws_7Qm2 --name ci --out ci.key',
-        'ori-admin key create --kind management --organization org_3xYz --name console --json | vault write …',
-      ),
+    .examples(
+      'ori-admin key create --kind api --workspace ws_7Qm2 --name ci --out ci.key',
+      'ori-admin key create --kind management --organization org_3xYz --name console --json | vault write …',
     )
     .action(async (options: CreateOptions) => {
       const wanted = toNewKey(options);

@@ -1,8 +1,7 @@
 import { addMember, clearRevokedSessions, listMembers, removeMember, revokeSessions } from '@ori/store/admin';
-import type { Command } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
-import { examples } from '../help.ts';
 import { addList, type ListOptions, listing, toDate, unixSeconds } from '../options.ts';
 
 interface RevokeOptions {
@@ -63,12 +62,9 @@ export function addMemberCommands(program: Command, context: () => Context): voi
     .option('--before <seconds>', 'only sessions that began before this time, in Unix seconds', unixSeconds)
     .option('--clear', 'undo it: accept sessions whenever they began')
     .option('--yes', 'confirm')
-    .addHelpText(
-      'after',
-      examples(
-        'ori-admin member revoke-sessions user_7Qm2 --yes',
-        'ori-admin member revoke-sessions user_7Qm2 --clear',
-      ),
+    .examples(
+      'ori-admin member revoke-sessions user_7Qm2 --yes',
+      'ori-admin member revoke-sessions user_7Qm2 --clear',
     )
     .action(async (userId: string, { workspace, before, clear, yes }: RevokeOptions) => {
       if (clear && before !== undefined) throw new UsageError('Give --clear or --before, not both.');

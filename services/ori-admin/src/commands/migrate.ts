@@ -1,5 +1,5 @@
 import { migrate } from '@ori/store/migrate';
-import type { Command } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
 

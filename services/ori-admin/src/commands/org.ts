@@ -5,10 +5,9 @@ import {
   renameOrganization,
   setTurnLimits,
 } from '@ori/store/admin';
-import type { Command } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
-import { examples } from '../help.ts';
 import { addList, confirmed, listing } from '../options.ts';
 
 export function addOrganizationCommands(program: Command, context: () => Context): void {
@@ -19,7 +18,7 @@ export function addOrganizationCommands(program: Command, context: () => Context
     .description('create an organization; prints its id')
     .argument('<name>')
     .option('--id <id>', 'use this id instead of a generated one')
-    .addHelpText('after', examples('org=$(ori-admin org create "Analytical Engines")'))
+    .examples('org=$(ori-admin org create "Analytical Engines")')
     .action(async (name: string, options: { id?: string }) => {
       const admin = context();
       const made = await admin.withDatabase((db) => createNamedOrganization(db, { name, id: options.id }));
@@ -58,7 +57,7 @@ export function addOrganizationCommands(program: Command, context: () => Context
       readLimit,
     )
     .option('--turns-per-organization <n>', 'turns of the organization in a window, or "default"', readLimit)
-    .addHelpText('after', examples('ori-admin org limits org_7Qm2 --turns-per-organization 6000'))
+    .examples('ori-admin org limits org_7Qm2 --turns-per-organization 6000')
     .action(async (organizationId: string, options: LimitOptions) => {
       const admin = context();
       if (Object.keys(options).length === 0) throw new UsageError('Missing option: name a limit.');

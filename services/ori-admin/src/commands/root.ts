@@ -10,11 +10,11 @@ import {
   readPublicKey,
 } from '@ori/store/roles';
 import { createTransit } from '@ori/store/sealing/transit';
-import { Argument, type Command } from 'commander';
+import { Argument } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';
-import { examples } from '../help.ts';
 import { wholeNumber } from '../options.ts';
 import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
 
@@ -36,7 +36,7 @@ export function addRootCommands(program: Command, context: () => Context): void 
     .command('generate')
     .description('generate the private key of a root or of a role; prints the public key; needs no database')
     .requiredOption('--out <file>', 'write the private key to a new file that only its owner can read')
-    .addHelpText('after', examples('ori-admin root generate --out root.json > root.pub'))
+    .examples('ori-admin root generate --out root.json > root.pub')
     .action(async (options: SecretOptions & { out: string }) => {
       const admin = context();
       const { rootKmsUrl: kmsUrl, kmsTokenFile } = admin.config('rootKmsUrl', 'kmsTokenFile');
@@ -59,12 +59,9 @@ export function addRootCommands(program: Command, context: () => Context): void 
     .requiredOption('--root <file>', 'the private key of the root')
     .requiredOption('--key <file>', 'the public key of the role, or of the next root')
     .option('--lifetime <days>', 'how long it is good', wholeNumber(1, 3650), ROLE_DAYS)
-    .addHelpText(
-      'after',
-      examples(
-        'ori-admin root delegate keys --root root.json --key keys.pub >> delegations.jsonl',
-        'ori-admin root delegate freshness --root root.json --key freshness.pub >> delegations.jsonl',
-      ),
+    .examples(
+      'ori-admin root delegate keys --root root.json --key keys.pub >> delegations.jsonl',
+      'ori-admin root delegate freshness --root root.json --key freshness.pub >> delegations.jsonl',
     )
     .action(async (role: Role, options: DelegateOptions) => {
       const admin = context();

@@ -11,11 +11,10 @@ import {
   rotateSigningKey,
   unlessAdminError,
 } from '@ori/store/admin';
-import type { Command } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
-import { examples } from '../help.ts';
 import { addList, confirmed, type ListOptions, toDate, unixSeconds, wholeNumber } from '../options.ts';
 import { staterOf } from './root.ts';
 import { type BulkOptions, bulk, isBulk, revokeInBulk, rotateInBulk } from './signing-keys-in-bulk.ts';
@@ -39,13 +38,10 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
 
   timed(signingKey.command('add'))
     .description('add a signing key to an intern; prints its id')
-    .addHelpText(
-      'after',
-      examples(
-        'ori-admin signing-key add int_7Qm2',
-        'ori-admin signing-key add int_7Qm2 --lifetime 30',
-        'ori-admin signing-key add int_7Qm2 --no-expiry',
-      ),
+    .examples(
+      'ori-admin signing-key add int_7Qm2',
+      'ori-admin signing-key add int_7Qm2 --lifetime 30',
+      'ori-admin signing-key add int_7Qm2 --no-expiry',
     )
     .argument('<intern>', 'id of the intern')
     .action(async (internId: string, options: TimingOptions) => {
@@ -70,13 +66,10 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       'how long the former keys stay valid after the next one becomes valid (default: 60)',
       wholeNumber(0, 86_400),
     )
-    .addHelpText(
-      'after',
-      examples(
-        'ori-admin signing-key rotate int_7Qm2',
-        'ori-admin signing-key rotate --due   # daily, by a timer',
-        'ori-admin signing-key rotate --all',
-      ),
+    .examples(
+      'ori-admin signing-key rotate int_7Qm2',
+      'ori-admin signing-key rotate --due   # daily, by a timer',
+      'ori-admin signing-key rotate --all',
     )
     .action(async (internId: string | undefined, options: RotateOptions) => {
       const { overlap, due } = options;
@@ -155,7 +148,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
   )
     .description('stop signing with an untrusted key and remove it from the published set, now')
     .argument('[key]', 'id of the signing key, unless an option chooses keys')
-    .addHelpText('after', examples('ori-admin signing-key revoke --all --yes'))
+    .examples('ori-admin signing-key revoke --all --yes')
     .action(async (keyId: string | undefined, options: BulkOptions) => {
       if ((keyId === undefined) !== isBulk(options)) {
         throw new UsageError('Give the id of a key, or one of --all, --before and --organization.');

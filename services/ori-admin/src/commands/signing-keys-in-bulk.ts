@@ -6,7 +6,8 @@ import {
   revokeSigningKeys,
   rotateSigningKeys,
 } from '@ori/store/admin';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';

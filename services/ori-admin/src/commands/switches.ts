@@ -1,14 +1,13 @@
 import { readLifecycleWrites, setLifecycleWrites, setProgramme } from '@ori/store/admin';
-import type { Command } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { examples } from '../help.ts';
 
 /** The operator's switches: the programme for a workspace, the lifecycle switch for everyone. */
 export function addSwitchCommands(program: Command, context: () => Context): void {
   const programme = program
     .command('programme')
     .description('workspaces in the interns programme; outside it, every intern operation answers 404')
-    .addHelpText('after', examples('ori-admin programme add ws_7Qm2'));
+    .examples('ori-admin programme add ws_7Qm2');
   for (const [verb, inProgramme] of [
     ['add', true],
     ['remove', false],
@@ -32,7 +31,7 @@ export function addSwitchCommands(program: Command, context: () => Context): voi
     .description(
       'the lifecycle switch of the whole service; while it is off, every request to sign answers 404',
     )
-    .addHelpText('after', examples('ori-admin lifecycle off', 'ori-admin lifecycle show'));
+    .examples('ori-admin lifecycle off', 'ori-admin lifecycle show');
   for (const [verb, enabled] of [
     ['on', true],
     ['off', false],

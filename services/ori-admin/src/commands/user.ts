@@ -7,9 +7,8 @@ import {
   listUsers,
   removeSubject,
 } from '@ori/store/admin';
-import type { Command } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { examples } from '../help.ts';
 import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 
 export function addUserCommands(program: Command, context: () => Context): void {
@@ -22,7 +21,7 @@ export function addUserCommands(program: Command, context: () => Context): void 
     .option('--id <id>', 'use this id instead of a generated one')
     .option('--subject <subject>', '`sub` in the user’s tokens')
     .option('--issuer <url>', 'issuer of the subject (default: ORI_ADMIN_ISSUER)')
-    .addHelpText('after', examples('ada=$(ori-admin user create Ada --subject auth0|5f7c…)'))
+    .examples('ada=$(ori-admin user create Ada --subject auth0|5f7c…)')
     .action(async (name: string, options: { id?: string; subject?: string; issuer?: string }) => {
       const admin = context();
       const { subject } = options;

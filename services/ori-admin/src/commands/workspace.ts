@@ -1,7 +1,6 @@
 import { createWorkspace, deleteWorkspace, listWorkspaces, setDefaultWorkspace } from '@ori/store/admin';
-import type { Command } from 'commander';
+import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { examples } from '../help.ts';
 import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 
 interface CreateOptions {
@@ -22,10 +21,7 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
     .option('--default', 'make it the default workspace of the organization')
     .option('--programme', 'add it to the interns programme')
     .option('--id <id>', 'use this id instead of a generated one')
-    .addHelpText(
-      'after',
-      examples('ws=$(ori-admin workspace create Workshop --organization "$org" --default --programme)'),
-    )
+    .examples('ws=$(ori-admin workspace create Workshop --organization "$org" --default --programme)')
     .action(async (name: string, options: CreateOptions) => {
       const admin = context();
       const made = await admin.withDatabase((db) =>
