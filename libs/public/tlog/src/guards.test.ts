@@ -83,6 +83,8 @@ describe('a policy file', () => {
     ['a threshold of 0', `witness a ${w1}\ngroup g 0 a\nquorum none`],
     ['a threshold above its members', `witness a ${w1}\ngroup g 2 a\nquorum none`],
     ['a fraction as a threshold', `witness a ${w1}\nwitness b ${w2}\ngroup g 1.5 a b\nquorum none`],
+    ['a threshold with an exponent', `witness a ${w1}\ngroup g 1e0 a\nquorum none`],
+    ['a hexadecimal threshold', `witness a ${w1}\ngroup g 0x1 a\nquorum none`],
     ['a word as a threshold', `witness a ${w1}\ngroup g most a\nquorum none`],
     ['two names of a quorum', `witness a ${w1}\nquorum a none`],
     ['no quorum', `log ${logVkey}`],

@@ -134,7 +134,7 @@ export function parsePolicy(text: string, options: Pick<Policy, 'requireMlDsa'> 
         return;
       }
       case 'group': {
-        const [name = '', count, ...names] = words;
+        const [name = '', count = '', ...names] = words;
         const rules = names.map((member) => {
           if (member === 'none' || members.has(member)) throw new Error(`${member} cannot be a member here`);
           members.add(member);
@@ -170,9 +170,13 @@ export function parsePolicy(text: string, options: Pick<Policy, 'requireMlDsa'> 
 
 type Rule = (witnessed: ReadonlySet<string>) => boolean;
 
-function thresholdOf(count: string | undefined, members: number): number {
-  const needed = count === 'any' ? 1 : count === 'all' ? members : Number(count);
-  if (!Number.isInteger(needed) || needed < 1 || needed > members) {
+function thresholdOf(count: string, members: number): number {
+  const named = new Map([
+    ['any', 1],
+    ['all', members],
+  ]);
+  const needed = named.get(count) ?? (/^[0-9]+$/.test(count) ? Number(count) : 0);
+  if (needed < 1 || needed > members) {
     throw new Error('expected: group <name> all|any|<k> <name>…');
   }
   return needed;
