@@ -3,6 +3,7 @@ type Survivor = readonly [file: string, line: string, replacement: string | unde
 const PROOF = 'libs/public/proof/src/';
 const VERIFIER = 'libs/public/verifier/src/';
 const TLOG = 'libs/public/tlog/src/';
+const LOG = 'services/log/src/';
 const OTHER_RUNTIMES = 'without a Buffer; tested on the runtimes that have none';
 const NO_GROUPS = 'only the groups are read, and there are none';
 const LATER = 'what follows refuses it with the same code';
@@ -104,4 +105,61 @@ export const SURVIVORS: readonly Survivor[] = [
     'the path is compared with that of the tile',
   ],
   [`${TLOG}tlog-proof.ts`, '/^index', '["Stryker was here"]', NO_GROUPS],
+  [
+    `${LOG}disk/journal.ts`,
+    'if (bytes < content.length)',
+    undefined,
+    'cuts nothing off, or cuts it off again',
+  ],
+  [`${LOG}disk/journal.ts`, 'end < 0 ? undefined', undefined, 'an empty text is no record'],
+  [`${LOG}disk/journal.ts`, 'while (at < content.length)', 'at <= content.length', 'nothing is left there'],
+  [`${LOG}disk/log-folder.ts`, 'claimed?.size === tree.size ?', 'true', 'the signed size replaces it'],
+  [`${LOG}disk/log-folder.ts`, 'latest?.bundle !== bundle', 'true', 'reads the bundle again'],
+  [`${LOG}disk/log-folder.ts`, 'if (head.size > size)', undefined, 'the message of an error'],
+  [`${LOG}disk/log-folder.ts`, 'throw new LogError(', ';', LATER],
+  [`${LOG}disk/log-folder.ts`, 'root === undefined ||', 'false', 'refused before'],
+  [`${LOG}disk/tile-files.ts`, 'index === 0', 'false', 'there is none before the first'],
+  [`${LOG}disk/tile-files.ts`, 'tiles.set(path, tile)', ';', 'reads the tile again'],
+  [`${LOG}follow/audit-files.ts`, 'files.sort(', 'one.firstTime <= other.firstTime', 'equal times'],
+  [
+    `${LOG}follow/audit-files.ts`,
+    'firstTime > former.firstTime',
+    'firstTime >= former.firstTime',
+    'equal times',
+  ],
+  [`${LOG}follow/audit-files.ts`, 'await stat(path).catch(', '{}', 'finds no next file either'],
+  [`${LOG}follow/audit-files.ts`, 'if (ino === former.inode)', 'false', 'a shortcut'],
+  [`${LOG}follow/audit-files.ts`, 'mtimeMs === changedAt', 'false', 'a shortcut'],
+  [`${LOG}follow/audit-files.ts`, 'if (is) changedAt', undefined, 'a shortcut'],
+  [`${LOG}follow/audit-files.ts`, "toString('hex').slice(0, 32)", undefined, 'a longer name of a line'],
+  [`${LOG}follow/audit-files.ts`, '{ bytesRead: 0 }', '{}', 'zeros have no line'],
+  [`${LOG}follow/audit-files.ts`, 'start?.done ??', undefined, 'no file has that name'],
+  [`${LOG}follow/audit-files.ts`, 'let after = {', '{}', 'replaced by the first read'],
+  [`${LOG}follow/audit-files.ts`, 'found !== undefined && offset > 0', 'true', 'nothing was read of no file'],
+  [`${LOG}follow/audit-pipe.ts`, 'isAtEnd = bytes === 0', 'true', 'a pipe holds no more than one read'],
+  [
+    `${LOG}follow/audit-pipe.ts`,
+    '< WAITING_BYTES_MAX',
+    'waiting.length <= WAITING_BYTES_MAX',
+    'one read more',
+  ],
+  [`${LOG}http/log-app.ts`, "req.method === 'HEAD'", 'false', 'Node sends no body then'],
+  [
+    `${LOG}http/log-app.ts`,
+    'parseTarget(req.originalUrl)?.path',
+    undefined,
+    'the server has parsed it before',
+  ],
+  [`${LOG}publisher.ts`, 'head.size > size ||', 'false', 'trees of two sizes have two roots'],
+  [`${LOG}sequencer.ts`, 'if (peeked.position)', 'true', 'a member that is undefined'],
+  [`${LOG}sequencer.ts`, 'return lines.length > 0 && !atEnd', undefined, 'looks again sooner or later'],
+  [`${LOG}sequencer.ts`, 'if (unwritten.length > 0)', undefined, 'writes nothing'],
+  [`${LOG}sequencer.ts`, 'if (peeked.lines.length === 0)', 'false', 'appends nothing of it'],
+  [`${LOG}sequencer.ts`, 'let since: Appended[] = []', undefined, 'cut off by the first publication'],
+  [
+    `${LOG}witness/main.ts`,
+    '',
+    undefined,
+    'runs as a program only, in test/transparency/as-it-ships.test.ts',
+  ],
 ];

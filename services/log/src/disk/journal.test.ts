@@ -103,6 +103,12 @@ it('does not open if a record before the last one is damaged', async () => {
   expect(openOf(folder)).toEqual([]);
 });
 
+it('does not open if its first record is an empty line', async () => {
+  await (await written()).close();
+  await writeFile(path, `\n${await readFile(path, 'utf8')}`);
+  await expect(openJournal(path)).rejects.toMatchObject({ code: 'journal_damaged' });
+});
+
 it('after compaction it has the tree and the records since, each time', async () => {
   const journal = await written();
   await journal.restart(treeOf(1).edge(), at(5), [appended(2), SECOND]);

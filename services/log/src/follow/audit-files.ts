@@ -153,9 +153,7 @@ async function filesOf(path: string): Promise<OpenFile[]> {
     for (const entry of await readdir(folder)) {
       if (!entry.startsWith(name) || COMPRESSED.test(entry)) continue;
       const file = await identify(join(folder, entry));
-      if (file === undefined) continue;
-      if (files.some(({ id }) => id === file.id)) await file.handle.close();
-      else files.push(file);
+      if (file !== undefined) files.push(file);
     }
   } catch (error) {
     await closeBut(files, undefined);
@@ -195,9 +193,9 @@ async function closeBut(files: readonly OpenFile[], kept: OpenFile | undefined):
 async function isUnchanged(handle: FileHandle, offset: number, last: string): Promise<boolean> {
   const from = Math.max(0, offset - FIRST_LINE_BYTES);
   const bytes = Buffer.alloc(offset - from);
-  const { bytesRead } = await handle.read(bytes, 0, bytes.length, from);
+  await handle.read(bytes, 0, bytes.length, from);
   const line = splitLines(bytes).lines.at(-1) ?? Buffer.alloc(0);
-  return bytesRead === bytes.length && bytes.at(-1) === 0x0a && digestOf(line) === last;
+  return bytes.at(-1) === 0x0a && digestOf(line) === last;
 }
 
 function digestOf(line: Uint8Array): string {

@@ -234,13 +234,29 @@ it('reads a file once that is there twice', async () => {
   await writeFile(`${path}-1`, `${line(1, 'a')}\n`);
   await copyFile(`${path}-1`, `${path}-2`);
   await write(line(2, 'b'));
-  expect((await takeAll(await follow())).names).toEqual(['a', 'b']);
+  const source = await follow();
+  expect((await takeAll(source)).names).toEqual(['a', 'b']);
+  await rename(path, `${path}-3`);
+  await copyFile(`${path}-3`, path);
+  expect((await takeAll(source)).names).toEqual([]);
+});
+
+it('reads files in the order of their times, whatever their names, and none that was begun before', async () => {
+  for (const [at, second] of [3, 1, 4, 2].entries())
+    await writeFile(`${path}-${at}`, `${line(second, `n${second}`)}\n`);
+  await writeFile(path, `half${line(0, 'torn')}\n${line(9, 'n9')}\n`);
+  const source = await follow();
+  expect((await takeAll(source)).names).toEqual(['n1', 'n2', 'n3', 'n4', 'torn', 'n9']);
+  await writeFile(`${path}-0`, `${line(5, 'older')}\n`);
+  await rotate(`${path}-9`, line(10, 'n10'));
+  expect((await takeAll(source)).names).toEqual(['n10']);
 });
 
 it('follows files without times in the order of their names at its path', async () => {
   await write('first');
   const source = await follow();
   await takeAll(source);
+  await writeFile(`${path}-0`, `${line(1, 'older')}\n`);
   await rotate(`${path}-1`, line(2, 'b'));
   expect((await takeAll(source)).names).toEqual(['b']);
 });
