@@ -156,6 +156,9 @@ export const SURVIVORS: readonly Survivor[] = [
   [`${LOG}sequencer.ts`, 'if (unwritten.length > 0)', undefined, 'writes nothing'],
   [`${LOG}sequencer.ts`, 'if (peeked.lines.length === 0)', 'false', 'appends nothing of it'],
   [`${LOG}sequencer.ts`, 'let since: Appended[] = []', undefined, 'cut off by the first publication'],
+  [`${LOG}sequencer.ts`, 'if (!more) await wait', undefined, 'looks again sooner or later'],
+  [`${LOG}sequencer.ts`, 'async function wait', '{}', 'looks again sooner'],
+  [`${LOG}sequencer.ts`, 'signal: stopping.signal', '{}', 'stops a little later'],
   [
     `${LOG}witness/main.ts`,
     '',

@@ -339,7 +339,7 @@ it('compacts its journal to the tree that was published, and the records since',
     ['a', 'b'].map((name, at) => ({ lines: [line(name)], position: position(at), isAtEnd: false })),
   );
   const settled = isSettled();
-  await run(
+  const { failures } = await run(
     { source },
     (facts) => {
       if (facts.appended.length === 2) both.resolve();
@@ -353,6 +353,7 @@ it('compacts its journal to the tree that was published, and the records since',
       },
     },
   );
+  expect(failures).toEqual([]);
   const { edge, positions, records, journal } = await openJournal(join(place, 'journal'));
   await journal.close();
   expect([edge.size, positions, records.length]).toEqual([1, { source: position(0) }, 1]);

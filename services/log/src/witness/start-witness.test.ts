@@ -58,6 +58,7 @@ it('answers as tlog-witness says, and shows what it cosigned', async () => {
   await using witness = await started();
   const made = await witness.add(`old 0\n\n${checkpoint(5, 'one')}`);
   const cosignatures = await made.text();
+  expect(cosignatures.trimEnd().split('\n')).toHaveLength(2);
   expect([made.status, made.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
   expect(made.headers.get('content-length')).toBe(String(Buffer.from(cosignatures).length));
   const other = await witness.add(`old 3\n\n${checkpoint(5, 'one')}`);
