@@ -165,4 +165,9 @@ export const SURVIVORS: readonly Survivor[] = [
     undefined,
     'runs as a program only, in test/transparency/as-it-ships.test.ts',
   ],
+  [`${LOG}witness/witness.ts`, 'submission === undefined || note', 'false', 'then there is no note either'],
+  [`${LOG}witness/witness.ts`, '} catch {', '{}', 'returns undefined too'],
+  [`${LOG}witnesses.ts`, 'policy?.witnesses ??', undefined, 'what has no address is left out'],
+  [`${LOG}witnesses.ts`, 'signature === undefined ||', 'false', 'a TypeError, which is reported too'],
+  [`${LOG}witnesses.ts`, '409 without a size', undefined, 'no proof can be made, which is reported too'],
 ];
