@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -170,20 +171,21 @@ it('serves a stateless client of the newest SDK, and cancels by ending the reque
 async function bridged(lines: readonly string[], daemonUrl: string) {
   const stdin = Buffer.from(lines.map((line) => `${line}\n`).join(''), 'latin1');
   const run = { stdin, env: { ORI_DAEMON_URL: daemonUrl } };
-  const { exit, stdout } = await home.ori(['mcp', INTERN_ID], run);
-  return {
-    exit,
-    messages: stdout
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line)),
-  };
+  const result = await home.ori(['mcp', INTERN_ID], run);
+  return { exit: result.exit, messages: messagesOf(result) };
 }
+
+const messagesOf = ({ stdout }: { readonly stdout: string }) =>
+  stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
 
 const requestOf = (id: number | string, method = 'tools/list') =>
   JSON.stringify({ jsonrpc: '2.0', id, method });
 
 it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an error of JSON-RPC', async () => {
+  const begun = Promise.withResolvers<ServerResponse>();
   const answers = [
     (res: ServerResponse) =>
       res
@@ -201,7 +203,7 @@ it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an
     (res: ServerResponse) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       res.write('data: {"jsonrpc":"2.0","method":"note"}\n\n');
-      setImmediate(() => res.destroy());
+      begun.resolve(res);
     },
     (res: ServerResponse) => res.writeHead(202).end(),
   ];
@@ -228,7 +230,13 @@ it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an
     env: { ORI_DAEMON_URL: daemon.url },
   });
   expect(stdout).toBe('{ "jsonrpc":"2.0", "id":5,"result":12345678901234567890}\n');
-  expect(await one(requestOf(6))).toMatchObject([
+  const broken = home.start(['mcp', INTERN_ID], {
+    stdin: requestOf(6),
+    env: { ORI_DAEMON_URL: daemon.url },
+  });
+  await once(broken.child.stdout as Readable, 'data');
+  (await begun.promise).destroy();
+  expect(messagesOf(await broken.result)).toMatchObject([
     { method: 'note' },
     { id: 6, error: { data: { code: 'answer_broke_off' } } },
   ]);
