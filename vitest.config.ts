@@ -5,7 +5,8 @@ const everything = ['libs/*/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 
 
 /** `npm run test:deep`: what takes long, or needs a machine to itself. */
 const deep = [
-  'test/{client,conformance,deploy,env,exactly-once,faults,fuzz,gateway,hardening,leaks,model,mutation,package}/**/*.test.ts',
+  'test/conformance/**/!(vectors).test.ts',
+  'test/{client,deploy,env,exactly-once,faults,fuzz,gateway,hardening,leaks,model,mutation,package}/**/*.test.ts',
   'test/{prometheus,runtimes,shipped,siege,transparency}/**/*.test.ts',
   'libs/public/verifier/src/replay/*/faults.test.ts',
   'test/e2e/{cli-install,cli-recording,foreign-providers,ori-admin-root,pages,readme-clone}.test.ts',
