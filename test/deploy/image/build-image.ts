@@ -113,11 +113,11 @@ async function copyContext(folder: string): Promise<string> {
 
 /** The tests' own Node first on the PATH, npm's cache before the network, and another home, zone and language. */
 function buildEnvironment(): NodeJS.ProcessEnv {
-  const { PATH, HOME = '/' } = process.env;
+  const { PATH, HOME = '/', npm_config_cache = join(HOME, '.npm') } = process.env;
   return {
     ...{ PATH: `${dirname(process.execPath)}:${PATH}`, HOME: tmpdir() },
     ...{ TZ: 'Pacific/Kiritimati', LANG: 'tr_TR' },
-    ...{ npm_config_prefer_offline: 'true', npm_config_cache: join(HOME, '.npm') },
+    ...{ npm_config_prefer_offline: 'true', npm_config_cache },
   };
 }
 
