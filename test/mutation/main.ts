@@ -141,10 +141,11 @@ async function mutate(area: string, parts: readonly string[]): Promise<Outcome> 
       coverageAnalysis: 'perTest',
       // No test asserts the text of a message.
       mutator: { excludedMutations: ['StringLiteral'] },
-      concurrency: 2,
+      // More than two cores can do, as some of them wait for mutants that hang.
+      concurrency: 3,
       // Vitest cancels a run after its first failure, and the cancellation can skip tests of the next run too.
       disableBail: true,
-      timeoutMS: 20_000,
+      timeoutMS: 5_000,
       tempDirName: join(copy.directory, '.stryker'),
       reporters: ['progress-append-only'],
       allowEmpty: true,
