@@ -125,13 +125,11 @@ async function readPublished(folder: string): Promise<TreeHead | undefined> {
 
 /** @throws LogError `tree_rolled_back` */
 function requireSigned(head: TreeHead, size: number, root: Uint8Array | undefined): void {
-  if (head.size > size) {
-    throw new LogError(
-      'tree_rolled_back',
-      `${head.size} leaves were signed and ${size} are here: this is an older copy of the tree. Restore the latest one`,
-    );
-  }
-  if (root === undefined || !isSameHash(root, head.root)) {
-    throw new LogError('tree_rolled_back', `the first ${head.size} leaves differ from the signed ones`);
+  const isOlder = head.size > size;
+  if (isOlder || root === undefined || !isSameHash(root, head.root)) {
+    const why = isOlder
+      ? `${head.size} leaves were signed and ${size} are here: this is an older copy of the tree. Restore the latest one`
+      : `the first ${head.size} leaves differ from the signed ones`;
+    throw new LogError('tree_rolled_back', why);
   }
 }
