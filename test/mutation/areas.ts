@@ -35,7 +35,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   keys: { sources: [`${VERIFIER}/keys`], tests: beside(`${VERIFIER}/keys`), mark: 98 },
   adapters: { sources: [`${VERIFIER}/adapters`], tests: beside(`${VERIFIER}/adapters`), mark: 98 },
   'replay-memory': {
-    sources: [`${VERIFIER}/replay/memory`, `${VERIFIER}/replay/shared-store.ts`],
+    sources: [`${VERIFIER}/replay/memory`],
     tests: [
       ...beside(`${VERIFIER}/replay/memory`),
       `${VERIFIER}/replay/*.test.ts`,
@@ -44,7 +44,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
     mark: 98,
   },
   'replay-redis': {
-    sources: [`${VERIFIER}/replay/redis`],
+    sources: [`${VERIFIER}/replay/redis`, `${VERIFIER}/replay/shared-store.ts`],
     tests: [`${VERIFIER}/replay/redis/{acl,cluster,processes,store}.test.ts`],
     mark: 98,
   },

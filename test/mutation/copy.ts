@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { globSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { globSync, rmSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -8,8 +8,10 @@ import { join } from 'node:path';
  * A copy of the checkout whose workspace packages resolve to the copy, and all others to the installed ones. Stryker's
  * own sandbox links `node_modules` as a whole, so a test would import the unmutated package from the checkout.
  */
-export async function copyCheckout(root: string): Promise<AsyncDisposable & { readonly directory: string }> {
+export async function copyCheckout(root: string): Promise<Disposable & { readonly directory: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'ori-mutation-'));
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  process.once('exit', remove);
   const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
   })
@@ -30,10 +32,7 @@ export async function copyCheckout(root: string): Promise<AsyncDisposable & { re
   for (const own of globSync('{deploy,libs/*,services,test}/*/node_modules', { cwd: root })) {
     await symlink(join(root, own), join(directory, own));
   }
-  return {
-    directory,
-    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
-  };
+  return { directory, [Symbol.dispose]: remove };
 }
 
 function ignoreAbsent(error: NodeJS.ErrnoException): void {

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
@@ -20,17 +19,12 @@ interface Survivor {
   readonly replacement: string;
 }
 
-interface Result {
-  readonly area: string;
-  /** Of the sources and tests: a result counts for as long as they stay as they are. */
-  readonly fingerprint: string;
+interface Outcome {
   readonly killed: number;
   /** Of those killed. On a busy machine they may have survived. */
   readonly timedOut: number;
   readonly survivors: readonly Survivor[];
 }
-
-type Outcome = Pick<Result, 'killed' | 'timedOut' | 'survivors'>;
 
 const { options, areas } = readArguments();
 await mkdir(RESULTS, { recursive: true });
@@ -68,18 +62,13 @@ async function run(): Promise<boolean> {
 }
 
 async function mutateArea(area: string): Promise<Outcome> {
-  const { only, sample: lines } = options;
-  if (only !== undefined) {
-    return await mutate(
-      area,
-      sourcesOf(area).filter((file) => file.includes(only)),
-    );
-  }
-  return await (lines === undefined ? whole(area) : sample(area, Number(lines)));
-}
-
-async function whole(area: string): Promise<Outcome> {
-  return (await earlierResult(area)) ?? (await mutateWhole(area));
+  const { only = '', sample: lines } = options;
+  if (lines !== undefined) return await sample(area, Number(lines));
+  return await mutate(
+    area,
+    sourcesOf(area).filter((file) => file.includes(only)),
+    join(RESULTS, `${area}.json`),
+  );
 }
 
 async function sample(area: string, lines: number): Promise<Outcome> {
@@ -103,32 +92,12 @@ function sourcesOf(name: string): string[] {
     .sort();
 }
 
-function fingerprintOf(name: string): string {
-  const hash = createHash('sha256');
-  const tests = areaOf(name)
-    .tests.flatMap((glob) => globSync(glob, { cwd: ROOT }))
-    .sort();
-  for (const file of [...sourcesOf(name), ...tests]) hash.update(file).update(readFileSync(join(ROOT, file)));
-  return hash.digest('hex');
-}
-
-async function earlierResult(area: string): Promise<Result | undefined> {
-  if (options.again) return undefined;
-  const text = await readFile(join(RESULTS, `${area}.json`), 'utf8').catch(() => undefined);
-  const result: Result | undefined = text === undefined ? undefined : JSON.parse(text);
-  return result?.fingerprint === fingerprintOf(area) ? result : undefined;
-}
-
-async function mutateWhole(area: string): Promise<Result> {
-  const fingerprint = fingerprintOf(area);
-  const result = { area, fingerprint, ...(await mutate(area, sourcesOf(area))) };
-  await writeFile(join(RESULTS, `${area}.json`), JSON.stringify(result, undefined, 1));
-  return result;
-}
-
-/** Mutates files or parts of files (`FILE:FIRST-LAST`) in a copy of the checkout. */
-async function mutate(area: string, parts: readonly string[]): Promise<Outcome> {
-  await using copy = await copyCheckout(ROOT);
+/**
+ * Mutates files or parts of files (`FILE:FIRST-LAST`) in a copy of the checkout. What `known` holds of earlier runs
+ * counts while the mutant and the test that killed it stay as they are, and for a survivor while no test is new.
+ */
+async function mutate(area: string, parts: readonly string[], known?: string): Promise<Outcome> {
+  using copy = await copyCheckout(ROOT);
   process.env['MUTATION_TESTS'] = JSON.stringify(areaOf(area).tests);
   process.chdir(copy.directory);
   try {
@@ -139,6 +108,9 @@ async function mutate(area: string, parts: readonly string[]): Promise<Outcome> 
       testRunner: 'vitest',
       vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
       coverageAnalysis: 'perTest',
+      incremental: known !== undefined,
+      incrementalFile: known,
+      force: options.again,
       // No test asserts the text of a message.
       mutator: { excludedMutations: ['StringLiteral'] },
       // More than two cores can do, as some of them wait for mutants that hang.
@@ -151,7 +123,8 @@ async function mutate(area: string, parts: readonly string[]): Promise<Outcome> 
       allowEmpty: true,
       logLevel: 'warn' as never,
     } as never);
-    const mutants = await stryker.runMutationTest();
+    const inArea = sourcesOf(area).map((file) => join(copy.directory, file));
+    const mutants = (await stryker.runMutationTest()).filter(({ fileName }) => inArea.includes(fileName));
     const alive = mutants.filter(({ status }) => status === 'Survived' || status === 'NoCoverage');
     return {
       killed: mutants.filter(({ status }) => status === 'Killed' || status === 'Timeout').length,

@@ -4,7 +4,7 @@ const PROOF = 'libs/public/proof/src/';
 const VERIFIER = 'libs/public/verifier/src/';
 const TLOG = 'libs/public/tlog/src/';
 const LOG = 'services/log/src/';
-const OTHER_RUNTIMES = 'without a Buffer; tested on the runtimes that have none';
+const OTHER_RUNTIMES = 'on runtimes without the modules of Node; tested there';
 const NO_GROUPS = 'only the groups are read, and there are none';
 const LATER = 'what follows refuses it with the same code';
 
@@ -76,6 +76,30 @@ export const SURVIVORS: readonly Survivor[] = [
   [`${VERIFIER}verifier.ts`, "code === 'keys_unavailable'", undefined, 'the message of an error'],
   [`${VERIFIER}warning.ts`, 'globalThis.process?.emitWarning', undefined, OTHER_RUNTIMES],
   [`${VERIFIER}warning.ts`, '.replaceAll', '/[\\p{Cc}\\u2028\\u2029]/gu', 'one space more'],
+  [`${VERIFIER}replay/memory/ledger.ts`, '= -1;', '+1', 'differs in the first two seconds of 1970'],
+  [`${VERIFIER}replay/memory/ledger.ts`, 'horizon === lookedFor', 'false', 'a shortcut'],
+  [`${VERIFIER}replay/memory/ledger.ts`, 'second.length === 0', 'true', 'sets the same list again'],
+  [
+    `${VERIFIER}replay/memory/store.ts`,
+    'nowSaidMs > created.wallMs + DRIFT_MS',
+    'nowSaidMs >= created.wallMs + DRIFT_MS',
+    'differs at one instant',
+  ],
+  [`${VERIFIER}replay/memory/store.ts`, 'entries + needed <= entriesMax', 'false', 'a shortcut'],
+  [
+    `${VERIFIER}replay/memory/store.ts`,
+    'entries + needed <= entriesMax',
+    'entries + needed < entriesMax',
+    'a shortcut',
+  ],
+  [`${VERIFIER}replay/memory/store.ts`, 'getBuiltinModule?.(', undefined, OTHER_RUNTIMES],
+  [`${VERIFIER}replay/memory/store.ts`, 'cluster !== undefined &&', 'true', OTHER_RUNTIMES],
+  [
+    `${VERIFIER}replay/memory/store.ts`,
+    'cluster !== undefined &&',
+    "cluster !== undefined || 'isWorker' in cluster",
+    OTHER_RUNTIMES,
+  ],
   [`${TLOG}client/fetch-log.ts`, '{ cause }', '{}', 'the cause of an error'],
   [`${TLOG}client/fetch-log.ts`, 'await response.body?.cancel();', 'response.body.cancel', 'unavailable too'],
   [
