@@ -117,7 +117,7 @@ async function mutate(area: string, parts: readonly string[], known?: string): P
       concurrency: 3,
       // Vitest cancels a run after its first failure, and the cancellation can skip tests of the next run too.
       disableBail: true,
-      timeoutMS: 5_000,
+      timeoutMS: 10_000,
       tempDirName: join(copy.directory, '.stryker'),
       reporters: ['progress-append-only'],
       allowEmpty: true,
@@ -128,7 +128,9 @@ async function mutate(area: string, parts: readonly string[], known?: string): P
     const alive = mutants.filter(({ status }) => status === 'Survived' || status === 'NoCoverage');
     return {
       killed: mutants.filter(({ status }) => status === 'Killed' || status === 'Timeout').length,
-      timedOut: mutants.filter(({ status }) => status === 'Timeout').length,
+      timedOut: mutants.filter(
+        ({ status, statusReason = '' }) => status === 'Timeout' || / timed out in \d/.test(statusReason),
+      ).length,
       survivors: alive.map(({ fileName, location, replacement = '' }) => {
         const file = fileName.slice(copy.directory.length + 1);
         const line = readFileSync(join(ROOT, file), 'utf8').split('\n')[location.start.line - 1] ?? '';

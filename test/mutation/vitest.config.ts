@@ -20,7 +20,7 @@ export default defineConfig({
     isolate: false,
     maxWorkers: 1,
     runner: 'test/mutation/runner.ts',
-    setupFiles: ['test/mutation/children.ts'],
+    setupFiles: ['test/mutation/setup.ts'],
     sequence: { sequencer: LikelyFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,
