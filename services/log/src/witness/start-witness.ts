@@ -14,7 +14,7 @@ import { renderVkey } from '@ori/tlog/note';
 import { makeFolder } from '../disk/durable-file.ts';
 import { present } from '../http/failure.ts';
 import type { WitnessConfig } from './config.ts';
-import { openWitness, type Witness } from './witness.ts';
+import { EVIDENCE, openWitness, type Witness } from './witness.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 const ROUTES = { add: '/add-checkpoint', checkpoint: '/{origin}/checkpoint' } as const;
@@ -55,11 +55,11 @@ export async function startWitness(
   await makeFolder(folder);
   stack.defer(await lockFolder(join(folder, 'witness')));
   const witness = await openWitness({ name, keys: [keys.ed25519, keys.mlDsa], policy, folder, now });
-  const app = createWitnessApp(witness, ({ status, misbehaviour }) => {
+  const app = createWitnessApp(witness, ({ status, isContradiction }) => {
     answers.inc({ status });
-    if (misbehaviour === undefined) return;
+    if (!isContradiction) return;
     misbehaved.inc();
-    log.error({ misbehaviour }, 'a log has signed two contradictory trees');
+    log.error(`a log has signed two contradictory trees; the folder has both, in the file *${EVIDENCE}`);
   });
   const { api, opsUrl, stop } = await openPorts(config, { app, log, metrics, checks: {} }, stack);
   log.info({ url: api.url, opsUrl, vkey, vkeyMlDsa }, 'listening');

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { renderCheckpoint } from '@ori/tlog/checkpoint';
@@ -105,7 +105,7 @@ it.each<[string, number, () => Promise<unknown>]>([
   await submit(0, note);
   const answer = await refused();
   expect(answer).toMatchObject({ status });
-  expect(answer).not.toHaveProperty('misbehaviour');
+  expect(answer).not.toHaveProperty('isContradiction');
   if (status === 409) expect(answer).toMatchObject({ body: '5\n' });
   expect(parseNote((await witness.checkpoint(ORIGIN_HASH)) ?? '').text).toBe(parseNote(note).text);
 });
@@ -138,8 +138,12 @@ it('keeps both checkpoints as evidence when a log signs two trees of one size', 
   const [one, other] = [checkpoint(5, 'one'), checkpoint(5, 'other')];
   await submit(0, one);
   const refused = await submit(5, other);
-  expect(refused).toMatchObject({ status: 409, body: '5\n', misbehaviour: { submitted: other } });
-  expect(refused.misbehaviour?.cosigned).toBe(await witness.checkpoint(ORIGIN_HASH));
+  expect(refused).toMatchObject({ status: 409, body: '5\n', isContradiction: true });
+  const evidence = () => readFile(join(folder, 'witness', `${ORIGIN_HASH}.evidence`), 'utf8');
+  const first = await evidence();
+  expect(first).toBe(`${await witness.checkpoint(ORIGIN_HASH)}\n${other}`);
+  expect(await submit(5, checkpoint(5, 'third'))).toHaveProperty('isContradiction');
+  expect(await evidence()).toBe(first);
 });
 
 it('cosigns one of two trees that are submitted at once', async () => {

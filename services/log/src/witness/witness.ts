@@ -12,9 +12,12 @@ import { parseSubmission } from './submission.ts';
 interface WitnessAnswer {
   readonly status: 200 | 400 | 403 | 404 | 409 | 422;
   readonly body: string;
-  /** A signed checkpoint that contradicts the one cosigned: both are evidence against the log. */
-  readonly misbehaviour?: { readonly cosigned: string; readonly submitted: string };
+  /** The log has signed a checkpoint that contradicts the one cosigned. */
+  readonly isContradiction?: true;
 }
+
+/** Ends the name of the file with the two notes of a log that contradict each other, beside its checkpoint. */
+export const EVIDENCE = '.evidence';
 
 /** Cosigns only checkpoints that extend those it cosigned before (c2sp.org/tlog-witness). */
 export interface Witness {
@@ -44,6 +47,12 @@ export async function openWitness(parts: {
     return note === undefined ? undefined : { note, checkpoint: parseCheckpoint(parseNote(note).text) };
   }
 
+  /** Keeps the first contradiction: with what a log signs later it could fill the disk. */
+  async function keepEvidence(file: string, notes: readonly string[]): Promise<void> {
+    const path = `${file}${EVIDENCE}`;
+    if ((await readIfThere(path)) === undefined) await replaceFile(path, notes.join('\n'));
+  }
+
   async function judge(body: string): Promise<WitnessAnswer> {
     const submission = parseSubmission(body);
     const note = submission && parsed(submission.note);
@@ -69,8 +78,8 @@ export async function openWitness(parts: {
     if (size === 0 && !isSameHash(root, EMPTY_ROOT)) return refuse(422, 'not the empty tree');
     if (former !== undefined && size === formerSize && !isSameHash(root, former.checkpoint.root)) {
       // tlog-witness: 409. No proof could be wrong here: two roots of one size contradict each other by themselves.
-      const misbehaviour = { cosigned: former.note, submitted: submission.note };
-      return { status: 409, body: `${formerSize}\n`, misbehaviour };
+      await keepEvidence(file, [former.note, submission.note]);
+      return { status: 409, body: `${formerSize}\n`, isContradiction: true };
     }
     const first = former?.checkpoint ?? { size: 0, root: EMPTY_ROOT };
     if (!verifyConsistency(first, checkpoint, path)) return refuse(422, 'not consistent');
