@@ -4,7 +4,7 @@ import { buildPrograms } from './programs.ts';
 import { startRedis } from './redis.ts';
 
 /** Starts the Redis and the PostgreSQL that all test files share, and builds what ships. */
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
+export async function setup(project: Pick<TestProject, 'provide'>): Promise<() => Promise<void>> {
   const stack = new AsyncDisposableStack();
   const parts = [
     startSharedRedis().then((redis) => stack.use(redis).url),

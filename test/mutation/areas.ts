@@ -4,6 +4,8 @@ export interface Area {
   readonly sources: readonly string[];
   /** Globs of the test files that run against each mutant. Each must pass in one process with the others. */
   readonly tests: readonly string[];
+  /** Those that only what survives the others is tried with, because they start whole services. */
+  readonly slowTests?: readonly string[];
   /** The least share of mutants killed, in percent, equivalent ones left out. */
   readonly mark: number;
 }
@@ -55,24 +57,29 @@ export const AREAS: Readonly<Record<string, Area>> = {
   },
   identity: {
     sources: [IDENTITY],
-    tests: [...beside(IDENTITY), 'test/contract/sign/*dpop*.test.ts'],
+    tests: [...beside(IDENTITY), `${SIGNER}/config.test.ts`],
+    slowTests: ['test/contract/sign/*.test.ts'],
     mark: 98,
   },
   turns: { sources: [TURNS], tests: beside(TURNS), mark: 98 },
   signer: {
     sources: [`${SIGNER}/stages`, `${SIGNER}/sign-proof.ts`, `${SIGNER}/http`],
-    tests: [
-      ...beside(`${SIGNER}/stages`, `${SIGNER}/http`),
-      'test/contract/{sign,jwks,protected-resource}/*.test.ts',
-    ],
+    tests: beside(`${SIGNER}/stages`, `${SIGNER}/http`),
+    slowTests: ['test/contract/{sign,jwks,protected-resource}/*.test.ts'],
     mark: 98,
   },
   'signer-adapters': {
     sources: [`${SIGNER}/adapters`],
-    tests: [...beside(`${SIGNER}/adapters`), 'test/contract/sign/*.test.ts'],
+    tests: beside(`${SIGNER}/adapters`),
+    slowTests: ['test/contract/sign/*.test.ts'],
     mark: 95,
   },
-  tlog: { sources: [TLOG], tests: [...beside(TLOG), 'test/transparency/{monitor,keys}.test.ts'], mark: 95 },
+  tlog: {
+    sources: [TLOG],
+    tests: beside(TLOG),
+    slowTests: ['test/transparency/{monitor,keys}.test.ts'],
+    mark: 95,
+  },
   log: {
     sources: ['disk', 'follow', 'witness', 'http', 'sequencer.ts', 'publisher.ts', 'witnesses.ts'].map(
       (name) => `${LOG}/${name}`,
@@ -94,8 +101,8 @@ export const AREAS: Readonly<Record<string, Area>> = {
       ].map((name) => `${MANAGEMENT}/${name}`),
       ...['page', 'fields', 'refusal'].map((name) => `${MANAGEMENT}/${name}.ts`),
     ],
-    tests: [
-      ...beside(MANAGEMENT),
+    tests: beside(MANAGEMENT),
+    slowTests: [
       'test/contract/management/{byok,conditions,dpop,evaluation,guardrails,interns,keys,workspaces}.test.ts',
     ],
     mark: 95,

@@ -1,8 +1,9 @@
-import { globSync, readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { copyFile, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
+import { setup } from '../env/global-setup.ts';
 import { AREAS, type Area } from './areas.ts';
 import { copyCheckout } from './copy.ts';
 import { drawParts } from './sample.ts';
@@ -28,7 +29,11 @@ interface Outcome {
 
 const { options, areas } = readArguments();
 await mkdir(RESULTS, { recursive: true });
+const stop = await setup({
+  provide: (_, backends) => Object.assign(process.env, { MUTATION_BACKENDS: JSON.stringify(backends) }),
+});
 process.exitCode = (await run()) ? 0 : 1;
+await stop();
 
 function readArguments() {
   try {
@@ -64,17 +69,20 @@ async function run(): Promise<boolean> {
 async function mutateArea(area: string): Promise<Outcome> {
   const { only = '', sample: lines } = options;
   if (lines !== undefined) return await sample(area, Number(lines));
-  return await mutate(
-    area,
-    sourcesOf(area).filter((file) => file.includes(only)),
-    join(RESULTS, `${area}.json`),
-  );
+  const sources = sourcesOf(area).filter((file) => file.includes(only));
+  const { tests, slowTests = [] } = areaOf(area);
+  const [results, slowResults] = [join(RESULTS, `${area}.json`), join(RESULTS, `${area}-slow.json`)];
+  const outcome = await mutate(area, sources, tests, results);
+  if (outcome.survivors.length === 0 || slowTests.length === 0) return outcome;
+  if (options.again || !existsSync(slowResults)) await copyFile(results, slowResults);
+  return await mutate(area, sources, [...tests, ...slowTests], slowResults);
 }
 
 async function sample(area: string, lines: number): Promise<Outcome> {
   const parts = drawParts(`${options.seed} ${area}`, lines, sourcesOf(area));
   console.log(`Seed ${options.seed}: ${parts.length} parts of ${area}.`);
-  return await mutate(area, parts);
+  const { tests, slowTests = [] } = areaOf(area);
+  return await mutate(area, parts, [...tests, ...slowTests]);
 }
 
 function areaOf(name: string): Area {
@@ -93,12 +101,17 @@ function sourcesOf(name: string): string[] {
 }
 
 /**
- * Mutates files or parts of files (`FILE:FIRST-LAST`) in a copy of the checkout. What `known` holds of earlier runs
- * counts while the mutant and the test that killed it stay as they are, and for a survivor while no test is new.
+ * Mutates files or parts of files (`FILE:FIRST-LAST`) in a copy of the checkout. A result of an earlier run counts
+ * while the mutant and the test that killed it stay as they are, and for a survivor while no test is new.
  */
-async function mutate(area: string, parts: readonly string[], known?: string): Promise<Outcome> {
+async function mutate(
+  area: string,
+  parts: readonly string[],
+  tests: readonly string[],
+  results?: string,
+): Promise<Outcome> {
   using copy = await copyCheckout(ROOT);
-  process.env['MUTATION_TESTS'] = JSON.stringify(areaOf(area).tests);
+  process.env['MUTATION_TESTS'] = JSON.stringify(tests);
   process.chdir(copy.directory);
   try {
     const stryker = new Stryker({
@@ -108,9 +121,9 @@ async function mutate(area: string, parts: readonly string[], known?: string): P
       testRunner: 'vitest',
       vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
       coverageAnalysis: 'perTest',
-      incremental: known !== undefined,
-      incrementalFile: known,
-      force: options.again,
+      incremental: results !== undefined,
+      incrementalFile: results,
+      force: options.again && tests === areaOf(area).tests,
       // No test asserts the text of a message.
       mutator: { excludedMutations: ['StringLiteral'] },
       // More than two cores can do, as some of them wait for mutants that hang.

@@ -15,7 +15,7 @@ class LikelyFirst extends BaseSequencer {
 /** The tests of one area in one process, as Stryker needs them to know which test reaches which mutant. */
 export default defineConfig({
   test: {
-    globalSetup: ['test/env/global-setup.ts'],
+    globalSetup: ['test/mutation/backends.ts'],
     include: JSON.parse(process.env['MUTATION_TESTS'] ?? '[]'),
     isolate: false,
     maxWorkers: 1,
