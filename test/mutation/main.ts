@@ -9,9 +9,11 @@ import { copyCheckout } from './copy.ts';
 import { drawParts } from './sample.ts';
 import { SURVIVORS } from './survivors.ts';
 
-const USAGE = `npm run mutation -- [--again] [--only TEXT] [--sample LINES [--seed TEXT]] [AREA...]
+const USAGE = `npm run mutation -- [--again] [--quick] [--only TEXT] [--sample LINES [--seed TEXT]] [AREA...]
   AREA  ${Object.keys(AREAS).join(', ')}; all by default. test/README.md says what it does.`;
 const ROOT = resolve(import.meta.dirname, '../..');
+/** Ends the names of results with slow tests. */
+const SLOW = '-slow.json';
 const RESULTS = join(ROOT, 'node_modules/.cache/ori-mutation');
 
 interface Survivor {
@@ -44,6 +46,7 @@ function readArguments() {
         seed: { type: 'string', default: new Date().toISOString() },
         again: { type: 'boolean', default: false },
         only: { type: 'string' },
+        quick: { type: 'boolean', default: false },
       },
     });
     const unknown = positionals.find((name) => AREAS[name] === undefined);
@@ -71,9 +74,9 @@ async function mutateArea(area: string): Promise<Outcome> {
   if (lines !== undefined) return await sample(area, Number(lines));
   const sources = sourcesOf(area).filter((file) => file.includes(only));
   const { tests, slowTests = [] } = areaOf(area);
-  const [results, slowResults] = [join(RESULTS, `${area}.json`), join(RESULTS, `${area}-slow.json`)];
+  const [results, slowResults] = [join(RESULTS, `${area}.json`), join(RESULTS, `${area}${SLOW}`)];
   const outcome = await mutate(area, sources, tests, results);
-  if (outcome.survivors.length === 0 || slowTests.length === 0) return outcome;
+  if (options.quick || outcome.survivors.length === 0 || slowTests.length === 0) return outcome;
   if (options.again || !existsSync(slowResults)) await copyFile(results, slowResults);
   return await mutate(area, sources, [...tests, ...slowTests], slowResults);
 }
@@ -110,6 +113,7 @@ async function mutate(
   tests: readonly string[],
   results?: string,
 ): Promise<Outcome> {
+  const isSlow = results?.endsWith(SLOW) ?? false;
   using copy = await copyCheckout(ROOT);
   process.env['MUTATION_TESTS'] = JSON.stringify(tests);
   process.chdir(copy.directory);
@@ -123,7 +127,9 @@ async function mutate(
       coverageAnalysis: 'perTest',
       incremental: results !== undefined,
       incrementalFile: results,
-      force: options.again && tests === areaOf(area).tests,
+      force: options.again && !isSlow,
+      // What runs while a slow test is imported is tried with the tests that run it again, and not with all.
+      ignoreStatic: isSlow,
       // No test asserts the text of a message.
       mutator: { excludedMutations: ['StringLiteral'] },
       // More than two cores can do, as some of them wait for mutants that hang.
@@ -138,7 +144,10 @@ async function mutate(
     } as never);
     const inArea = sourcesOf(area).map((file) => join(copy.directory, file));
     const mutants = (await stryker.runMutationTest()).filter(({ fileName }) => inArea.includes(fileName));
-    const alive = mutants.filter(({ status }) => status === 'Survived' || status === 'NoCoverage');
+    const alive = mutants.filter(
+      ({ status, statusReason = '' }) =>
+        status === 'Survived' || status === 'NoCoverage' || statusReason.startsWith('Static mutant'),
+    );
     return {
       killed: mutants.filter(({ status }) => status === 'Killed' || status === 'Timeout').length,
       timedOut: mutants.filter(

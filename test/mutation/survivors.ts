@@ -2,6 +2,7 @@ type Survivor = readonly [file: string, line: string, replacement: string | unde
 
 const PROOF = 'libs/public/proof/src/';
 const VERIFIER = 'libs/public/verifier/src/';
+const TURNS = 'libs/internal/turns/src/';
 const TLOG = 'libs/public/tlog/src/';
 const LOG = 'services/log/src/';
 const OTHER_RUNTIMES = 'on runtimes without the modules of Node; tested there';
@@ -100,6 +101,87 @@ export const SURVIVORS: readonly Survivor[] = [
     "cluster !== undefined || 'isWorker' in cluster",
     OTHER_RUNTIMES,
   ],
+  [
+    `${TURNS}cluster.ts`,
+    '.some(({ allowed })',
+    '[...charged.values()].every(({\n  allowed\n}) => !allowed)',
+    'one alone is charged when another is to follow',
+  ],
+  [`${TURNS}cluster.ts`, '{ cause: failure }', '{}', 'the cause of an error'],
+  [`${TURNS}cluster.ts`, '{ cause }', '{}', 'the cause of an error'],
+  [`${TURNS}exhausted.ts`, 'oldest !== undefined', 'true', 'there is always one'],
+  [`${TURNS}limiter.ts`, 'if (decisive === undefined)', undefined, 'a TypeError too'],
+  [`${TURNS}limiter.ts`, 'user?.msBeforeReset', 'user.msBeforeReset', 'an allowed turn has both counts'],
+  [
+    `${TURNS}limiter.ts`,
+    'organization?.msBeforeReset',
+    'organization.msBeforeReset',
+    'an allowed turn has both counts',
+  ],
+  [`${TURNS}memory.ts`, '< 500', 'Math.abs(state.msBeforeNext - leftMs) <= 500', 'differs at one instant'],
+  [`${TURNS}redis.ts`, 'ttl < 0 ?', 'ttl <= 0', 'differs at one instant'],
+  [
+    `${TURNS}redis/command-limits.ts`,
+    'node.stream?.destroy',
+    'node.stream.destroy',
+    'a node that sends has a stream',
+  ],
+  [
+    `${TURNS}redis/command-limits.ts`,
+    'heard += chunk.length',
+    'heard -= chunk.length',
+    'only whether it has changed is read',
+  ],
+  [`${TURNS}redis/connection.ts`, 'if (address === undefined) throw', undefined, 'a TypeError too'],
+  [
+    `${TURNS}redis/connection.ts`,
+    '=== undefined ? {} : { sentinelUsername',
+    'false',
+    'a member that is undefined',
+  ],
+  [
+    `${TURNS}redis/connection.ts`,
+    '=== undefined ? {} : { sentinelPassword',
+    'false',
+    'a member that is undefined',
+  ],
+  [
+    `${TURNS}redis/connection.ts`,
+    '=== undefined ? {} : { sentinelTLS',
+    'false',
+    'without TLS neither option counts',
+  ],
+  [`${TURNS}redis/connection.ts`, '=== undefined ? {} : { username', 'false', 'a member that is undefined'],
+  [`${TURNS}redis/connection.ts`, '=== undefined ? {} : { password', 'false', 'a member that is undefined'],
+  [`${TURNS}redis/connection.ts`, "if (node.status === 'wait')", 'true', 'a second connect is refused'],
+  [
+    `${TURNS}redis/connection.ts`,
+    'autoResendUnfulfilledCommands: false',
+    'true',
+    'maxRetriesPerRequest leaves none to send again',
+  ],
+  [`${TURNS}redis/connection.ts`, 'autoResubscribe: false', 'true', 'nothing is subscribed to'],
+  [`${TURNS}redis/connection.ts`, 'log?.error({ err }', '{}', 'what a line of the log says'],
+  [`${TURNS}redis/connection.ts`, 'log?.warn({ purpose, err }', '{}', 'what a line of the log says'],
+  [`${TURNS}redis/connection.ts`, 'log?.info({ purpose }', '{}', 'what a line of the log says'],
+  [`${TURNS}redis/connection.ts`, '/^role:slave', String.raw`/role:slave\b/m`, 'no other line has it'],
+  [`${TURNS}redis/connection.ts`, "catch(() => '')", '() => undefined', 'undefined has no such line either'],
+  [`${TURNS}redis/eviction.ts`, 'policy === undefined', undefined, 'the message of an error'],
+  [`${TURNS}redis/eviction.ts`, 'former === undefined ||', 'false', 'a node that is gone answers nothing'],
+  [
+    `${TURNS}redis/eviction.ts`,
+    '/^maxmemory_policy',
+    String.raw`/maxmemory_policy:(\S+)/m`,
+    'no other line has it',
+  ],
+  [`${TURNS}redis/url.ts`, 'node === undefined ||', 'false', 'a list of one has one'],
+  [`${TURNS}redis/url.ts`, '} catch {', '{}', 'returns undefined too'],
+  [`${TURNS}redis/url.ts`, 'host.replace(', String.raw`/\[|\]$/g`, 'brackets are at the ends only'],
+  [`${TURNS}redis/url.ts`, 'host.replace(', String.raw`/^\[|\]/g`, 'brackets are at the ends only'],
+  [`${TURNS}redis/write-together.ts`, 'if (!isFlushDue)', 'true', 'flushes again what is flushed'],
+  [`${TURNS}redis/write-together.ts`, 'isFlushDue = true', 'false', 'flushes again what is flushed'],
+  [`${TURNS}script-limiter.ts`, '{ cause: state }', '{}', 'the cause of an error'],
+  [`${TURNS}script-limiter.ts`, '(refusal: unknown) => refusal', '() => undefined', 'the cause of an error'],
   [`${TLOG}client/fetch-log.ts`, '{ cause }', '{}', 'the cause of an error'],
   [`${TLOG}client/fetch-log.ts`, 'await response.body?.cancel();', 'response.body.cancel', 'unavailable too'],
   [

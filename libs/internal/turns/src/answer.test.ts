@@ -7,13 +7,21 @@ const limits = { user: 3, organization: 5, windowSeconds: 60 };
 const who = { userId: 'ada', organizationId: 'engines' };
 const keys = { user: 'u', organization: 'o' };
 
-/** A connection on which every script has the same answer. */
-function answering(answer: unknown): Redis {
+/** A connection on which every script has the same answer, unless it is among the others. */
+function answering(answer: unknown, others: Record<string, (key: string) => Promise<unknown>> = {}): Redis {
   const script = async () => answer;
-  return { defineCommand() {}, sendCommand: script, oriTurnCount: script, oriTurnRefund: script } as never;
+  const scripts = { oriTurnCharge: script, oriTurnCount: script, oriTurnRefund: script };
+  return { defineCommand() {}, sendCommand: script, ...scripts, ...others } as never;
 }
 
-const wrong = ['OK', 1, null, [], [1], ['1', '1', '60000', '1', '60000'], [0, null, 1, 0, 1]] as const;
+const wrong = [
+  ...['OK', 1, null, [], [1], [0, null]],
+  ...[
+    ['1', '1', '60000', '1', '60000', '0'],
+    [1, 1, 60_000, 1, null, 0],
+    [1, 1, 60_000, 1, 60_000],
+  ],
+];
 
 test.each(wrong.map((answer) => ({ answer })))(
   '$answer, which no counter answers, is neither a turn nor a refusal',
@@ -31,3 +39,13 @@ test.each(wrong.map((answer) => ({ answer })))(
     );
   },
 );
+
+test('a turn that one counter refuses and the other does not give back is no refusal', async () => {
+  const redis = answering(undefined, {
+    oriTurnCount: async (key) => [key === keys.user ? 1 : limits.organization + 1, 60_000],
+    oriTurnRefund: () => Promise.reject(new Error('lost')),
+  });
+  await expect(createClusterTurns(redis, limits.windowSeconds).take(keys, limits)).rejects.toBeInstanceOf(
+    TurnLimiterUnavailable,
+  );
+});

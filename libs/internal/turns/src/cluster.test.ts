@@ -114,6 +114,23 @@ it('a Cluster is checked node by node: one that evicts makes it unsafe', async (
   eviction.close();
 });
 
+it.each([
+  ['user', { turnsPerUser: 1, turnsPerOrganization: 9 }],
+  ['organization', { turnsPerUser: 9, turnsPerOrganization: 1 }],
+] as const)(
+  'a Cluster tells of the counter of the %s that refuses, whenever it is asked',
+  async (scope, limits) => {
+    const client = await ready(open(url()));
+    await expect.poll(() => client.set('first', '1').catch(() => undefined)).toBe('OK');
+    const limiter = createTurnLimiter({ redis: client, ...limits, windowSeconds: 60 });
+    const who = { userId: scope, organizationId: scope };
+    expect((await limiter.take(who)).allowed).toBe(true);
+    for (let asked = 0; asked < 2; asked++) {
+      expect(await limiter.take(who)).toMatchObject({ allowed: false, scope, limit: 1 });
+    }
+  },
+);
+
 it('a Cluster ends the window of a counter that has none', async () => {
   const client = await ready(open(url()));
   const [userId, organizationId] = ['lasting', 'lasting'];

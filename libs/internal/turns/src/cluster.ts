@@ -66,11 +66,12 @@ export function createClusterTurns(redis: RedisClient, windowSeconds: number): T
       const charged = new Map<TurnScope, TurnCount>();
       let failure: unknown;
       for (const scopes of steps(keys)) {
-        const outcomes = await Promise.allSettled(scopes.map((scope) => charge(keys[scope], limits[scope])));
-        for (const [index, scope] of scopes.entries()) {
-          const outcome = outcomes[index];
-          if (outcome?.status === 'fulfilled') charged.set(scope, outcome.value);
-          else failure ??= outcome?.reason;
+        const outcomes = await Promise.allSettled(
+          scopes.map(async (scope) => [scope, await charge(keys[scope], limits[scope])] as const),
+        );
+        for (const outcome of outcomes) {
+          if (outcome.status === 'fulfilled') charged.set(...outcome.value);
+          else failure ??= outcome.reason;
         }
         if (failure !== undefined || [...charged.values()].some(({ allowed }) => !allowed)) break;
       }
@@ -109,5 +110,5 @@ interface TurnCommands {
 }
 
 function stateOf([used = 0, ttlMs = 0]: number[]): RateLimiterRes {
-  return new RateLimiterRes(0, ttlMs, used, used === 1);
+  return new RateLimiterRes(0, ttlMs, used);
 }

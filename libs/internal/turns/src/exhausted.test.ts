@@ -12,8 +12,8 @@ it('remembers a key until its window ends', () => {
 
 it('forgets the oldest key rather than growing without end', () => {
   const keys = createExhaustedKeys();
-  keys.add('oldest', 60_000);
   keys.add('renewed', 60_000);
+  keys.add('oldest', 60_000);
   keys.add('renewed', 60_000);
   for (let key = 0; key < 9_999; key++) keys.add(String(key), 60_000);
   expect([keys.has('oldest'), keys.has('renewed'), keys.has('9998')]).toEqual([false, true, true]);

@@ -13,10 +13,6 @@ export function createExhaustedKeys(now: () => number = Date.now) {
       const [oldest] = until.keys();
       if (until.size > KEYS_MAX && oldest !== undefined) until.delete(oldest);
     },
-    has(key: string): boolean {
-      const end = until.get(key);
-      if (end !== undefined && end <= now()) until.delete(key);
-      return end !== undefined && end > now();
-    },
+    has: (key: string): boolean => (until.get(key) ?? 0) > now(),
   };
 }

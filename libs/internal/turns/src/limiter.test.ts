@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Secret } from '@ori/runtime/secret';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createClusterTurns } from './cluster.ts';
 import {
   createTurnLimiter,
@@ -47,10 +47,13 @@ describe.each([
     createTurnLimiter({ ...limits, ...more, ...store() });
 
   it('are refunded to the window they were charged to', async () => {
-    const turns = limiter();
+    const turns = limiter({ turnsPerOrganization: 3 });
     const who = person();
     await takeMany(turns, who, 2);
     const verdict = await turns.take(who);
+    const refused = await turns.take(who);
+    expect(refused.allowed).toBe(false);
+    await turns.refund(who, refused);
     expect((await turns.take(who)).allowed).toBe(false);
     await turns.refund(who, verdict);
     expect(await turns.take(who)).toMatchObject({ allowed: true, remaining: 0 });
@@ -58,6 +61,19 @@ describe.each([
     const ends = { user: performance.now() + 5000, organization: performance.now() + 5000 };
     await turns.refund(who, { ...verdict, windowEnds: ends });
     expect((await turns.take(who)).allowed).toBe(false);
+  });
+
+  it('are refunded no more often than they were taken', async () => {
+    const turns = limiter();
+    const [who, other] = [person(), person()];
+    const verdict = await turns.take(who);
+    for (const refunded of [who, who, other]) await turns.refund(refunded, verdict);
+    expect([await takeMany(turns, who, 9), await takeMany(turns, other, 9)]).toEqual([3, 3]);
+  });
+
+  it('are never allowed by a limit of zero, which is worth asking about after a window', async () => {
+    const none = { ...person(), limits: { user: 0 } };
+    expect(await limiter().take(none)).toMatchObject({ allowed: false, retryAfterSeconds: 60 });
   });
 
   it('are taken up to the user’s limit, and tell what is left', async () => {
@@ -181,11 +197,24 @@ describe.each([
   });
 });
 
+it('turns in memory are free again once their window is over, even if its timer is late', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const turns = createTurnLimiter({ ...limits, memory: true });
+    const who = person();
+    await takeMany(turns, who, 3);
+    vi.setSystemTime(Date.now() + 60_000);
+    expect(await turns.take(who)).toMatchObject({ allowed: true, remaining: 2 });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 describe('turns on Redis', () => {
   it('are counted under hashed names, which expire', async () => {
-    const who = person('alice}@example.org');
+    const who = person(`alice}${randomUUID()}@example.org`);
     await createTurnLimiter({ ...limits, redis }).take(who);
-    expect(turnKey('user', 'alice}@example.org')).toMatch(/^ori:turns:user:\{[0-9a-f]{64}\}$/);
+    expect(turnKey('user', who.userId)).toMatch(/^ori:turns:user:\{[0-9a-f]{64}\}$/);
     expect(turnKey('organization', 'o')).toMatch(/^ori:turns:organization:\{[0-9a-f]{64}\}$/);
     for (const key of [turnKey('user', who.userId), turnKey('organization', who.organizationId)]) {
       const ttl = await redis.pttl(key);
@@ -234,6 +263,7 @@ describe('turns on Redis', () => {
       await redis.set(turnKey('organization', who.organizationId), 5, 'PX', organizationMs);
       const { retryAfterSeconds } = await createTurnLimiter({ ...limits, redis }).take(who);
       expect(retryAfterSeconds).toBeGreaterThan(20);
+      expect(retryAfterSeconds).toBeLessThanOrEqual(31);
     }
   });
 
@@ -352,6 +382,21 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
     expect(await takeFirst(late)).toBe('replayed');
   });
 
+  it('claim a first key in the epoch that it expects, and in any other do nothing', async () => {
+    const who = person();
+    const [epochKey, key] = [randomUUID(), randomUUID()];
+    const takeIn = (expected: string, fresh: string) => {
+      const epoch = { key: epochKey, expected, fresh };
+      const first = { key: randomUUID(), value: '', keptMs: 20_000, epoch };
+      return limiter().takeAndClaim?.(who, { first, allowed: { key, value: 'mine', keptMs: 30_000 } });
+    };
+    expect(await takeIn('unknown', 'begun')).toBe('forgotten');
+    expect([await redis.exists(key), await used('user', who.userId)]).toEqual([0, 0]);
+    expect(await takeIn('begun', 'later')).toMatchObject({ claimed: true });
+    expect(await takeIn('later', 'later')).toBe('forgotten');
+    expect(await used('user', who.userId)).toBe(1);
+  });
+
   it('are not offered where keys live apart', () => {
     expect(createTurnLimiter({ ...limits, memory: true }).takeAndClaim).toBeUndefined();
     expect(createClusterTurns(redis, 60).takeAndClaim).toBeUndefined();
@@ -412,22 +457,49 @@ describe('turns in a Cluster, each counter charged by itself', () => {
     expect((await turns.take(keysOf(who), { user: 9, organization: 9 })).user?.allowed).toBe(true);
   });
 
-  it('beyond one limit do not touch the other counter', async () => {
+  it.each([
+    ['user', 'organization'],
+    ['organization', 'user'],
+  ] as const)('beyond the limit of the %s do not touch the counter of the %s', async (full, other) => {
     const turns = createClusterTurns(redis, 60);
-    const limits = { user: 3, organization: 5 };
-    const who = person();
-    const key = turnKey('organization', who.organizationId);
-    for (let turn = 0; turn < 4; turn++) await turns.take(keysOf(who), limits);
+    const limits = { user: 9, organization: 9, [full]: 3 };
+    const keys = keysOf(person());
+    for (let turn = 0; turn < 4; turn++) await turns.take(keys, limits);
     // Touching it would fail from now on.
-    await redis.del(key);
-    await redis.lpush(key, 'not a counter');
-    expect(await turns.take(keysOf(who), limits)).toMatchObject({ user: { allowed: false } });
-    await redis.del(key);
+    await redis.del(keys[other]);
+    await redis.lpush(keys[other], 'not a counter');
+    expect(await turns.take(keys, limits)).toEqual({ [full]: expect.objectContaining({ allowed: false }) });
+    await redis.del(keys[other]);
     // The hint is not a verdict: when there is room after all, the turn is charged to both.
-    await redis.set(turnKey('user', who.userId), 2, 'PX', 30_000);
-    expect(await turns.take(keysOf(who), limits)).toMatchObject({ user: { allowed: true, used: 3 } });
-    expect(await used('organization', who.organizationId)).toBe(1);
-    await redis.del(key);
+    await redis.set(keys[full], 2, 'PX', 30_000);
+    expect(await turns.take(keys, limits)).toMatchObject({ [full]: { allowed: true, used: 3 } });
+    expect(await redis.get(keys[other])).toBe('1');
+    // Without an answer of the one, the other is not asked.
+    await redis.del(keys.user, keys.organization);
+    await redis.lpush(keys[full], 'not a counter');
+    await expect(turns.take(keys, limits)).rejects.toBeInstanceOf(TurnLimiterUnavailable);
+    expect(await redis.exists(keys[other])).toBe(0);
+    await redis.del(keys[full]);
+  });
+
+  it('are refunded to both counters', async () => {
+    const turns = createClusterTurns(redis, 60);
+    const keys = keysOf(person());
+    const { user, organization } = await turns.take(keys, { user: 3, organization: 5 });
+    const left = { user: user?.msBeforeReset ?? 0, organization: organization?.msBeforeReset ?? 0 };
+    await turns.refund(keys, left);
+    expect(await redis.mget(keys.user, keys.organization)).toEqual(['0', '0']);
+  });
+
+  it('are unavailable, and not charged, if one counter cannot be read', async () => {
+    const turns = createClusterTurns(redis, 60);
+    const keys = keysOf(person());
+    await redis.lpush(keys.organization, 'not a counter');
+    await expect(turns.take(keys, { user: 3, organization: 5 })).rejects.toBeInstanceOf(
+      TurnLimiterUnavailable,
+    );
+    await expect.poll(() => redis.get(keys.user)).toBe('0');
+    await redis.del(keys.organization);
   });
 });
 

@@ -106,7 +106,7 @@ class PairState extends RateLimiterRes {
   readonly #answer: readonly number[];
 
   constructor(answer: number[]) {
-    super(0, answer[2] ?? 0);
+    super();
     this.#answer = answer;
   }
 

@@ -33,7 +33,6 @@ export function limitCommands(node: Redis, { commandTimeoutMs, socketTimeoutMs }
     const heardBefore = heard;
     const cancel = startLagTolerantTimer(commandTimeoutMs, () => {
       command.reject(new Error('Command timed out'));
-      if (heard > heardBefore) return;
       startLagTolerantTimer(Math.max(0, socketTimeoutMs - commandTimeoutMs), () => {
         if (heard === heardBefore) giveUp('Connection silent');
       });

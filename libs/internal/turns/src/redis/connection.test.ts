@@ -2,13 +2,15 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Secret } from '@ori/runtime/secret';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { type RedisServer, startRedis } from '@ori/test-env/redis';
 import { startSentinel } from '@ori/test-env/redis-sentinel';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { connectRedis, onNodeReady, type RedisClient } from './connection.ts';
+import { connectRedis, onNodeReady, pingRedis, type RedisClient, redisTime } from './connection.ts';
+import { type ScriptedRedis, startScriptedRedis } from './scripted-redis.fixture.ts';
 
 /** The longest wait between two attempts to connect. */
 const BACKOFF_MS = 250;
@@ -67,8 +69,18 @@ describe('connectRedis', () => {
     expect(await Promise.all(answers)).toEqual(['PONG', 'PONG']);
   });
 
-  it('fails a command at once before the first connection is there', async () => {
-    await expect(open().ping()).rejects.toThrow();
+  it.each(['redis://127.0.0.1:1', 'redis+sentinel://127.0.0.1:1/main', 'redis+cluster://127.0.0.1:1'])(
+    'fails a command at once before the first connection to %s is there',
+    async (url) => {
+      const refused = open(url, { commandTimeoutMs: AN_HOUR }).ping();
+      await expect(Promise.race([refused, turn()])).rejects.toThrow();
+    },
+  );
+
+  it('says nothing but its name when it connects, for which it needs few rights', async () => {
+    using scripted = await startScriptedRedis(() => 'OK');
+    await ready(open(`redis://127.0.0.1:${scripted.port}`));
+    expect(scripted.asked).toEqual(['hello 3', 'client setname ori-test', 'info']);
   });
 
   it('gives a command up when its time is over, and then the connection', async () => {
@@ -90,8 +102,9 @@ describe('connectRedis', () => {
 
   it('tries a Redis that is gone again and again, never long apart, and uses it once it is back', async () => {
     const client = await ready(open());
+    const waits = attempts(client, 7);
     await server.kill();
-    expect(Math.max(...(await attempts(client, 7)))).toBeLessThanOrEqual(BACKOFF_MS);
+    expect(await waits).toEqual([50, 100, 150, 200, 250, 250, 250]);
     await server.start();
     expect(await (await ready(client)).ping()).toBe('PONG');
   });
@@ -191,30 +204,16 @@ describe('connectRedis', () => {
 
 describe('a Sentinel address', () => {
   it('leads to the master that the sentinels name, past one that does not answer', async () => {
-    const asked: string[] = [];
-    const sentinel = createServer((socket) => {
-      socket.setEncoding('latin1').on('data', (chunk: string) => {
-        for (const command of chunk.split(/(?=\*\d+\r\n)/)) {
-          const words = command.split('\r\n').filter((_line, index) => index > 0 && index % 2 === 0);
-          asked.push(words.join(' ').toLowerCase());
-          const reply =
-            words[1] === 'get-master-addr-by-name' ? [server.host, String(server.port)] : undefined;
-          const bulk = reply?.map((word) => `$${word.length}\r\n${word}\r\n`).join('');
-          if (words[0]?.toLowerCase() === 'hello') socket.write('-ERR unknown command HELLO\r\n');
-          else socket.write(bulk === undefined ? '*0\r\n' : `*2\r\n${bulk}`);
-        }
-      });
-    }).listen(0, '127.0.0.1');
-    await once(sentinel, 'listening');
-    const { port } = sentinel.address() as AddressInfo;
+    using sentinel = await startScriptedRedis(([, word]) =>
+      word === 'get-master-addr-by-name' ? [server.host, String(server.port)] : undefined,
+    );
     const client = await ready(
-      open(`redis+sentinel://:canary-password@127.0.0.1:1,127.0.0.1:${port}/main/3`),
+      open(`redis+sentinel://:canary-password@127.0.0.1:1,127.0.0.1:${sentinel.port}/main/3`),
     );
     expect(await client.client('LIST')).toMatch(/name=ori-test .*db=3/);
-    expect(asked).toContain('sentinel get-master-addr-by-name main');
+    expect(sentinel.asked).toContain('sentinel get-master-addr-by-name main');
     // The password of Redis is not shown to them.
-    expect(asked.join()).not.toContain('canary-password');
-    sentinel.close();
+    expect(sentinel.asked.join()).not.toContain('canary-password');
   });
 
   it('logs in to the sentinels by a login of their own, which needs no more than the README grants', async () => {
@@ -241,12 +240,66 @@ describe('a Sentinel address', () => {
 it('prepares a single Redis each time it is ready', async () => {
   const client = open();
   let prepared = 0;
-  onNodeReady(client, async () => {
+  const prepare = async () => {
     prepared += 1;
-  });
+  };
+  onNodeReady(client, prepare);
   await ready(client);
   expect(prepared).toBe(1);
+  onNodeReady(client, prepare);
+  expect(prepared).toBe(2);
   await server.kill();
   await server.start();
-  await expect.poll(() => prepared).toBe(2);
+  await expect.poll(() => prepared).toBe(4);
+});
+
+it('connects to every node of a Cluster before a command needs it', async () => {
+  const nodes: ScriptedRedis[] = [];
+  const half = 8192;
+  const answer = ([, word]: readonly string[]) =>
+    word === 'SLOTS'
+      ? nodes.map(({ port }, index) => [index * half, (index + 1) * half - 1, ['127.0.0.1', port]])
+      : 'OK';
+  using first = await startScriptedRedis(answer);
+  using second = await startScriptedRedis(answer);
+  nodes.push(first, second);
+  open(`redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`);
+  for (const { asked } of nodes) await expect.poll(() => asked).toContain('client setname ori-test');
+});
+
+it('reads the time of the server', async () => {
+  const client = { time: async () => ['1700000000', '250000'] } as never;
+  expect(await redisTime(client)).toBe(1_700_000_000_250);
+});
+
+describe('pingRedis', () => {
+  it('tells a primary from a replica, also while it connects anew to one that was demoted', async () => {
+    const client = await ready(open());
+    await pingRedis(client);
+    await client.acl('SETUSER', 'default', '-info');
+    await pingRedis(client);
+    await client.acl('SETUSER', 'default', '+info');
+    await client.call('REPLICAOF', '127.0.0.1', '1');
+    await expect(pingRedis(client)).rejects.toMatchObject({ code: 'standby' });
+    await expect(client.incr('n')).rejects.toThrow('READONLY');
+    await expect(pingRedis(client)).rejects.toMatchObject({ cause: { code: 'standby' } });
+    await until(client, 'ready');
+    await expect(pingRedis(client)).rejects.toMatchObject({ code: 'standby' });
+  });
+
+  it('passes on what Redis answers, and why there is no connection', async () => {
+    const client = await ready(open());
+    await client.acl('SETUSER', 'default', '-ping');
+    await expect(pingRedis(client)).rejects.toMatchObject({ name: 'ReplyError' });
+    await client.acl('SETUSER', 'default', '+ping');
+    await server.kill();
+    await until(client, 'close');
+    // The refusal of an earlier command is no reason.
+    await expect(pingRedis(client)).rejects.toHaveProperty(
+      'cause',
+      expect.not.objectContaining({ code: 'standby' }),
+    );
+    await until(client, 'error');
+    await expect(pingRedis(client)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+  });
 });

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { Secret } from '@ori/runtime/secret';
 import { freePort } from '@ori/test-env/ports';
 import { startRedis } from '@ori/test-env/redis';
@@ -6,6 +7,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { connectRedis } from './connection.ts';
 import { EvictingRedis, type EvictionWatch, watchEviction } from './eviction.ts';
+import { startScriptedRedis } from './scripted-redis.fixture.ts';
 
 const HOUR = 3_600_000;
 
@@ -29,7 +31,8 @@ function watch(everyMs = HOUR, url = server.url) {
     socketTimeoutMs: 10_000,
   });
   const changes: (string | undefined)[] = [];
-  const eviction = watchEviction(client, { everyMs, onChange: (unsafe) => changes.push(unsafe?.policy) });
+  const onChange = (unsafe?: EvictingRedis) => changes.push(unsafe === undefined ? 'safe' : unsafe.policy);
+  const eviction = watchEviction(client, { everyMs, onChange });
   closing.push(() => {
     eviction.close();
     client.disconnect();
@@ -71,7 +74,7 @@ it('a policy that is changed while a service runs is noticed, and so is its retu
   expect(await refusal(eviction)).toBeInstanceOf(EvictingRedis);
   await admin.config('SET', 'maxmemory-policy', 'noeviction');
   await expect.poll(() => eviction.isSafe).toBe(true);
-  expect(changes).toEqual([undefined, 'allkeys-lru', undefined]);
+  expect(changes).toEqual(['safe', 'allkeys-lru', 'safe']);
 });
 
 it('a new connection is checked before it is used', async () => {
@@ -79,11 +82,63 @@ it('a new connection is checked before it is used', async () => {
   await eviction.settled();
   await admin.config('SET', 'maxmemory-policy', 'volatile-ttl');
   expect(eviction.isSafe).toBe(true);
-  const back = once(client, 'ready');
+  const [gone, back] = [once(client, 'close'), once(client, 'ready')];
   await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await gone;
+  expect(eviction.isSafe).toBe(false);
   await back;
   expect(eviction.isSafe).toBe(false);
   expect(await refusal(eviction)).toBeInstanceOf(EvictingRedis);
+  expect(client.listenerCount('close')).toBe(1);
+});
+
+it('a server that does not say its policy is not used', async () => {
+  using scripted = await startScriptedRedis(() => 'used_memory:1');
+  const { eviction } = watch(HOUR, `redis://127.0.0.1:${scripted.port}`);
+  await eviction.settled();
+  expect(await refusal(eviction)).toMatchObject({ code: 'redis_evicts', policy: undefined });
+});
+
+it('an answer that tells nothing about the policy changes nothing', async () => {
+  let asked = 0;
+  using scripted = await startScriptedRedis(([, section]) => {
+    if (section !== 'memory') return 'OK';
+    asked += 1;
+    return asked === 1 ? 'maxmemory_policy:noeviction' : new Error('BUSY');
+  });
+  const { eviction, changes } = watch(10, `redis://127.0.0.1:${scripted.port}`);
+  await expect.poll(() => asked).toBeGreaterThan(2);
+  expect(eviction.isSafe).toBe(true);
+  expect(changes).toEqual(['safe']);
+});
+
+it('a watch does not keep the process running', () => {
+  const { client } = watch();
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  const { close } = watchEviction(client);
+  expect(timers()).toBe(before);
+  close();
+});
+
+it('a closed watch asks no more', async () => {
+  const [closed, open] = [watch(10), watch(10)];
+  await Promise.all([closed, open].map(({ eviction }) => eviction.settled()));
+  closed.eviction.close();
+  await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  await expect.poll(() => open.eviction.isUnsafe).toBe(true);
+  await admin.config('SET', 'maxmemory-policy', 'noeviction');
+  await expect.poll(() => open.eviction.isSafe).toBe(true);
+  expect(closed.changes).toEqual(['safe']);
+});
+
+it('a server that closes each connection settles the question too', async () => {
+  const closing = createServer((socket) => void socket.end()).listen(0, '127.0.0.1');
+  await once(closing, 'listening');
+  const { eviction } = watch(HOUR, `redis://127.0.0.1:${(closing.address() as AddressInfo).port}`);
+  await eviction.settled();
+  expect(eviction.isSafe).toBe(false);
+  closing.close();
 });
 
 it('reports a user without the right to check', async () => {
@@ -93,9 +148,23 @@ it('reports a user without the right to check', async () => {
   expect(await refusal(eviction)).toMatchObject({ code: 'redis_evicts', policy: undefined });
 });
 
-it('without a connection nothing is safe, and nothing is called unsafe', async () => {
-  const { eviction } = watch(HOUR, `redis://127.0.0.1:${await freePort()}`);
-  await eviction.settled();
-  expect(eviction).toMatchObject({ isSafe: false, isUnsafe: false });
-  expect(await refusal(eviction)).not.toBeInstanceOf(EvictingRedis);
+it.each(['redis://HOST', 'redis+sentinel://HOST/main', 'redis+cluster://HOST'])(
+  'without a connection to %s nothing is safe, and nothing is called unsafe',
+  async (url) => {
+    const { eviction } = watch(HOUR, url.replace('HOST', `127.0.0.1:${await freePort()}`));
+    await eviction.settled();
+    expect(eviction).toMatchObject({ isSafe: false, isUnsafe: false });
+    const error = await refusal(eviction);
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toBeInstanceOf(EvictingRedis);
+  },
+);
+
+it('a connection is asked once before it is used', async () => {
+  using scripted = await startScriptedRedis(() => 'maxmemory_policy:noeviction');
+  const { client, eviction } = watch(HOUR, `redis://127.0.0.1:${scripted.port}`);
+  await once(client, 'ready');
+  await eviction.require();
+  await eviction.require();
+  expect(scripted.asked.filter((command) => command === 'info memory')).toHaveLength(1);
 });

@@ -15,7 +15,6 @@ export function writeTogether(stream: Pick<Writable, 'cork' | 'uncork' | 'write'
   let waiting = 0;
   let isFlushDue = false;
   const flush = () => {
-    if (waiting === 0) return;
     waiting = 0;
     stream.uncork();
   };
