@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseProofHeaders, renderProofHeaders } from './headers.ts';
-import { headersOf, PROOF_HEADERS } from './versions.ts';
+import { headersOf, issuedVersions, PROOF_HEADERS } from './versions.ts';
 
 const signature = fc.uint8Array({ minLength: 64, maxLength: 64 });
 const proof = fc.record(
@@ -76,4 +76,9 @@ test.each([
   ['a nonce outside its alphabet', { ...EXAMPLE, v2: { ...EXAMPLE.v2, nonce: 'x' } }],
 ])('renders nothing for %s', (_, values) => {
   expect(() => renderProofHeaders(values)).toThrow(TypeError);
+});
+
+test('a version 1 proof has three headers, and is all that is issued without a route', () => {
+  expect(headersOf(1)).toEqual(['x-ori-invoke-signature', 'x-ori-invoke-timestamp', 'x-ori-invoke-user']);
+  expect([issuedVersions(false), issuedVersions(true)]).toEqual([[1], [1, 2]]);
 });
