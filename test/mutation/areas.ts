@@ -4,7 +4,7 @@ export interface Area {
   readonly sources: readonly string[];
   /** Globs of the test files that run against each mutant. Each must pass in one process with the others. */
   readonly tests: readonly string[];
-  /** Those that only what survives the others is tried with, because they start whole services. */
+  /** Those that only what survives the others is tried with, because they start processes or whole services. */
   readonly slowTests?: readonly string[];
   /** The least share of mutants killed, in percent, equivalent ones left out. */
   readonly mark: number;
@@ -47,12 +47,14 @@ export const AREAS: Readonly<Record<string, Area>> = {
   },
   'replay-redis': {
     sources: [`${VERIFIER}/replay/redis`, `${VERIFIER}/replay/shared-store.ts`],
-    tests: [`${VERIFIER}/replay/redis/{acl,cluster,processes,store}.test.ts`],
+    tests: [`${VERIFIER}/replay/redis/{acl,cluster,store}.test.ts`],
+    slowTests: [`${VERIFIER}/replay/redis/processes.test.ts`],
     mark: 98,
   },
   'replay-postgres': {
     sources: [`${VERIFIER}/replay/postgres`],
-    tests: [`${VERIFIER}/replay/postgres/{doubt,forget,processes,roles,settings,store}.test.ts`],
+    tests: [`${VERIFIER}/replay/postgres/{doubt,forget,roles,settings,store}.test.ts`],
+    slowTests: [`${VERIFIER}/replay/postgres/processes.test.ts`],
     mark: 98,
   },
   identity: {

@@ -115,6 +115,7 @@ async function mutate(
 ): Promise<Outcome> {
   const isSlow = results?.endsWith(SLOW) ?? false;
   using copy = await copyCheckout(ROOT);
+  process.env['MUTATION_TEST_SECONDS'] = isSlow ? '20' : '6';
   process.env['MUTATION_TESTS'] = JSON.stringify(tests);
   process.chdir(copy.directory);
   try {

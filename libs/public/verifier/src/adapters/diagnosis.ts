@@ -63,8 +63,8 @@ export function withDiagnosis(refusal: Refusal, diagnosis: () => Diagnosis): Ref
   return { ...refusal, body: JSON.stringify({ error: { ...error, diagnosis: diagnosis() } }) };
 }
 
-export function requireDiagnoseOption(diagnose: boolean | undefined): void {
-  if (diagnose !== undefined && typeof diagnose !== 'boolean') {
+export function requireDiagnoseOption(diagnose: boolean): void {
+  if (typeof diagnose !== 'boolean') {
     throw new TypeError('diagnose: expected true or false');
   }
 }

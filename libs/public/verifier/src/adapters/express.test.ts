@@ -30,7 +30,7 @@ function guard() {
   const signer = createTestSigner({ internId: 'int_1' });
   const keys = createLocalKeySet(signer.jwks);
   const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
-  return { signer, proof: requireProof(verifier, { bodyBytesMax: 1000 }) };
+  return { signer, verifier, proof: requireProof(verifier, { bodyBytesMax: 1000 }) };
 }
 
 async function world() {
@@ -110,10 +110,46 @@ test('answers a body beyond the limit with 413 though its length was not announc
 });
 
 // SPEC.md E6.
+test('answers an announced body beyond the limit without waiting for it', async () => {
+  const { port, signer } = await world();
+  const headers = Object.entries(signer.sign({ path: PATH, body: BODY })).map((pair) => pair.join(': '));
+  const head = [`POST ${PATH} HTTP/1.1`, 'host: daemon', 'content-type: application/json', ...headers];
+  const answer = await raw(port, `${head.join('\r\n')}\r\ncontent-length: 1001\r\n\r\n`);
+  expect(answer).toMatch(/^HTTP\/1.1 413 /);
+});
+
+// SPEC.md E6.
 test('answers bad headers without waiting for the body', async () => {
   const { port } = await world();
   const head = `POST ${PATH} HTTP/1.1\r\nhost: daemon\r\ncontent-length: 1000000\r\n\r\n`;
   expect(await raw(port, head)).toMatch(/^HTTP\/1.1 401 .*"proof_missing"/s);
+});
+
+test.each([
+  ['an error', new Error('mine')],
+  ['undefined', undefined],
+])("passes %s that the handler throws to the application's error handler", async (_what, thrown) => {
+  const { signer, verifier } = guard();
+  const caught = vi.fn<(error: unknown) => void>();
+  const app = express().post(
+    PATH,
+    requireProof(verifier, { bodyBytesMax: 1000 }, () => {
+      throw thrown;
+    }),
+  );
+  app.use(((error, _request, response, _next) => {
+    caught(error);
+    response.sendStatus(500);
+  }) satisfies express.ErrorRequestHandler);
+  const { url } = await serve(app);
+  const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
+  expect((await fetch(url + PATH, { method: 'POST', body: BODY, headers })).status).toBe(500);
+  expect(caught.mock.calls).toEqual([[thrown ?? expect.any(Error)]]);
+});
+
+test.each([null, 'handler'])('refuses %o in place of a handler', (handler) => {
+  const { verifier } = guard();
+  expect(() => requireProof(verifier, { bodyBytesMax: 1000 }, handler as never)).toThrow(TypeError);
 });
 
 test('says how long to wait while the store is new', async () => {

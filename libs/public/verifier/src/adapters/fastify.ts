@@ -64,8 +64,8 @@ export function requireProof(
 
 /** The same bytes as a stream; Fastify compares its count with Content-Length. */
 function again(body: Uint8Array): Readable {
-  const stream = new Readable({ read() {} });
-  if (body.byteLength > 0) stream.push(body);
+  const stream = new Readable();
+  stream.push(body);
   stream.push(null);
   return Object.assign(stream, { receivedEncodedLength: body.byteLength });
 }

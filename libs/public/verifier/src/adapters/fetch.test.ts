@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLocalKeySet } from '../keys/local.ts';
+import type { ProofReport } from '../outcome.ts';
 import { createTestReplayStore, createTestSigner, type TestProofOptions } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
 import { requireProof } from './fetch.ts';
@@ -10,7 +11,13 @@ const BODY = '{"prompt":"hello"}';
 function world() {
   const signer = createTestSigner({ internId: 'int_1' });
   const keys = createLocalKeySet(signer.jwks);
-  const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
+  const outcomes: ProofReport['outcome'][] = [];
+  const verifier = createVerifier({
+    internId: 'int_1',
+    keys,
+    replay: createTestReplayStore(),
+    onOutcome: ({ outcome }) => void outcomes.push(outcome),
+  });
   const handler = vi.fn(
     async (_request: Request, { proof, body }: { proof: { user: string }; body: Uint8Array }) =>
       Response.json({ user: proof.user, bytes: new TextDecoder().decode(body) }),
@@ -27,7 +34,7 @@ function world() {
   };
   const codeOf = async (response: Response): Promise<unknown> =>
     ((await response.json()) as { error: { code: string } }).error.code;
-  return { verifier, guarded, handler, request, codeOf };
+  return { verifier, guarded, handler, request, codeOf, outcomes };
 }
 
 test('refuses headers that were sent twice: they arrive joined', async () => {
@@ -53,12 +60,40 @@ test.each(['/', '//a', '/a%2Fb', '/a;b=c', "/a'b", '/~a/%E2%82%AC', '/a:b@c'])(
   },
 );
 
-test('answers 500 to a request whose body was already read, without verifying it', async () => {
+test.each<[string, (request: Request) => unknown]>([
+  ['read', (request) => request.text()],
+  [
+    'read in part',
+    async ({ body }) => {
+      const reader = body?.getReader();
+      await reader?.read();
+      reader?.releaseLock();
+    },
+  ],
+  ['taken by another reader', ({ body }) => body?.getReader()],
+])('answers 500 to a request whose body was already %s, without verifying it', async (_what, take) => {
   const { guarded, request, handler } = world();
-  const read = request();
-  await read.text();
-  expect((await guarded(read)).status).toBe(500);
+  const taken = request();
+  await take(taken);
+  expect((await guarded(taken)).status).toBe(500);
   expect(handler).not.toHaveBeenCalled();
+});
+
+test('accepts a request that has no body', async () => {
+  const { guarded, request } = world();
+  const { url, headers } = request({ body: '' });
+  expect((await guarded(new Request(url, { method: 'POST', headers }))).status).toBe(200);
+});
+
+test('refuses an announced body beyond the limit without reading of it', async () => {
+  const { guarded, request } = world();
+  const pull = vi.fn();
+  const { url, headers } = request();
+  headers.set('content-length', '1001');
+  const body = new ReadableStream({ pull }, { highWaterMark: 0 });
+  const response = await guarded(new Request(url, { method: 'POST', headers, body, duplex: 'half' }));
+  expect(response.status).toBe(413);
+  expect(pull).not.toHaveBeenCalled();
 });
 
 test.each([
@@ -122,7 +157,7 @@ test('holds the bytes of a body, and not the buffers in which they arrive', asyn
 test('ends a request whose body does not arrive within 30 s, and tells the sender to stop', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const { guarded, request, handler, codeOf } = world();
+  const { guarded, request, handler, codeOf, outcomes } = world();
   const cancelled = vi.fn();
   let feed: ReadableStreamDefaultController<Uint8Array> | undefined;
   const body = new ReadableStream<Uint8Array>({
@@ -143,6 +178,7 @@ test('ends a request whose body does not arrive within 30 s, and tells the sende
   const response = await answer;
   expect(response.status).toBe(401);
   expect(await codeOf(response)).toBe('proof_expired');
+  expect(outcomes).toEqual(['proof_expired']);
   expect(response.headers.get('connection')).toBe('close');
   expect(cancelled).toHaveBeenCalledOnce();
   expect(handler).not.toHaveBeenCalled();
@@ -169,4 +205,23 @@ test.each<[string, { url?: string; extra?: string[] }, string | undefined]>([
   const response = await guarded(given, { incoming });
   expect(await codeOf(response)).toBe(code);
   expect(response.status).toBe(code === undefined ? 200 : 401);
+});
+
+test.each([
+  null,
+  'incoming',
+  { incoming: null },
+  { incoming: {} },
+  { incoming: { method: 'POST', url: '/other' } },
+  { incoming: { method: 'POST', rawHeaders: [] } },
+  { incoming: { url: '/other', rawHeaders: [] } },
+  { incoming: { rawHeaders: [] } },
+])('judges the Request itself if the server passes %j', async (server) => {
+  const { verifier, request } = world();
+  const guarded = requireProof(
+    verifier,
+    { bodyBytesMax: 1000 },
+    (_request: Request, _proven, _server: unknown) => new Response(),
+  );
+  expect((await guarded(request(), server)).status).toBe(200);
 });

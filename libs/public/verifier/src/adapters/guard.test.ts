@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLocalKeySet } from '../keys/local.ts';
 import type { ProofReport } from '../outcome.ts';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
-import { createGuard } from './guard.ts';
+import { type Arrival, createGuard } from './guard.ts';
 import { provenOf } from './proven.ts';
 
 const BODY = '{"prompt":"hello"}';
@@ -20,7 +20,7 @@ function world(bodyBytesMax: number) {
   const guard = createGuard(verifier, { bodyBytesMax }, () => {});
   let isCancelled = false;
   /** A request whose body arrives in these pieces. */
-  const judge = async (pieces: readonly string[], announcedBytes?: number) => {
+  const judge = async (pieces: readonly string[], other: Partial<Arrival> = {}) => {
     const { body, ...head } = signer.request({ path: '/', body: pieces.join('') });
     const judgement = await guard.judge({
       head,
@@ -28,7 +28,7 @@ function world(bodyBytesMax: number) {
       cancel: () => {
         isCancelled = true;
       },
-      ...(announcedBytes !== undefined && { announcedBytes }),
+      ...other,
     });
     return { ...judgement, isCancelled };
   };
@@ -45,20 +45,54 @@ test.each([[[BODY]], [['{"prompt":', '"hello"}']], [['{', ...BODY.slice(1)]]])(
 );
 
 test('takes a body of exactly the limit, announced or not, and none at a limit of 0', async () => {
-  for (const announced of [undefined, BODY.length])
+  for (const announced of [{}, { announcedBytes: BODY.length }])
     expect((await world(BODY.length).judge([BODY], announced)).proven).toBeDefined();
   expect((await world(0).judge([])).proven).toBeDefined();
 });
 
 test.each([
-  ['announced', BODY.length],
-  ['not announced', undefined],
-])('refuses a body of one byte more, %s, and reports it once', async (_, announced) => {
+  ['announced', { announcedBytes: BODY.length }, false],
+  ['not announced', {}, true],
+])('refuses a body of one byte more, %s, and reports it once', async (_, announced, cancels) => {
   const { judge, outcomes } = world(BODY.length - 1);
   const { answer, isCancelled } = await judge(['{"prompt":', '"hello"}'], announced);
   expect(answer?.status).toBe(413);
   expect(outcomes).toEqual(['body_too_large']);
-  expect(isCancelled).toBe(announced === undefined);
+  expect(isCancelled).toBe(cancels);
+});
+
+async function* brokenOff() {
+  yield Buffer.from(BODY.slice(0, 5));
+  throw new Error('the client is gone');
+}
+
+const OTHER_HEAD = { method: 'POST', target: '/', rawHeaders: [] };
+
+// `closes`: the connection is not kept for the rest of a body that nobody reads.
+test.each<[string, Partial<Arrival>, string, number, { isAborted: boolean; closes: boolean }]>([
+  ['breaks off', { body: brokenOff() }, 'aborted', 400, { isAborted: true, closes: true }],
+  ['is too long', { body: [Buffer.alloc(101)] }, 'body_too_large', 413, { isAborted: false, closes: true }],
+  ['is not signed', { head: OTHER_HEAD }, 'proof_missing', 401, { isAborted: false, closes: false }],
+  [
+    'is another',
+    { body: [Buffer.from('{}')] },
+    'signature_invalid',
+    401,
+    { isAborted: false, closes: false },
+  ],
+  ['was parsed', { misuse: 'parsed' }, 'internal_error', 500, { isAborted: false, closes: false }],
+])('answers a request whose body %s', async (_, other, outcome, status, rest) => {
+  const { judge, outcomes } = world(100);
+  expect(await judge([BODY], other)).toMatchObject({ answer: { status }, ...rest });
+  expect(outcomes).toEqual([outcome]);
+});
+
+test('leaves no timer behind', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { judge } = world(100);
+  for (const body of [[Buffer.from(BODY)], brokenOff()]) await judge([BODY], { body });
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test('has no proof for a request that was not guarded', () => {

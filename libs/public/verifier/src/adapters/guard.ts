@@ -1,6 +1,5 @@
 import { ProofError } from '@ori/proof';
 import { requireNames } from '../options.ts';
-import { codeOf } from '../outcome.ts';
 import { type Answer, BODY_INCOMPLETE, INTERNAL_ERROR, toRefusal } from '../refusal.ts';
 import { STREAM_SECONDS_MAX } from '../replay/replay-store.ts';
 import type { RequestHead } from '../request.ts';
@@ -122,7 +121,7 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
           verifier.report('aborted', head, error);
           return { answer: BODY_INCOMPLETE, isAborted: true, closes: true };
         }
-        const refusal = codeOf(error) === undefined ? undefined : toRefusal(error);
+        const refusal = toRefusal(error);
         if (refusal === undefined) return { answer: fail(head, error), isAborted: false, closes: false };
         const answer = diagnose ? withDiagnosis(refusal, () => diagnosisOf(head, received)) : refusal;
         return { answer, isAborted: false, closes: received.isReading };

@@ -1,11 +1,20 @@
 import { expect, test } from 'vitest';
 import { createTestSigner } from '../testing.ts';
-import { createLocalKeySet } from './local.ts';
+import { candidatesAt, createLocalKeySet } from './local.ts';
 
 const { jwks } = createTestSigner({ internId: 'int_1' });
 
 test('contains the given keys', () => {
   expect(createLocalKeySet(jwks).current()).toHaveLength(1);
+});
+
+test('tries the first three keys that are valid at a time', async () => {
+  const [expired, ...others] = Array.from(
+    { length: 5 },
+    () => createTestSigner({ internId: 'int_1' }).jwks.keys[0],
+  );
+  const keys = await createLocalKeySet({ keys: [{ ...expired, exp: 1 }, ...others] }).current();
+  expect(candidatesAt(keys, 2)).toEqual(keys.slice(1, 4));
 });
 
 test.each([

@@ -290,12 +290,18 @@ describe('spends and the state that they depend on', () => {
 });
 
 describe('the caller', () => {
-  test.each([undefined, {}, { options: { connectionTimeoutMillis: 1 } }, { connect: () => undefined }])(
-    'must pass a pool with a connection timeout, not %o',
-    (pool) => {
-      expect(() => postgresReplayStore(pool as never, { replicas: 0 })).toThrow(TypeError);
-    },
-  );
+  const pool = { connect: () => undefined, on: () => undefined };
+
+  test.each([
+    undefined,
+    {},
+    { on: pool.on, options: { connectionTimeoutMillis: 1 } },
+    pool,
+    { ...pool, options: {} },
+    { ...pool, options: { connectionTimeoutMillis: 0 } },
+  ])('must pass a pool with a connection timeout, not %o', (pool) => {
+    expect(() => postgresReplayStore(pool as never, { replicas: 0 })).toThrow(TypeError);
+  });
 
   test.each([
     undefined,
@@ -305,10 +311,16 @@ describe('the caller', () => {
     { replicas: 0, touchSeconds: 61 },
     { replicas: 0, touchSeconds: 0 },
     { replicas: 0, acquireMs: 0 },
+    { replicas: 0, acquireMs: 10_001 },
     { replicas: 0, timeout: 100 },
   ])('must pass valid options, not %o', async (options) => {
     const { pool } = await daemonOn(server);
     expect(() => postgresReplayStore(pool, options as never)).toThrow(TypeError);
+  });
+
+  test('may pass the greatest values', async () => {
+    const { pool } = await daemonOn(server);
+    postgresReplayStore(pool, { replicas: 0, acquireMs: 10_000 }).close();
   });
 });
 

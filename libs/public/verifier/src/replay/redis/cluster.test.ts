@@ -70,7 +70,15 @@ test.each(['spend', 'redeem'] as const)(
   },
 );
 
-test('a cluster client that queues is refused', () => {
-  const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
-  expect(() => redisReplayStore(cluster, { mode: 'spend' })).toThrow(/enableOfflineQueue: false/);
+test.each<[string, object, RegExp]>([
+  ['queues', {}, /enableOfflineQueue: false/],
+  ['adds a prefix', { enableOfflineQueue: false, keyPrefix: 'x:', redisOptions: {} }, /no keyPrefix/],
+  [
+    'adds a prefix on each node',
+    { enableOfflineQueue: false, redisOptions: { keyPrefix: 'x:' } },
+    /no keyPrefix/,
+  ],
+])('a cluster client that %s is refused', (_what, options, words) => {
+  const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true, ...options });
+  expect(() => redisReplayStore(cluster, { mode: 'spend' })).toThrow(words);
 });

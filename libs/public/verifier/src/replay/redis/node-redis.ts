@@ -14,11 +14,7 @@ export interface NodeRedisClient {
 /** Whether this is a node-redis client. Its cluster, pool and sentinel clients have a different `sendCommand`. */
 export function isNodeRedis(redis: RedisClient | NodeRedisClient): redis is NodeRedisClient {
   return (
-    typeof redis === 'object' &&
-    redis !== null &&
-    'sendCommand' in redis &&
-    typeof redis.sendCommand === 'function' &&
-    !('call' in redis)
+    typeof (redis as Partial<NodeRedisClient> | undefined)?.sendCommand === 'function' && !('call' in redis)
   );
 }
 
@@ -42,14 +38,10 @@ export function adaptNodeRedis(redis: NodeRedisClient): RedisClient {
     pipeline: (commands) => ({
       exec: async () =>
         (await Promise.allSettled(commands.map(send))).map((answer) =>
-          answer.status === 'fulfilled' ? [null, answer.value] : [toError(answer.reason), undefined],
+          answer.status === 'fulfilled' ? [null, answer.value] : [answer.reason, undefined],
         ),
     }),
     on: (event, listener) => redis.on(event, listener),
     off: (event, listener) => redis.off(event, listener),
   };
-}
-
-function toError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error('the client failed', { cause: reason });
 }

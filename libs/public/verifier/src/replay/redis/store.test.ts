@@ -1,14 +1,18 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { sharedRedisUrl } from '@ori/test-env/redis';
 import { connect, daemonOn, headerOf, plantOldFence, reserve } from '@ori/test-env/verifier/redis-world';
 import { STRICT } from '@ori/test-env/verifier/strict-client';
 import { describeVersion1 } from '@ori/test-env/verifier/version-1';
 import { createClient, createClientPool, createCluster } from '@redis/client';
 import { Redis } from 'ioredis';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { RedisClient } from './client.ts';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type RedisClient, scriptSha1 } from './client.ts';
 import { issuedKey, spentKey } from './keys.ts';
-import { redisReplayStore } from './store.ts';
+import type { NodeRedisClient } from './node-redis.ts';
+import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.ts';
+import { type RedisReplayStoreOptions, redisReplayStore } from './store.ts';
+
+const POLICY = { internId: 'int_1', maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false };
 
 let redis: Redis;
 beforeEach(async () => {
@@ -124,6 +128,14 @@ describe('the recording of version 1', () => {
     });
     expect(await redis.zscore(key, 'v1')).not.toBeNull();
   });
+
+  test('goes on although another verifier with the same store does not accept it', async () => {
+    const { replay, internId, key } = await daemonOn(redis, { acceptV1: true });
+    replay.attach({ ...POLICY, internId });
+    await redis.zrem(key, 'v1');
+    await replay.touch();
+    expect(await redis.zscore(key, 'v1')).not.toBeNull();
+  });
 });
 
 describe('redeem', () => {
@@ -169,6 +181,8 @@ describe('redeem', () => {
 });
 
 describe('the client', () => {
+  const nothing = (): void => undefined;
+
   test.each([
     [{ enableOfflineQueue: true }, /enableOfflineQueue: false/],
     [{ autoResendUnfulfilledCommands: true }, /autoResendUnfulfilledCommands: false/],
@@ -184,24 +198,34 @@ describe('the client', () => {
     },
   );
 
-  test.each([undefined, {}, { call: () => undefined }])(
-    'that is not a Redis client is refused: %o',
-    (client) => {
-      expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
-    },
-  );
+  test.each([
+    undefined,
+    {},
+    { call: nothing },
+    { options: STRICT, call: nothing, on: nothing },
+    { options: STRICT, pipeline: nothing, on: nothing },
+    { options: { disableOfflineQueue: true }, isReady: true, sendCommand: '', on: nothing },
+  ])('that is not a Redis client is refused: %o', (client) => {
+    expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
+  });
 
   test.each([
     undefined,
     {},
     { mode: 'both' },
     { mode: 'spend', replicas: -1 },
+    { mode: 'spend', replicas: 1.5 },
     { mode: 'spend', timeoutMs: 0 },
+    { mode: 'spend', timeoutMs: 5000.5 },
     { mode: 'spend', touchSeconds: 60.5 },
     { mode: 'spend', touchSeconds: 0 },
     { mode: 'spend', replica: 2 },
   ])('must come with valid options, not %o', (options) => {
     expect(() => redisReplayStore(redis, options as never)).toThrow(TypeError);
+  });
+
+  test('may come with the greatest values', () => {
+    redisReplayStore(redis, { mode: 'spend', timeoutMs: 5000, touchSeconds: 60 }).close();
   });
 
   test('that is not connected fails immediately, and works as soon as it is connected', async () => {
@@ -297,7 +321,7 @@ describe('node-redis', () => {
   test('waits for replicas on the connection that spent', async () => {
     const client = await open();
     const { verifierOn, request } = await daemonOn(redis);
-    const { verifier } = verifierOn(client, { replicas: 2 });
+    const { verifier } = verifierOn(client, { replicas: 2, timeoutMs: 2000 });
     await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
   });
 
@@ -317,4 +341,181 @@ describe('node-redis', () => {
       expect(open(several)).toThrow('made by createClient');
     }
   });
+});
+
+const CLIENTS = ['ioredis', 'node-redis'] as const;
+const SPENT = ['spent', '1.000000'];
+
+/** A store over a client of this kind, whose server answers each command as `says` says, and throws an Error. */
+function fakeWorld(kind: (typeof CLIENTS)[number], options: Partial<RedisReplayStoreOptions> = {}) {
+  const says: Record<string, unknown> = { touch: ['touched', '1.000000'], spendV2: SPENT };
+  /** The names of the scripts and other commands. */
+  const sent: string[] = [];
+  /** The last arguments of each. */
+  const given: Record<string, unknown[]> = {};
+  const reply = async ([command, ...args]: readonly unknown[]): Promise<unknown> => {
+    const script = Object.keys(REDIS_SCRIPTS).find((name) => scriptSha1(name as RedisScriptName) === args[0]);
+    const name = script ?? String(command);
+    sent.push(name);
+    given[name] = script === undefined ? args : args.slice(3);
+    const answer = await says[name];
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const client = Object.assign(
+    new EventEmitter(),
+    kind === 'node-redis'
+      ? { isReady: true, options: { disableOfflineQueue: true }, sendCommand: reply }
+      : {
+          options: STRICT,
+          call: (...command: unknown[]) => reply(command),
+          pipeline: (commands: unknown[][]) => ({
+            exec: async () =>
+              'exec' in says
+                ? says['exec']
+                : Promise.all(
+                    commands.map((command) =>
+                      reply(command).then(
+                        (answer) => [null, answer],
+                        (error: unknown) => [error],
+                      ),
+                    ),
+                  ),
+          }),
+        },
+  );
+  const store = redisReplayStore(client as unknown as RedisClient | NodeRedisClient, {
+    mode: 'spend',
+    ...options,
+  });
+  onTestFinished(() => store.close());
+  store.attach(POLICY);
+  /** 'spent', or the code of the error. */
+  const spend = (): Promise<unknown> =>
+    store
+      .spend({
+        policy: POLICY,
+        timestamp: 2,
+        nowMs: 2000,
+        nonce: 'AAECAwQFBgcICQoLDA0ODw',
+        signingInput: new Uint8Array(),
+        v1Id: () => '00'.repeat(32),
+      })
+      .catch((error) => error.code);
+  return { client, store, spend, says, sent, given };
+}
+
+describe.each(CLIENTS)('over %s, the store', (kind) => {
+  test.each([
+    [SPENT, 1, 'spent'],
+    [SPENT, 2, 'spent'],
+    [SPENT, 0, 'replay_store_unsafe'],
+    [SPENT, undefined, 'replay_store_unsafe'],
+    [SPENT, new Error('NOPERM'), 'replay_store_unavailable'],
+    [['replayed', '1.000000'], 0, 'nonce_replayed'],
+    [new Error('OOM command not allowed'), 0, 'replay_store_full'],
+    [new Error('READONLY You cannot write'), 0, 'replay_store_unsafe'],
+    [new Error('LOADING'), 0, 'replay_store_unavailable'],
+    [undefined, 1, 'replay_store_unavailable'],
+  ])('with the answer %o, acknowledged by %o, says %s', async (answer, acknowledged, said) => {
+    const { spend, says, sent } = fakeWorld(kind, { replicas: 2 });
+    Object.assign(says, { spendV2: answer, wait: acknowledged });
+    expect(await spend()).toBe(said);
+    expect(sent).toEqual(['touch', 'spendV2', 'wait']);
+  });
+
+  test('checks the server when a verifier comes and when the client has connected, until it is closed', () => {
+    const { client, store, sent } = fakeWorld(kind);
+    expect(sent).toEqual(['touch']);
+    client.emit('ready');
+    expect(sent).toEqual(['touch', 'touch']);
+    store.close();
+    client.emit('ready');
+    expect(sent).toEqual(['touch', 'touch']);
+  });
+});
+
+test.each([
+  [1, 1],
+  [200, 150],
+])('of %i ms, replicas have %i ms to acknowledge', async (timeoutMs, waitMs) => {
+  const { spend, given } = fakeWorld('ioredis', { replicas: 3, timeoutMs });
+  await spend();
+  expect(given['wait']).toEqual([2, waitMs]);
+});
+
+test.each([
+  [null, 'replay_store_unavailable'],
+  [[], 'replay_store_unavailable'],
+  [[[null, SPENT]], 'replay_store_unsafe'],
+])('a pipeline that returns %j says %s', async (exec, code) => {
+  const { spend, says } = fakeWorld('ioredis', { replicas: 1 });
+  says['exec'] = exec;
+  expect(await spend()).toBe(code);
+});
+
+test('a server found unsafe is not asked to spend until a check finds it safe', async () => {
+  const { spend, store, says, sent } = fakeWorld('ioredis');
+  const safe = says['touch'];
+  says['touch'] = ['unsafe', 'maxmemory-policy is not noeviction'];
+  await expect(store.touch()).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+  expect(await spend()).toBe('replay_store_unsafe');
+  expect(sent).not.toContain('spendV2');
+  says['touch'] = safe;
+  await store.touch();
+  expect(await spend()).toBe('spent');
+});
+
+test('each check, and no spend, asks for the eviction policy', async () => {
+  const { spend, given } = fakeWorld('ioredis');
+  await spend();
+  expect([given['touch']?.[5], given['spendV2']?.[5]]).toEqual(['1', '0']);
+});
+
+test('a check with an answer that no script gives is refused', async () => {
+  const { store, says } = fakeWorld('ioredis');
+  says['touch'] = 'OK';
+  await expect(store.touch()).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+});
+
+test('missing scripts are loaded after the spend that misses them, each time', async () => {
+  const { spend, says, sent } = fakeWorld('ioredis');
+  for (let time = 1; time <= 2; time += 1) {
+    says['spendV2'] = new Error('NOSCRIPT No matching script');
+    expect(await spend()).toBe('replay_store_unavailable');
+    says['spendV2'] = SPENT;
+    expect(await spend()).toBe('spent');
+    expect(sent.filter((name) => name === 'SCRIPT')).toHaveLength(4 * time);
+  }
+});
+
+test('after any other error nothing is loaded, and ready(0) checks once', async () => {
+  const { spend, store, says, sent } = fakeWorld('ioredis');
+  Object.assign(says, { touch: new Error('LOADING'), spendV2: new Error('LOADING') });
+  await expect(store.ready(0)).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+  expect(await spend()).toBe('replay_store_unavailable');
+  expect(sent).toEqual(['touch', 'touch', 'spendV2']);
+});
+
+test.each([-1, Number.NaN])('ready cannot wait for %o ms', async (withinMs) => {
+  await expect(fakeWorld('ioredis').store.ready(withinMs)).rejects.toThrow(TypeError);
+});
+
+test('a server that does not answer is not waited for', async () => {
+  const { spend, store, says } = fakeWorld('ioredis', { timeoutMs: 1 });
+  const never = new Promise(() => undefined);
+  Object.assign(says, { touch: never, spendV2: never });
+  expect(await spend()).toBe('replay_store_unavailable');
+  await expect(store.touch()).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+});
+
+test('the server is checked every 2 s, and no timer is left once the store is closed', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { spend, store, sent } = fakeWorld('ioredis');
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(sent).toEqual(['touch', 'touch']);
+  expect(await spend()).toBe('spent');
+  store.close();
+  expect(vi.getTimerCount()).toBe(0);
 });

@@ -61,11 +61,9 @@ export function redisReplayStore(
   ];
 
   /** Takes the newest fence only from successful answers: an unsafe server returns none. */
-  function learn(internId: string, { fence }: Answer): void {
+  function learn(internId: string, { fence = '0' }: Answer): void {
     const intern = interns.get(internId);
-    if (intern !== undefined && fence !== undefined && Number(fence) > Number(intern.newestFence)) {
-      intern.newestFence = fence;
-    }
+    if (intern !== undefined && Number(fence) > Number(intern.newestFence)) intern.newestFence = fence;
   }
 
   async function touchOne({ policy }: Attached): Promise<void> {

@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import Koa, { type Middleware } from 'koa';
+import { expect, onTestFinished, test } from 'vitest';
+import { createLocalKeySet } from '../keys/local.ts';
+import { createTestReplayStore, createTestSigner } from '../testing.ts';
+import { createVerifier } from '../verifier.ts';
+import { requireProof } from './koa.ts';
+
+const PATH = '/api/invoke';
+const BODY = '{"prompt":"hello"}';
+
+/** A guarded daemon behind other middleware. */
+async function world(before: Middleware = (_ctx, next) => next()) {
+  const signer = createTestSigner({ internId: 'int_1' });
+  const verifier = createVerifier({
+    internId: 'int_1',
+    keys: createLocalKeySet(signer.jwks),
+    replay: createTestReplayStore(),
+  });
+  const app = new Koa().use(before).use(
+    requireProof(verifier, { bodyBytesMax: 1000 }, (ctx, { proof }) => {
+      ctx.body = proof.user;
+    }),
+  );
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return (path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      body: BODY,
+      headers: { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) },
+    });
+}
+
+test('sees the target as sent, wherever it is mounted', async () => {
+  const call = await world((ctx, next) => {
+    ctx.path = '/invoke';
+    return next();
+  });
+  expect((await call(PATH)).status).toBe(200);
+});
+
+test('answers with the headers of a refusal', async () => {
+  const response = await (await world())('/other');
+  expect(response.status).toBe(401);
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    'www-authenticate': 'Ori-Proof',
+  });
+});
