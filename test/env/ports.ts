@@ -1,14 +1,34 @@
 import { randomInt } from 'node:crypto';
+import { mkdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+
+const CLAIMS = join(tmpdir(), `ori-test-ports-${userInfo().uid}`);
+const CLAIM_MS = 15 * 60_000;
 
 /**
  * A free loopback port below the kernel's range for outgoing connections, so that
- * a stopped server finds its port still free when it restarts.
+ * a stopped server finds its port still free when it restarts. No other process of the tests is given it.
  */
 export async function freePort(): Promise<number> {
+  await mkdir(CLAIMS, { recursive: true });
   for (;;) {
     const port = randomInt(15_000, 32_000);
-    if (await isFree(port)) return port;
+    if ((await isFree(port)) && (await claim(port))) return port;
+  }
+}
+
+async function claim(port: number): Promise<boolean> {
+  const file = join(CLAIMS, String(port));
+  try {
+    await writeFile(file, '', { flag: 'wx' });
+    return true;
+  } catch {
+    const { mtimeMs } = await stat(file);
+    if (Date.now() - mtimeMs < CLAIM_MS) return false;
+    await utimes(file, new Date(), new Date());
+    return true;
   }
 }
 
@@ -16,7 +36,8 @@ export async function freePort(): Promise<number> {
 export async function freePorts(count: number): Promise<number> {
   for (;;) {
     const first = await freePort();
-    const free = await Promise.all(Array.from({ length: count }, (_, at) => isFree(first + at)));
+    const others = Array.from({ length: count - 1 }, (_, at) => first + 1 + at);
+    const free = await Promise.all(others.map(async (port) => (await isFree(port)) && (await claim(port))));
     if (free.every(Boolean)) return first;
   }
 }

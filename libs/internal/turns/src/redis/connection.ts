@@ -85,6 +85,8 @@ function openCluster(
   const options = {
     redisOptions: common,
     enableOfflineQueue: false,
+    // It asks any node, also one that is still connecting; that fails, and the whole pool starts again.
+    enableReadyCheck: false,
     clusterRetryStrategy: backoffMs,
     clusterNodeRetryStrategy: backoffMs,
     // Zero: a command whose node or slot is down fails instead of being sent again.
