@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
@@ -20,6 +20,12 @@ interface Survivor {
   readonly place: string;
   readonly line: string;
   readonly replacement: string;
+}
+
+/** A mutant in Stryker's results. */
+interface Kept {
+  readonly static?: boolean;
+  readonly status: string;
 }
 
 interface Outcome {
@@ -76,7 +82,7 @@ async function mutateArea(area: string): Promise<Outcome> {
   const { tests, slowTests = [] } = areaOf(area);
   const [results, slowResults] = [join(RESULTS, `${area}.json`), join(RESULTS, `${area}${SLOW}`)];
   const outcome = await mutate(area, sources, tests, results);
-  if (options.quick || outcome.survivors.length === 0 || slowTests.length === 0) return outcome;
+  if (options.quick || outcome.survivors.every(isExplained) || slowTests.length === 0) return outcome;
   if (options.again || !existsSync(slowResults)) await copyFile(results, slowResults);
   return await mutate(area, sources, [...tests, ...slowTests], slowResults);
 }
@@ -114,6 +120,7 @@ async function mutate(
   results?: string,
 ): Promise<Outcome> {
   const isSlow = results?.endsWith(SLOW) ?? false;
+  if (results !== undefined && existsSync(results)) await forgetStatic(results);
   using copy = await copyCheckout(ROOT);
   process.env['MUTATION_TEST_SECONDS'] = isSlow ? '20' : '6';
   process.env['MUTATION_TESTS'] = JSON.stringify(tests);
@@ -163,6 +170,18 @@ async function mutate(
   } finally {
     process.chdir(ROOT);
   }
+}
+
+/**
+ * Removes the survivors in code that runs while it is imported. Stryker would keep them, whatever test is new, because it
+ * counts no test as one that covers them.
+ */
+async function forgetStatic(results: string): Promise<void> {
+  const report: { files: Record<string, { mutants: Kept[] }> } = JSON.parse(await readFile(results, 'utf8'));
+  const isKept = ({ static: isStatic, status }: Kept) =>
+    !isStatic || status === 'Killed' || status === 'Timeout';
+  for (const file of Object.values(report.files)) file.mutants = file.mutants.filter(isKept);
+  await writeFile(results, JSON.stringify(report));
 }
 
 function report(area: string, { killed, timedOut, survivors }: Outcome): boolean {

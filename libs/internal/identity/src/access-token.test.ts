@@ -19,6 +19,7 @@ const claims = {
   client_id: 'ori-cli',
   scope: 'vault:read interns',
 };
+const withClaim = (claim: string) => expect.objectContaining({ code: 'bearer_refused', claim });
 const coded = (code: string) => expect.objectContaining({ name: 'IdentityError', code });
 const [REFUSED, CERTIFICATE] = [coded('bearer_refused'), coded('certificate_bound')];
 const introspected = { ...claims, active: true, token_type: 'Bearer' };
@@ -36,6 +37,7 @@ test('reads the facts that the signer needs from a valid token', () => {
     authenticatedAt: 5,
   });
   expect(checkIntrospection(introspected, expected, NOW)).toEqual(facts);
+  expect(checkTokenClaims({ ...claims, auth_time: 0 }, expected, NOW).authenticatedAt).toBe(0);
   const { scope: _, iat: __, ...least } = claims;
   expect(checkTokenClaims(least, expected, NOW)).toEqual({ ...facts, scopes: [] });
 });
@@ -81,10 +83,22 @@ const wrong: Record<string, unknown[]> = {
     Number.POSITIVE_INFINITY,
   ],
   nbf: [null, '0', [0], NOW + 3, -1],
-  iat: [null, '0', [0], {}],
+  iat: [null, '0', [0], {}, Number.POSITIVE_INFINITY],
   auth_time: [null, '0', [0]],
   scope: [null, 1, ['vault:read'], {}],
-  cnf: [null, {}, '', [], { jkt: 'x' }, { jkt: 1 }, { kid: 'x' }, { jkt: THUMBPRINT, kid: 'x' }],
+  cnf: [
+    null,
+    {},
+    '',
+    [],
+    { jkt: 'x' },
+    { jkt: 1 },
+    { jkt: [THUMBPRINT] },
+    { kid: 'x' },
+    { jkt: THUMBPRINT, kid: 'x' },
+    { jkt: `${THUMBPRINT}A` },
+    { jkt: `A${THUMBPRINT}` },
+  ],
   act: [null, {}, { sub: 'service' }],
   client_id: [undefined, null, '', 'another-client', 'ORI-CLI', ['ori-cli']],
   azp: [null, '', 'another-client', ['ori-cli']],
@@ -137,10 +151,34 @@ test.each([
   expect(() => checkIntrospection({ ...introspected, [name]: value }, expected, NOW)).toThrow(REFUSED);
 });
 
+test('refuses an introspection of an unknown type, of a bound token too', () => {
+  const bound = { ...introspected, token_type: 'mac', cnf: { jkt: THUMBPRINT } };
+  expect(() => checkIntrospection(bound, expected, NOW)).toThrow(withClaim('token_type'));
+});
+
+test.each([
+  ['access', true],
+  ['access_token', true],
+  ['id', false],
+])('a token of the general type whose token_use is %s is accepted: %s', (token_use, isAccepted) => {
+  const check = () => checkTokenClaims({ ...claims, token_use }, expected, NOW, 'JWT');
+  if (isAccepted) expect(check()).toMatchObject({ subject: 'ada' });
+  else expect(check).toThrow(withClaim('token_use'));
+});
+
+test.each([
+  ['aud', { aud: 'https://other.test' }],
+  ['scope', { scope: undefined }],
+  ['client', { client_id: undefined }],
+])('a refusal names what the token was refused for: %s', (claim, changes) => {
+  expect(() => checkTokenClaims({ ...claims, ...changes }, expected, NOW, 'JWT')).toThrow(withClaim(claim));
+});
+
 test.each([
   { alg: 'ES256' },
   { alg: 'ES256', typ: 'JWT' },
   { alg: 'ES256', typ: 'at+jwtx' },
+  { alg: 'ES256', typ: 'at+application/jwt' },
   { alg: 'ES256', typ: ['at+jwt'] },
   { alg: 'ES256', typ: null },
   { typ: 'at+jwt' },
@@ -151,6 +189,11 @@ test.each([
   { alg: 'ES256', typ: 'at+jwt', crit: [] },
 ])('refuses the header %j', (header) => {
   expect(() => checkTokenHeader(header)).toThrow(REFUSED);
+});
+
+test('a header without a type is not one whose type is "none"', () => {
+  expect(checkTokenHeader({ alg: 'ES256' }, ['none'])).toBe('none');
+  expect(() => checkTokenHeader({ alg: 'ES256', typ: 'none' }, ['none'])).toThrow(withClaim('typ'));
 });
 
 test('names the key that a token is bound to', () => {
@@ -210,8 +253,9 @@ describe('with claims of other names', () => {
     expect(checkTokenClaims({ ...theirs, scp: ['vault:read', 'interns'] }, named, NOW).scopes).toEqual([]);
   });
 
-  test.each(['oid', 'cid'])('requires the claim %s', (name) => {
-    expect(() => checkTokenClaims({ ...theirs, [name]: undefined }, named, NOW)).toThrow(REFUSED);
+  test.each(['oid', 'cid', 'scp'])('requires the claim %s, and names it', (name) => {
+    const lacking = { ...theirs, [name]: undefined };
+    expect(() => checkTokenClaims(lacking, named, NOW, 'JWT')).toThrow(withClaim(name));
   });
 
   test('a name that every object has is no claim', () => {

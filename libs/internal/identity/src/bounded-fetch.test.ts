@@ -10,7 +10,8 @@ let url: string;
 
 beforeAll(async () => {
   server = createServer((req, res) => {
-    if (req.url === '/moved') res.writeHead(302, { location: '/100' }).end();
+    if (req.url === '/unchanged') res.writeHead(304).end();
+    else if (req.url === '/moved') res.writeHead(302, { location: '/100' }).end();
     else res.end('x'.repeat(Number(req.url?.slice(1))));
   });
   server.listen(0, '127.0.0.1');
@@ -25,6 +26,10 @@ test('accepts an answer of the maximum size', async () => {
 
 test('fails on one byte more', async () => {
   await expect((await get(`${url}/101`, {})).text()).rejects.toThrow();
+});
+
+test('accepts an answer without a body', async () => {
+  expect(await get(`${url}/unchanged`, {})).toMatchObject({ status: 304, body: null });
 });
 
 test('does not follow redirects', async () => {

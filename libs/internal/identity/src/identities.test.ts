@@ -1,7 +1,10 @@
+import { createIssuerKey } from '@ori/test-env/issuer-keys';
+import { mintToken } from '@ori/test-env/issuer-tokens';
+import { type CryptoKey, importJWK } from 'jose';
 import { expect, test, vi } from 'vitest';
 import type { TokenFacts } from './access-token.ts';
 import { createIdentities } from './identities.ts';
-import { IdentityError } from './identity-error.ts';
+import { IdentityError, tokenRefused } from './identity-error.ts';
 import type { Issuer } from './issuer.ts';
 import { readBearer } from './read-bearer.ts';
 
@@ -44,7 +47,7 @@ test('a token is introspected once for concurrent requests, and cached for later
   const { identify, introspect, lookups } = identitiesWith(async () => factsFor());
   const together = await Promise.all([identify(opaque('a'), NETWORK), identify(opaque('a'), NETWORK)]);
   expect(together).toEqual([{ token: factsFor() }, { token: factsFor() }]);
-  await identify(opaque('a'), NETWORK);
+  expect(await identify(opaque('a'), NETWORK)).toEqual({ token: factsFor() });
   expect(introspect).toHaveBeenCalledTimes(1);
   expect(lookups).toEqual([false, false, true]);
   await identify(opaque('b'), NETWORK);
@@ -79,6 +82,17 @@ test('a refusal is cached briefly; a failure to ask is not', async () => {
   expect(introspect).toHaveBeenCalledTimes(2);
 });
 
+test('a refusal from the cache names the claim too', async () => {
+  const { identify, introspect } = identitiesWith(async () => {
+    throw tokenRefused('aud');
+  });
+  for (let times = 0; times < 2; times += 1) {
+    const refusal = { code: 'bearer_refused', claim: 'aud' };
+    await expect(identify(opaque('a'), NETWORK)).rejects.toMatchObject(refusal);
+  }
+  expect(introspect).toHaveBeenCalledTimes(1);
+});
+
 test('a token that expires now is not cached', async () => {
   const { identify, introspect } = identitiesWith(async () => factsFor(0));
   await identify(opaque('a'), NETWORK);
@@ -107,9 +121,9 @@ test('the issuer is asked about an opaque token again after five seconds', async
 
 test('a token that was valid before counts as familiar until it is refused', async () => {
   const brief = factsFor(0.02);
-  let isActive = true;
+  let failure: 'issuer_unavailable' | 'bearer_refused' | undefined;
   const { identify, introspect } = identitiesWith(async () => {
-    if (!isActive) throw new IdentityError('bearer_refused', 'inactive');
+    if (failure !== undefined) throw new IdentityError(failure, 'away, or inactive');
     return brief;
   });
   const familiar = () => introspect.mock.calls.map((call) => (call as unknown[])[3]);
@@ -121,11 +135,76 @@ test('a token that was valid before counts as familiar until it is refused', asy
       { network: NETWORK, isFamiliar: true },
     ]);
   });
-  isActive = false;
-  await vi.waitFor(async () => {
-    await expect(identify(opaque('a'), NETWORK)).rejects.toMatchObject({ code: 'bearer_refused' });
+  for (failure of ['issuer_unavailable', 'bearer_refused'] as const) {
+    await vi.waitFor(async () => {
+      await expect(identify(opaque('a'), NETWORK)).rejects.toMatchObject({ code: failure });
+    });
+    expect(familiar().at(-1)).toMatchObject({ isFamiliar: true });
+  }
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 5100);
+  try {
+    await vi.waitFor(async () => {
+      const asked = introspect.mock.calls.length;
+      await expect(identify(opaque('a'), NETWORK)).rejects.toMatchObject({ code: 'bearer_refused' });
+      expect(introspect.mock.calls.length).toBeGreaterThan(asked);
+    });
+    expect(familiar().at(-1)).toMatchObject({ isFamiliar: false });
+  } finally {
+    clock.mockRestore();
+  }
+});
+
+test('a JWT is judged under the keys of the issuer that it names: once in 60 seconds if it is good', async () => {
+  const key = await createIssuerKey('ES256');
+  const token = await mintToken({ ...expected, keys: [key] }, {});
+  const known = (await importJWK(key.publicJwk, 'ES256')) as CryptoKey;
+  const keyFor = vi.fn(async (): Promise<CryptoKey | undefined> => known).mockResolvedValueOnce(undefined);
+  const other = { expected: { ...expected, issuer: 'https://other.test' }, issuer: { keyFor: vi.fn() } };
+  const { identify } = createIdentities({
+    authorities: [other, { expected, issuer: { keyFor } }],
+    apiKey: () => ({}),
+    now: Date.now,
   });
-  expect(familiar().at(-1)).toMatchObject({ isFamiliar: true });
+  const bearer = readBearer([`Bearer ${token}`]);
+  await expect(identify(bearer, NETWORK)).rejects.toMatchObject({ code: 'bearer_refused' });
+  expect(await identify(bearer, NETWORK)).toMatchObject({ token: { subject: 'ada' } });
+  const now = performance.now.bind(performance);
+  let ahead = 59_000;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
+  try {
+    await identify(bearer, NETWORK);
+    expect(keyFor).toHaveBeenCalledTimes(2);
+    ahead = 60_100;
+    await vi.waitFor(async () => {
+      await identify(bearer, NETWORK);
+      expect(keyFor).toHaveBeenCalledTimes(3);
+    });
+  } finally {
+    clock.mockRestore();
+  }
+  expect(other.issuer.keyFor).not.toHaveBeenCalled();
+  const foreign = readBearer([
+    `Bearer ${await mintToken({ ...expected, issuer: 'https://x.test', keys: [key] }, {})}`,
+  ]);
+  await expect(identify(foreign, NETWORK)).rejects.toMatchObject({ code: 'bearer_refused', claim: 'iss' });
+});
+
+test('an opaque token is shown only to the issuer whose prefix it has', async () => {
+  const introspections = ['one_', 'two_'].map((tokenPrefix) => ({
+    ...{ tokenPrefix, expected, issuer: {} as Issuer },
+    introspect: async () => ({ ...factsFor(), subject: tokenPrefix }),
+  }));
+  const { identify } = createIdentities({
+    authorities: introspections,
+    apiKey: () => ({}),
+    now: () => START,
+  });
+  for (const prefix of ['one_', 'two_']) {
+    const bearer = readBearer([`Bearer ${prefix}${'x'.repeat(22)}`]);
+    expect(await identify(bearer, NETWORK)).toMatchObject({ token: { subject: prefix } });
+  }
+  expect(await identify(opaque('a'), NETWORK)).toBeUndefined();
 });
 
 test('an API key is looked up by its digest, without asking the issuer', async () => {

@@ -25,9 +25,28 @@ test('nothing is fetched before the first use, then discovery and keys once', as
   await using test = await startIssuer({ audience, algorithms: ['ES256'] });
   const issuer = connect(test);
   expect(test.counts).toMatchObject({ discovery: 0, jwks: 0 });
+  expect(issuer.keysAgeSeconds()).toBeNaN();
   await Promise.all([issuer.check(), issuer.check(), issuer.metadata()]);
   await issuer.check();
   expect(test.counts).toMatchObject({ discovery: 1, jwks: 1 });
+  expect(issuer.keysAgeSeconds()).toBeGreaterThanOrEqual(0);
+  issuer.close();
+  await expect(issuer.metadata()).rejects.toMatchObject(unavailable);
+});
+
+test.each(['', '/', '/tenant', '/tenant/'])('the document of an issuer at "%s" is below it', async (path) => {
+  const fetched: string[] = [];
+  const issuer = createIssuer({
+    ...{ issuer: `https://issuer.test${path}`, coolDownSeconds: 1, keysStaleSeconds: 0, timeoutMs: 2000 },
+    allowPlainHttp: false,
+    fetch: async (url) => {
+      fetched.push(String(url));
+      return new Response(null, { status: 404 });
+    },
+  });
+  await expect(issuer.metadata()).rejects.toMatchObject(unavailable);
+  const below = path.replace(/\/$/, '');
+  expect(fetched).toEqual([`https://issuer.test${below}/.well-known/openid-configuration`]);
   issuer.close();
 });
 
@@ -74,6 +93,19 @@ test.each(['redirecting', 'error', 'huge', 'malformed'] as const)(
   },
 );
 
+test.each([
+  ['a key without a type', [{}]],
+  ['more than 100 keys', Array(101).fill({ kty: 'EC' })],
+])('a key set with %s is refused', async (_, keys) => {
+  await using test = await startIssuer({ audience, algorithms: ['ES256'] });
+  const issuer = connect(test, {
+    fetch: async (url, init) =>
+      String(url) === `${test.url}/jwks` ? Response.json({ keys }) : fetch(url, init),
+  });
+  await expect(issuer.check()).rejects.toMatchObject(unavailable);
+  issuer.close();
+});
+
 test('an unknown key triggers one fetch per cool-down, and stays unknown if the issuer does not have it', async () => {
   await using test = await startIssuer({ audience, algorithms: ['ES256'] });
   const issuer = connect(test, { coolDownSeconds: 60 });
@@ -102,12 +134,12 @@ test('a key stays unknown, and does not become unavailable, if the issuer says t
   issuer.close();
 });
 
-test('a key that was added is found after the cool-down', async () => {
+test('a key that was added is found as soon as it is asked for after the cool-down', async () => {
   await using test = await startIssuer({ audience, algorithms: ['ES256'] });
-  const issuer = connect(test);
+  const issuer = connect(test, { coolDownSeconds: 1e-9 });
   await issuer.check();
   const kid = await test.addKey('ES256', true);
-  await expect.poll(async () => (await issuer.keyFor(header(kid)))?.type).toBe('public');
+  expect((await issuer.keyFor(header(kid)))?.type).toBe('public');
   issuer.close();
 });
 

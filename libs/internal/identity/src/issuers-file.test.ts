@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { readIssuersFile } from './issuers-file.ts';
+import { type IssuerDefaults, readIssuersFile } from './issuers-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'ori-issuers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -12,15 +12,15 @@ const defaults = {
   ...{ lifetimeMaxSeconds: 3600, requiresAuthTime: false },
 };
 
-function read(content: unknown, mode = 0o644) {
+function read(content: unknown, mode = 0o644, defaulted: IssuerDefaults = defaults) {
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   chmodSync(path, mode);
   const complaints: string[] = [];
-  const issuers = readIssuersFile(path, defaults, (complaint) => complaints.push(complaint));
+  const issuers = readIssuersFile(path, defaulted, (complaint) => complaints.push(complaint));
   return { issuers, complaints };
 }
 const complaintsOf = (...issuers: object[]) =>
-  read({ issuers: issuers.map((entry) => ({ issuer: 'https://one.test', ...entry })) }).complaints;
+  read({ issuers: issuers.map((entry) => ({ issuer: 'https://one.test', ...entry })) }, 0o600).complaints;
 const secret = 'hidden-client-secret';
 
 test('an entry with nothing but its issuer is one of RFC 9068 with the defaults', () => {
@@ -44,24 +44,64 @@ test('the scopes of a sign-in are the issuer’s words for ours', () => {
   const scopes = { 'vault:read': 'api://ori/vault.read', interns: ['api://ori/interns', 'interns'] };
   const [only] = read({ issuers: [{ issuer: 'https://one.test', scopes }] }).issuers;
   expect(only?.signIn.scopes).toEqual(['api://ori/vault.read', 'api://ori/interns']);
+  const [one] = read({ issuers: [{ issuer: 'https://one.test', scopes: { interns: 'staff' } }] }).issuers;
+  expect(one?.signIn.scopes).toEqual(['vault:read', 'staff']);
+});
+
+test.each([
+  ['ori-cli', ['other', 'ori-cli']],
+  ['one', ['one', 'two']],
+])('a sign-in is of the client %s where %j are accepted', (clientId, clients) => {
+  const [only] = read({ issuers: [{ issuer: 'https://one.test', clients }] }).issuers;
+  expect(only?.signIn.clientId).toBe(clientId);
+});
+
+test('an introspection is authenticated by Basic, and needs an audience, unless the file says otherwise', () => {
+  const introspection = { clientId: 'ori', clientSecret: secret };
+  const [only] = read({ issuers: [{ issuer: 'https://one.test', introspection }] }, 0o600).issuers;
+  expect(only).toMatchObject({
+    introspection: { authMethod: 'client_secret_basic', tokenPrefix: '' },
+    introspectionWithoutAudience: false,
+  });
+});
+
+test.each([
+  { issuer: 'http://one.test' },
+  { audience: 'ori-cli', tokenTypes: ['at+jwt'] },
+  { tokenLifetimeMaxSeconds: 60 },
+  { tokenLifetimeMaxSeconds: 604_800 },
+  { introspection: { clientId: 'ori', clientSecret: secret, authMethod: 'client_secret_post' } },
+])('%j is accepted', (entry) => {
+  expect(complaintsOf(entry)).toEqual([]);
+});
+
+test('an audience is required, of the entry or by default', () => {
+  const without = { ...defaults, audience: undefined };
+  const complaintsWithout = (entry: object) =>
+    read({ issuers: [{ issuer: 'https://one.test', ...entry }] }, 0o644, without).complaints;
+  expect(complaintsWithout({})).toEqual([expect.stringContaining('issuers[0].audience')]);
+  expect(complaintsWithout({ audience: 'https://api.test' })).toEqual([]);
 });
 
 test.each([
   ['issuers[0].audience', { audience: 'ori-cli', tokenTypes: ['JWT'] }],
   ['issuers[0].audience', { audience: 'x', clients: ['x'], tokenTypes: ['none'] }],
+  ['issuers[0].audience', { audience: 'x', clients: ['w', 'x'], tokenTypes: ['at+jwt', 'JWT'] }],
   ['issuers[0].claims.subject', { claims: { subject: 'email' } }],
   ['issuers[0].claims.subject', { claims: { subject: 'preferred_username' } }],
   ['issuers[0].tokenTypes', { tokenTypes: [] }],
   ['issuers[0].tokenTypes[0]', { tokenTypes: ['id'] }],
   ['issuers[0].issuer', { issuer: 'one.test' }],
+  ['issuers[0].issuer', { issuer: 'httpsx://one.test' }],
+  ['issuers[0].issuer', { issuer: 'xhttps://one.test' }],
+  ['issuers[0].tokenLifetimeMaxSeconds', { tokenLifetimeMaxSeconds: 59 }],
+  ['issuers[0].tokenLifetimeMaxSeconds', { tokenLifetimeMaxSeconds: 604_801 }],
   ['issuers[0].scopes', { scopes: { admin: 'admin' } }],
   ['issuers[0]', { tokenType: ['JWT'] }],
   ['issuers[0].clients', { clients: [] }],
   ['issuers[0].signIn.redirectPort', { signIn: { redirectPort: 0 } }],
 ])('%s is refused where it says %j', (place, entry) => {
-  const complaints = complaintsOf(entry);
-  expect(complaints).toHaveLength(1);
-  expect(complaints[0]).toMatch(place);
+  expect(complaintsOf(entry).map((complaint) => complaint.split(':')[0])).toEqual([place]);
 });
 
 test('the same issuer twice is refused', () => {
@@ -96,6 +136,12 @@ test('a file with a client secret must be closed to others, and no complaint quo
   };
   expect(read(content, 0o644).complaints).toEqual([expect.stringContaining('chmod')]);
   const { complaints } = read(content, 0o600);
+  expect(complaints).toHaveLength(1);
+  expect(complaints.join()).not.toContain(secret);
+});
+
+test('a file that is no JSON is refused without a word of it', () => {
+  const { complaints } = read(secret);
   expect(complaints).toHaveLength(1);
   expect(complaints.join()).not.toContain(secret);
 });

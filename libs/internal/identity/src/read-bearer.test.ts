@@ -23,6 +23,14 @@ test.each(['Bearer', 'bearer', 'BEARER', 'Bearer  '])('accepts the scheme as "%s
 });
 
 test.each([
+  ['Bearer', 'bearer'],
+  ['DPoP', 'dpop'],
+  ['DPOP', 'dpop'],
+])('%s is the scheme %s', (sent, scheme) => {
+  expect(readBearer([`${sent} ${opaque}`])).toMatchObject({ scheme, token: opaque });
+});
+
+test.each([
   ['nothing', []],
   ['two headers', [`Bearer ${opaque}`, `Bearer ${opaque}`]],
   ['another scheme', [`Basic ${opaque}`]],

@@ -8,7 +8,7 @@ import others from './other-implementations.vectors.json' with { type: 'json' };
 import { createPossession, type ProvenRequest } from './possession.ts';
 import { importKey } from './proof-keys.ts';
 import { readClaims, readHeader, splitProof } from './read-proof.ts';
-import { memorySpentProofs } from './spent-proofs.ts';
+import { memorySpentProofs, type SpentProofs } from './spent-proofs.ts';
 import { isTarget } from './target.ts';
 
 /** RFC 9449, section 7.1, figures 13 to 15. */
@@ -40,6 +40,7 @@ function at(seconds: number, { requireNonce = false, requireContent = false } = 
   });
   return {
     nonces,
+    spend: possession.spend,
     async prove(thumbprint: string, sent: ProvenRequest, content?: ContentDigest) {
       const proof = await possession.verify(thumbprint, sent);
       if (content !== undefined) proof.requireContent(content);
@@ -67,6 +68,15 @@ describe('the example of RFC 9449', () => {
     expect(await refusal(at(RFC.iat + seconds).prove(RFC.thumbprint, request))).toBe('dpop_nonce_required');
   });
 
+  test.each([true, false])('needs a nonce of this server, required or not: %s', async (requireNonce) => {
+    const key = await createDpopKey();
+    const { origin, path, accessToken } = request;
+    const options = { url: origin + path, method: 'GET', accessToken, nonce: at(0).nonces.current() };
+    const proofs = [await key.proof({ ...options, claims: { iat: RFC.iat } })];
+    const judged = at(RFC.iat, { requireNonce }).prove(key.thumbprint, { ...request, proofs });
+    expect(await refusal(judged)).toBe('dpop_nonce_required');
+  });
+
   test('needs a nonce if nonces are required', async () => {
     const strict = at(RFC.iat, { requireNonce: true });
     expect(await refusal(strict.prove(RFC.thumbprint, request))).toBe('dpop_nonce_required');
@@ -86,6 +96,7 @@ describe('the example of RFC 9449', () => {
     ['a changed claim', RFC.proof.replace('.eyJqdGki', '.eyJqdGkj')],
     ['a second spelling of its signature', RFC.proof.replace(/A$/, 'B')],
     ['padding after its signature', `${RFC.proof}==`],
+    ['a character before its signature that decoders skip', RFC.proof.replace(/\.([^.]*)$/, '.!$1')],
     ['no signature', RFC.proof.replace(/[^.]*$/, '')],
   ])('is refused with %s', async (_, proof) => {
     expect(proof).not.toBe(RFC.proof);
@@ -101,10 +112,26 @@ describe('the example of RFC 9449', () => {
   });
 });
 
+test.each([
+  ['exp one second ahead', { exp: RFC.iat + 1 }, 'accepted'],
+  ['exp now', { exp: RFC.iat }, 'dpop_proof_refused'],
+  ['exp that is no number', { exp: String(RFC.iat + 1) }, 'dpop_proof_refused'],
+  ['nbf ten seconds ahead', { nbf: RFC.iat + 10 }, 'accepted'],
+  ['nbf eleven seconds ahead', { nbf: RFC.iat + 11 }, 'dpop_proof_refused'],
+  ['nbf that is no number', { nbf: String(RFC.iat) }, 'dpop_proof_refused'],
+])('judges a proof with %s', async (_, claims, expected) => {
+  const key = await createDpopKey();
+  const { nonces, prove } = at(RFC.iat, { requireNonce: true });
+  const { origin, path, accessToken } = request;
+  const options = { url: origin + path, method: 'GET', accessToken, nonce: nonces.current(), claims };
+  const proofs = [await key.proof(options)];
+  expect(await refusal(prove(key.thumbprint, { ...request, proofs }))).toBe(expected);
+});
+
 describe('the content', () => {
-  const digestOf = (content: string) => {
+  const digestOf = (...chunks: string[]) => {
     const digest = new ContentDigest();
-    digest.update(Buffer.from(content));
+    for (const chunk of chunks) digest.update(Buffer.from(chunk));
     return digest;
   };
 
@@ -118,19 +145,31 @@ describe('the content', () => {
   });
 
   test.each([
-    ['the same', 'content', 'accepted'],
-    ['another', 'Content', 'dpop_content_refused'],
-    ['none', '', 'dpop_content_refused'],
-  ])('of a proof with the claim: %s', async (_, content, expected) => {
+    ['the same', ['content'], 'accepted'],
+    ['the same in pieces', ['con', 'te', 'nt'], 'accepted'],
+    ['another', ['Content'], 'dpop_content_refused'],
+    ['none', [], 'dpop_content_refused'],
+  ])('of a proof with the claim: %s', async (_, chunks, expected) => {
     const key = await createDpopKey();
     for (const requireContent of [true, false]) {
       const { nonces, prove } = at(RFC.iat, { requireContent });
       const { origin, path, accessToken } = request;
       const options = { url: origin + path, method: 'GET', accessToken, nonce: nonces.current() };
       const proofs = [await key.proof({ ...options, content: 'content' })];
-      const judged = prove(key.thumbprint, { ...request, proofs }, digestOf(content));
+      const judged = prove(key.thumbprint, { ...request, proofs }, digestOf(...chunks));
       expect(await refusal(judged)).toBe(expected);
     }
+  });
+
+  test('of a proof with the claim is refused where none was read', async () => {
+    const key = await createDpopKey();
+    const { nonces, prove } = at(RFC.iat);
+    const { origin, path, accessToken } = request;
+    const options = { url: origin + path, method: 'GET', accessToken, nonce: nonces.current() };
+    const proof = await prove(key.thumbprint, { ...request, proofs: [await key.proof(options)] });
+    expect(() => proof.requireContent(undefined)).toThrow(
+      expect.objectContaining({ code: 'dpop_content_refused' }),
+    );
   });
 });
 
@@ -151,7 +190,46 @@ test.each(others.vectors)(
 );
 
 test.each([
+  ['HTTP://127.0.0.1:80/token', true],
+  ['https://127.0.0.1/token', false],
+])('%s matches a target on loopback: %s', (htu, expected) => {
+  expect(isTarget(htu, { origin: 'http://127.0.0.1', path: '/token' })).toBe(expected);
+});
+
+test('a proof that was spent is not spent again', async () => {
+  const { prove, spend } = at(RFC.iat);
+  const proof = await prove(RFC.thumbprint, request);
+  expect(await refusal(spend(proof))).toBe('accepted');
+});
+
+test('refuses a key that is no point of its curve', async () => {
+  const { alg, jwk } = readHeader(splitProof([RFC.proof]).header);
+  const off = { ...jwk, y: jwk.x } as typeof jwk;
+  expect(await refusal(importKey({ alg, jwk: off }))).toBe('dpop_proof_refused');
+});
+
+test('asks the store for its epoch while that is unknown, and not again', async () => {
+  const now = () => RFC.iat * 1000;
+  let known: string | undefined;
+  let asked = 0;
+  const spent: SpentProofs = {
+    epoch: () => known,
+    async learn() {
+      asked += 1;
+      known = 'AAAAAAAAAAAA';
+    },
+    spend: () => 'spent',
+  };
+  const nonces = createDpopNonces(() => [new Uint8Array(32)], now, spent.epoch);
+  const options = { nonces, spent, now, requireNonce: false, requireContent: false };
+  const possession = createPossession(options);
+  for (let times = 0; times < 2; times += 1) await possession.verify(RFC.thumbprint, request);
+  expect(asked).toBe(1);
+});
+
+test.each([
   ['https://server.example.com:443/token', true],
+  ['xhttps://server.example.com/token', false],
   ['HTTPS://SERVER.EXAMPLE.COM/token', true],
   ['https://server.example.com/TOKEN', false],
   ['https://server.example.com/token?query=true', false],
@@ -183,6 +261,25 @@ test('a nonce is good in its period and the next, under any secret that the proc
   expect([running.epochOf(nonce), running.epochOf(nonce)]).toEqual([epoch, epoch]);
   expect(noncesAt(0, [new Uint8Array(32)]).epochOf(nonce)).toBeUndefined();
   expect(NONCE_SLOT_SECONDS).toBe(30);
+});
+
+test('a nonce carries the epoch of its moment, and the secrets are read once in its period', () => {
+  let epoch: string | undefined;
+  let reads = 0;
+  const nonces = createDpopNonces(
+    () => {
+      reads += 1;
+      return [new Uint8Array(32)];
+    },
+    () => 1_789_000_020_000,
+    () => epoch,
+  );
+  const epochs = [undefined, 'AAAAAAAAAAAA', 'BBBBBBBBBBBB', undefined].map((next) => {
+    epoch = next;
+    return nonces.epochOf(nonces.current());
+  });
+  expect(epochs).toEqual(['------------', 'AAAAAAAAAAAA', 'BBBBBBBBBBBB', '------------']);
+  expect(reads).toBe(1);
 });
 
 test('a nonce that was good is not for ever', () => {

@@ -1,0 +1,69 @@
+import { createDpopKey, encode } from '@ori/test-env/dpop';
+import { describe, expect, test } from 'vitest';
+import { readClaims, readHeader, splitProof } from './read-proof.ts';
+
+const REFUSED = expect.objectContaining({ name: 'DpopError', code: 'dpop_proof_refused' });
+
+test.each([
+  ['a proof', ['a.b.c'], true],
+  ['a proof of the greatest length', [`a.b.${'c'.repeat(4092)}`], true],
+  ['a proof of one character more', [`a.b.${'c'.repeat(4093)}`], false],
+  ['no proof', [], false],
+  ['two proofs', ['a.b.c', 'a.b.c'], false],
+  ['no header', ['.b.c'], false],
+  ['no claims', ['a..c'], false],
+  ['two parts', ['a.b'], false],
+  ['four parts', ['a.b.c.d'], false],
+])('splits %s into its parts, or refuses it', (_, values, isTaken) => {
+  if (isTaken) expect(splitProof(values)).toEqual({ jwt: values[0], header: 'a', claims: 'b' });
+  else expect(() => splitProof(values)).toThrow(REFUSED);
+});
+
+describe('a header', async () => {
+  const { publicJwk } = await createDpopKey('ES256');
+  const honest = { typ: 'dpop+jwt', alg: 'ES256', jwk: publicJwk };
+
+  test('of an honest proof is read', () => {
+    expect(readHeader(encode(honest))).toMatchObject({ alg: 'ES256', jwk: { kty: 'EC' } });
+  });
+
+  test.each([
+    ['another typ', { typ: 'JWT' }],
+    ['another algorithm', { alg: 'ES384' }],
+    ['an algorithm in a list', { alg: ['ES256'] }],
+    ['crit', { crit: ['b64'] }],
+    ['b64', { b64: false }],
+    ['no key', { jwk: undefined }],
+    ['null as a key', { jwk: null }],
+  ])('with %s is refused', (_, changes) => {
+    expect(() => readHeader(encode({ ...honest, ...changes }))).toThrow(REFUSED);
+  });
+});
+
+describe('claims', () => {
+  const honest = { jti: 'a', htm: 'GET', htu: 'https://api.test/', iat: 1_789_000_000 };
+
+  test.each([
+    ['no more than needed', {}],
+    ['the longest jti', { jti: 'x'.repeat(128) }],
+    ['the first second of all', { iat: 0 }],
+    ['times and a nonce', { exp: 1, nbf: 0.5, nonce: 'n' }],
+  ])('with %s are read', (_, changes) => {
+    expect(readClaims(encode({ ...honest, ...changes }))).toMatchObject({ ...honest, ...changes });
+  });
+
+  test.each([
+    ...[undefined, 1, '', 'x'.repeat(129)].map((jti) => ({ jti })),
+    ...[undefined, 1, null].map((htu) => ({ htu })),
+    ...[undefined, null, '1', -1].map((iat) => ({ iat })),
+    ...[null, '1', -1].flatMap((time) => [{ exp: time }, { nbf: time }]),
+    ...[null, 1].map((nonce) => ({ nonce })),
+  ])('with %j are refused', (changes) => {
+    expect(() => readClaims(encode({ ...honest, ...changes }))).toThrow(REFUSED);
+  });
+
+  test('with a time beyond all numbers are refused', () => {
+    const text = JSON.stringify(honest).replace(/"iat":\d+/, '"iat":1e999');
+    expect(() => readClaims(Buffer.from(text).toString('base64url'))).toThrow(REFUSED);
+  });
+});
