@@ -67,7 +67,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   signer: {
     sources: [`${SIGNER}/stages`, `${SIGNER}/sign-proof.ts`, `${SIGNER}/http`],
     // stages.test.ts compiles the sources, and Stryker's do not.
-    tests: [`${SIGNER}/stages/!(stages).test.ts`],
+    tests: [`${SIGNER}/stages/!(stages).test.ts`, `${SIGNER}/http/*.test.ts`],
     slowTests: ['test/contract/{sign,jwks,protected-resource}/*.test.ts'],
     mark: 98,
   },

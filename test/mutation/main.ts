@@ -84,7 +84,14 @@ async function mutateArea(area: string): Promise<Outcome> {
   const outcome = await mutate(area, sources, tests, results);
   if (options.quick || outcome.survivors.every(isExplained) || slowTests.length === 0) return outcome;
   if (options.again || !existsSync(slowResults)) await copyFile(results, slowResults);
-  return await mutate(area, sources, [...tests, ...slowTests], slowResults);
+  const { killed, timedOut, survivors } = await mutate(area, sources, [...tests, ...slowTests], slowResults);
+  const names = new Set(outcome.survivors.map(nameOf));
+  const alive = survivors.filter((survivor) => names.has(nameOf(survivor)));
+  return { killed: killed + survivors.length - alive.length, timedOut, survivors: alive };
+}
+
+function nameOf({ place, replacement }: Survivor): string {
+  return `${place} ${replacement}`;
 }
 
 async function sample(area: string, lines: number): Promise<Outcome> {

@@ -4,6 +4,7 @@ const PROOF = 'libs/public/proof/src/';
 const VERIFIER = 'libs/public/verifier/src/';
 const IDENTITY = 'libs/internal/identity/src/';
 const TURNS = 'libs/internal/turns/src/';
+const SIGNER = 'services/signer/src/';
 const TLOG = 'libs/public/tlog/src/';
 const LOG = 'services/log/src/';
 const OTHER_RUNTIMES = 'on runtimes without the modules of Node; tested there';
@@ -495,6 +496,25 @@ export const SURVIVORS: readonly Survivor[] = [
   [`${TURNS}redis/write-together.ts`, 'isFlushDue = true', 'false', 'flushes again what is flushed'],
   [`${TURNS}script-limiter.ts`, '{ cause: state }', '{}', 'the cause of an error'],
   [`${TURNS}script-limiter.ts`, '(refusal: unknown) => refusal', '() => undefined', 'the cause of an error'],
+  [`${SIGNER}http/jwks-route.ts`, "req.method === 'HEAD'", 'false', 'Node sends no body then'],
+  [`${SIGNER}http/protected-resource-route.ts`, "req.method === 'HEAD'", 'false', 'Node sends no body then'],
+  [`${SIGNER}http/read-signing-body.ts`, '{ cause: error }', '{}', 'the cause of an error'],
+  [`${SIGNER}http/read-signing-body.ts`, 'const isChunked', 'false', '0 is below each limit'],
+  [`${SIGNER}http/read-signing-body.ts`, "headers['content-length'] ??", undefined, LATER],
+  [
+    `${SIGNER}http/read-signing-body.ts`,
+    'const JSON_BUDGET',
+    undefined,
+    'a constant; test/contract/sign/200-proof.test.ts',
+  ],
+  [
+    `${SIGNER}sign-proof.ts`,
+    'reservation !== undefined &&',
+    'true',
+    'only a proof with a nonce is drawn again',
+  ],
+  [`${SIGNER}sign-proof.ts`, 'every nonce drawn was taken', ';', 'a TypeError, which is 500 too'],
+  [`${SIGNER}stages/read-request.ts`, '} catch (error) {', '{}', 'undefined is no request either'],
   [`${TLOG}client/fetch-log.ts`, '{ cause }', '{}', 'the cause of an error'],
   [`${TLOG}client/fetch-log.ts`, 'await response.body?.cancel();', 'response.body.cancel', 'unavailable too'],
   [

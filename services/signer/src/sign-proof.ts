@@ -196,4 +196,6 @@ async function reserveAnother(turn: Turn, { nonces, now }: SigningParts): Promis
   throw new SigningError('internal_error', 'every nonce drawn was taken');
 }
 
-const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000);
+function seconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
+}
