@@ -68,7 +68,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
     sources: [`${SIGNER}/stages`, `${SIGNER}/sign-proof.ts`, `${SIGNER}/http`],
     // stages.test.ts compiles the sources, and Stryker's do not.
     tests: [`${SIGNER}/stages/!(stages).test.ts`, `${SIGNER}/http/*.test.ts`],
-    slowTests: ['test/contract/{sign,jwks,protected-resource}/*.test.ts'],
+    slowTests: [
+      'test/contract/{sign,jwks,protected-resource}/*.test.ts',
+      'test/contract/operations/metrics.test.ts',
+    ],
     mark: 98,
   },
   'signer-adapters': {

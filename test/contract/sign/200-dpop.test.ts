@@ -12,6 +12,8 @@ test.each(['ES256', 'EdDSA', 'Ed25519'] as const)('signs for a session bound to 
   expect(answer.status).toBe(200);
   expect(answer.headers['dpop-nonce']).toBe(dpop.nonce());
   expect((await world.auditLines()).at(-1)).toMatchObject({ boundTo: dpop.key.thumbprint });
+  const { text } = await world.page('/metrics');
+  expect(text).toMatch(/^signer_proofs_issued_total\{version="v2",bound="true"\} [1-9]/m);
 });
 
 test('signs for an introspected session that is bound to a key', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { head, openConnection, reasonIn } from '../raw-connection.ts';
-import { useSignerWorld, V2_BODY } from '../signer-world.ts';
+import { expectRefusal } from '../refusal.ts';
+import { startSignerWorld, useSignerWorld, V2_BODY } from '../signer-world.ts';
 
 const world = await useSignerWorld();
 const { issuer, tenants } = world;
@@ -37,3 +38,24 @@ test.each(uploads)(
     expect(reasonIn(answer)).toBe(reason);
   },
 );
+
+test('an account with too many requests in progress gets 429, and the log names it and the intern that is known', async () => {
+  await using busy = await startSignerWorld({
+    environment: { REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: '1', TURNS_PER_USER: '1' },
+  });
+  await using connection = await openConnection(busy.url);
+  const limited = { status: 429, reason: 'rate_limited', retryable: true };
+  const own = `/v1/interns/${busy.tenants.internId}/daemon/sign`;
+  const bearer = `Authorization: Bearer ${await busy.issuer.token()}`;
+  connection.write(head(own, bearer, json, `Content-Length: ${V2_BODY.length}`, 'Expect: 100-continue'));
+  await connection.received(/^HTTP\/1\.1 100 Continue\r\n\r\n/);
+  expectRefusal(await busy.sign(), limited);
+  connection.write(V2_BODY);
+  await connection.received(/\r\n\r\n\{.*\}$/s);
+  expectRefusal(await busy.sign(), limited);
+  const refusals = () =>
+    busy.signer.output.filter((line) => line.includes('rate_limited')).map((line) => JSON.parse(line));
+  await expect.poll(refusals).toHaveLength(2);
+  const known = { reason: 'rate_limited', subject: 'ada', internId: busy.tenants.internId };
+  expect(refusals()).toMatchObject([{ reason: 'rate_limited', subject: 'ada' }, known]);
+});

@@ -191,6 +191,8 @@ Requires a session of \`ori login --oidc\` whose grant has the scope \`${SIGNING
           'RateLimit-Policy': '"user";q=60;w=60, "organization";q=600;w=60',
         },
       },
+      // Too many in progress: the turns were not counted.
+      { ...tooMany, headers: { 'Retry-After': '1' } },
       timeout,
     ],
   },
