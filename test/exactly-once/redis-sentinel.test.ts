@@ -13,6 +13,9 @@ test('across a Sentinel failover, no proof is accepted twice, and daemon and sig
   const parties = openParties(pair.url, 1);
   const { request, present, presentFresh, nonces, internId, reserveFresh, takeTurn } = parties;
   await expect.poll(presentFresh, PATIENT).toBe('accepted');
+  // The signer has connections of its own.
+  await expect.poll(reserveFresh, PATIENT).toBe(true);
+  await expect.poll(takeTurn, PATIENT).toBe(true);
   const signed = request();
   expect(await present(signed)).toBe('accepted');
   const reservation = { internId, nonce: nonces.draw(), signingInput: Buffer.from('input') };
