@@ -263,8 +263,10 @@ it('connects to every node of a Cluster before a command needs it', async () => 
   using first = await startScriptedRedis(answer);
   using second = await startScriptedRedis(answer);
   nodes.push(first, second);
-  open(`redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`);
+  const client = open(`redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`);
   for (const { asked } of nodes) await expect.poll(() => asked).toContain('client setname ori-test');
+  await expect.poll(() => client.status).toBe('ready');
+  expect([first, second].flatMap(({ asked }) => asked)).not.toContain('cluster info');
 });
 
 it('reads the time of the server', async () => {
