@@ -29,7 +29,9 @@ export const WITNESS_SPEC = {
     accepts: isSeed,
   }),
   policyFile: path({ doc: 'A tlog-policy file: its `log` lines are the logs that are witnessed' }),
-  folder: path({ doc: 'The folder of the checkpoints that were cosigned last' }),
+  folder: path({
+    doc: 'The folder of the checkpoints that were cosigned last, and of those that contradict one of them',
+  }),
   ...COMMON_SPEC,
 } as const;
 
