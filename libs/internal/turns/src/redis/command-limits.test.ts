@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { limitCommands } from './command-limits.ts';
 
 const MEBIBYTE = 1024 * 1024;
+const replyError = Object.assign(new Error(), { name: 'ReplyError' });
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate'] });
@@ -81,7 +82,7 @@ it.each(['resolve', 'reject'] as const)('a command that was answered has no limi
   const { send, isClosed } = connect();
   const command = send();
   const { state } = command;
-  command[end]();
+  command[end](replyError as never);
   await pass(1000);
   expect([state, command.state, isClosed()]).toEqual([
     'pending',
@@ -92,17 +93,27 @@ it.each(['resolve', 'reject'] as const)('a command that was answered has no limi
 
 it('what is heard before a reply is complete has a limit, which each reply has for itself', async () => {
   const { send, hear, isClosed } = connect();
-  for (let reply = 0; reply < 3; reply += 1) {
+  for (const reply of ['resolve', 'reject', 'resolve'] as const) {
     const command = send();
     hear(MEBIBYTE / 2);
     hear(MEBIBYTE / 2);
-    command.resolve();
+    command[reply](replyError as never);
     await pass(0);
     expect(isClosed()).toBe(false);
   }
   send();
   hear(MEBIBYTE);
   expect(isClosed()).toBe(false);
+  hear(1);
+  expect(isClosed()).toBe(true);
+});
+
+it('a command that fails without a reply does not let the next reply be larger', async () => {
+  const { send, hear, isClosed } = connect();
+  const command = send();
+  hear(MEBIBYTE);
+  command.reject(new Error());
+  await pass(0);
   hear(1);
   expect(isClosed()).toBe(true);
 });

@@ -37,10 +37,14 @@ export function limitCommands(node: Redis, { commandTimeoutMs, socketTimeoutMs }
         if (heard === heardBefore) giveUp('Connection silent');
       });
     });
-    command.promise.then(() => {
-      heardSinceReply = 0;
+    const end = (isReply: boolean) => {
+      if (isReply) heardSinceReply = 0;
       cancel();
-    }, cancel);
+    };
+    command.promise.then(
+      () => end(true),
+      (error: Error) => end(error.name === 'ReplyError'),
+    );
     return send(command, stream);
   };
 }
