@@ -7,7 +7,7 @@ import { setup } from '../env/global-setup.ts';
 import { AREAS, type Area } from './areas.ts';
 import { copyCheckout } from './copy.ts';
 import { drawParts } from './sample.ts';
-import { SURVIVORS } from './survivors.ts';
+import { type Explanation, SURVIVORS } from './survivors.ts';
 
 const USAGE = `npm run mutation -- [--again] [--quick] [--only TEXT] [--sample LINES [--seed TEXT]] [AREA...]
   AREA  ${Object.keys(AREAS).join(', ')}; all by default. test/README.md says what it does.`;
@@ -203,13 +203,24 @@ function report(area: string, { killed, timedOut, survivors }: Outcome): boolean
       `  ${place} ${line.trim().slice(0, 110)}\n    -> ${replacement.replaceAll(/\s+/g, ' ').slice(0, 110)}`,
     );
   }
+  if (options.only === undefined && options.sample === undefined) reportUnused(area, survivors);
   console.log(`${area}: ${share.toFixed(1)} % (mark ${mark} %)`);
   return share >= mark;
 }
 
-function isExplained({ place, line, replacement }: Survivor): boolean {
-  return SURVIVORS.some(
-    ([file, part, to]) =>
-      place.startsWith(`${file}:`) && line.includes(part) && (to === undefined || to === replacement),
-  );
+function reportUnused(area: string, survivors: readonly Survivor[]): void {
+  const sources = sourcesOf(area);
+  for (const explanation of SURVIVORS) {
+    const [file, part] = explanation;
+    if (sources.includes(file) && !survivors.some((survivor) => explains(explanation, survivor)))
+      console.log(`  explains nothing: ${file} ${part}`);
+  }
+}
+
+function isExplained(survivor: Survivor): boolean {
+  return SURVIVORS.some((explanation) => explains(explanation, survivor));
+}
+
+function explains([file, part, to]: Explanation, { place, line, replacement }: Survivor): boolean {
+  return place.startsWith(`${file}:`) && line.includes(part) && (to === undefined || to === replacement);
 }

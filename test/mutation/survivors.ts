@@ -1,4 +1,4 @@
-type Survivor = readonly [file: string, line: string, replacement: string | undefined, why: string];
+export type Explanation = readonly [file: string, line: string, replacement: string | undefined, why: string];
 
 const PROOF = 'libs/public/proof/src/';
 const VERIFIER = 'libs/public/verifier/src/';
@@ -16,7 +16,7 @@ const LATER = 'what follows refuses it with the same code';
  * Mutants that no test kills, each with the reason. A mutant is named by its file, a part of its line, and what it
  * puts in place of the original, or undefined for all mutants of that line.
  */
-export const SURVIVORS: readonly Survivor[] = [
+export const SURVIVORS: readonly Explanation[] = [
   [`${PROOF}admission.ts`, '{ cause }', '{}', 'the cause of an error'],
   [`${PROOF}ascii.ts`, 'NodeBuffer === undefined', undefined, 'both give the same bytes'],
   [`${PROOF}base64.ts`, 'value < 64', 'value <= 64', 'sets no character'],
