@@ -116,6 +116,12 @@ describe('a policy file', () => {
       false,
     ]);
   });
+  it('may demand ten of its witnesses', () => {
+    const names = Array.from({ length: 11 }, (_, index) => `w${index}`);
+    const witnesses = names.map((name, index) => `witness ${name} ${witnessVkey(name, 20 + index)}`);
+    const { isQuorum } = parsePolicy([...witnesses, `group g 10 ${names.join(' ')}`, 'quorum g'].join('\n'));
+    expect([9, 10].map((count) => isQuorum(new Set(names.slice(0, count))))).toEqual([false, true]);
+  });
 });
 
 describe('a note', () => {
