@@ -40,6 +40,10 @@ it.each([
       throw new Error('broken table');
     },
   ],
+  [
+    'has a header that cannot be sent',
+    () => ({ status: 409, message: 'No', headers: { Allow: 'inside\r\n' } }),
+  ],
 ])(
   'answers 500 internal_error to a failure that %s, with its message only in the log',
   async (_name, present) => {

@@ -14,8 +14,8 @@ export type Presenter = (error: unknown) => Presentation | undefined;
 
 /**
  * The last Express handler: answers every failure with an error envelope and leaves the failure itself to the request's
- * log line. A failure that `toPresentation` does not know, or fails on, is a 500 `internal_error`. An answer that had
- * already begun is cut off, so that the client cannot mistake it for a complete one.
+ * log line. A failure that `toPresentation` does not know or fails on, or whose presentation cannot be sent, is a 500
+ * `internal_error`. An answer that had already begun is cut off, so that the client cannot mistake it for a complete one.
  */
 export function errorHandler(toPresentation: Presenter): ErrorRequestHandler {
   return (error, req, res, _next) => {
@@ -26,14 +26,10 @@ export function errorHandler(toPresentation: Presenter): ErrorRequestHandler {
       res.destroy();
       return;
     }
-    sendEnvelope(res, present(error, toPresentation));
+    try {
+      sendEnvelope(res, toPresentation(error) ?? INTERNAL_ERROR);
+    } catch {
+      sendEnvelope(res, INTERNAL_ERROR);
+    }
   };
-}
-
-function present(error: unknown, toPresentation: Presenter): Presentation {
-  try {
-    return toPresentation(error) ?? INTERNAL_ERROR;
-  } catch {
-    return INTERNAL_ERROR;
-  }
 }
