@@ -10,6 +10,7 @@ const LOG = 'services/log/src/';
 const OTHER_RUNTIMES = 'on runtimes without the modules of Node; tested there';
 const NO_GROUPS = 'only the groups are read, and there are none';
 const CHALLENGES = 'in a table; covered statically, and by test/contract/sign/401-dpop.test.ts';
+const OTHER_READS = 'other reads of the file, with the same result';
 const LATER = 'what follows refuses it with the same code';
 
 /**
@@ -582,7 +583,6 @@ export const SURVIVORS: readonly Explanation[] = [
   [`${LOG}disk/log-folder.ts`, 'claimed?.size === tree.size ?', 'true', 'the signed size replaces it'],
   [`${LOG}disk/log-folder.ts`, 'latest?.bundle !== bundle', 'true', 'reads the bundle again'],
   [`${LOG}disk/log-folder.ts`, 'isOlder = head.size > size', undefined, 'the message of an error'],
-  [`${LOG}disk/log-folder.ts`, 'const why = isOlder', undefined, 'the message of an error'],
   [`${LOG}disk/log-folder.ts`, 'isOlder || root === undefined ||', 'false', LATER],
   [
     `${LOG}disk/log-folder.ts`,
@@ -590,6 +590,22 @@ export const SURVIVORS: readonly Explanation[] = [
     'isOlder && root === undefined',
     'an older tree has no such root',
   ],
+  [`${LOG}disk/lookup.ts`, 'let entries = new', 'SEGMENT - SPARE', 'it grows when it is full'],
+  [
+    `${LOG}disk/lookup.ts`,
+    '(count + 1) * ENTRY_BYTES >',
+    '(count + 1) * ENTRY_BYTES >= entries.length',
+    'grows one entry earlier',
+  ],
+  [`${LOG}disk/lookup.ts`, 'if (items === 0)', '["Stryker was here"]', 'names no entry'],
+  [`${LOG}disk/lookup.ts`, 'let from = Math.floor', undefined, OTHER_READS],
+  [
+    `${LOG}disk/lookup.ts`,
+    'Math.min(from, items',
+    'items + WINDOW_ITEMS',
+    'reads zeros, which no entry confirms',
+  ],
+  [`${LOG}disk/lookup.ts`, 'from = start', 'WINDOW_ITEMS * 2', OTHER_READS],
   [`${LOG}disk/tile-files.ts`, 'index === 0', 'false', 'there is none before the first'],
   [`${LOG}disk/tile-files.ts`, 'tiles.set(path, tile)', ';', 'reads the tile again'],
   [`${LOG}follow/audit-files.ts`, 'files.sort(', 'one.firstTime <= other.firstTime', 'equal times'],
@@ -637,6 +653,7 @@ export const SURVIVORS: readonly Explanation[] = [
     undefined,
     'runs as a program only, in test/transparency/as-it-ships.test.ts',
   ],
+  [`${LOG}witness/start-witness.ts`, 'metrics.close()', '() => undefined', 'the process ends'],
   [`${LOG}witness/witness.ts`, 'submission === undefined || note', 'false', 'then there is no note either'],
   [`${LOG}witness/witness.ts`, '} catch {', '{}', 'returns undefined too'],
   [`${LOG}witnesses.ts`, 'policy?.witnesses ??', undefined, 'what has no address is left out'],

@@ -363,12 +363,29 @@ it('compacts its journal to the tree that was published, and the records since',
   });
 });
 
+const idle = () => ({
+  ...{ folder, sources: new Map(), v1KeyOf, intervalMs: 0, journalBytesMax: 1e9, now: Date.now },
+  publisher: { publish: async () => undefined, confirm: async () => undefined },
+  events: {
+    appended: () => undefined,
+    published: () => undefined,
+    source: () => undefined,
+    failed: () => undefined,
+  },
+});
+
+it('can be stopped before it runs', async () => {
+  const sequencer = createSequencer(idle());
+  await sequencer.stop();
+  await sequencer.run();
+});
+
 it('stops once what it has begun has ended, also while it waits', async () => {
   const release = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   let ended = false;
   const sequencer = createSequencer({
-    ...{ folder, sources: new Map(), v1KeyOf, intervalMs: 0, journalBytesMax: 1e9, now: Date.now },
+    ...idle(),
     publisher: {
       async publish() {
         begun.resolve();
@@ -377,12 +394,6 @@ it('stops once what it has begun has ended, also while it waits', async () => {
         return undefined;
       },
       confirm: async () => undefined,
-    },
-    events: {
-      appended: () => undefined,
-      published: () => undefined,
-      source: () => undefined,
-      failed: () => undefined,
     },
   });
   const running = sequencer.run();

@@ -134,6 +134,10 @@ it('has a file for each 65,536 entries, and makes again only those that are miss
   read.length = 0;
   await openLookup(folder, 2 * SEGMENT, entryAt);
   expect(read).toEqual([]);
+  // An older copy of the tree, whose lookup is newer.
+  const older = await openLookup(folder, SEGMENT + 1, entryAt);
+  expect(read).toEqual([SEGMENT]);
+  expect(await older.find(commitmentOf(entries[SEGMENT + 1] as Uint8Array))).toBeUndefined();
 });
 
 it.each([0, 3])('finds what is there in a file of %i commitments', async (count) => {

@@ -87,6 +87,7 @@ it('counts its answers, and reports a log that has signed two trees of one size'
     expect(await witness.metrics()).toContain(`witness_submissions_total{status="${status}"} 0`);
   await witness.add(`old 0\n\n${checkpoint(5, 'one')}`);
   expect(await witness.metrics()).toMatch(/witness_submissions_total\{status="200"\} 1\n/);
+  expect(await witness.metrics()).toContain('route="/add-checkpoint"');
   expect(await witness.metrics()).toMatch(/witness_misbehaviour_total 0\n/);
   const errors = () => witness.lines.filter(({ level }) => level === 'error');
   expect(errors()).toEqual([]);

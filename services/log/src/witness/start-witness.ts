@@ -6,7 +6,7 @@ import { openPorts } from '@ori/http/open-ports';
 import { createExpressApp, type Express, type Route } from '@ori/http/routes';
 import { lockFolder } from '@ori/runtime/folder-lock';
 import { instrumentsOf } from '@ori/runtime/instruments';
-import { createLogger, type Logger } from '@ori/runtime/log';
+import type { Logger } from '@ori/runtime/log';
 import { createMetrics } from '@ori/runtime/metrics';
 import { cosignerKey } from '@ori/tlog/cosignature';
 import { createWitnessKeys } from '@ori/tlog/log-keys';
@@ -30,9 +30,8 @@ export interface RunningWitness {
 /** Starts a witness, which checks the logs of its policy independently. */
 export async function startWitness(
   config: WitnessConfig,
-  parts: { readonly log?: Logger; readonly now?: () => number } = {},
+  { log, now = Date.now }: { readonly log: Logger; readonly now?: () => number },
 ): Promise<RunningWitness> {
-  const { log = createLogger({ service: 'witness', level: config.logLevel }), now = Date.now } = parts;
   const { name, policy, folder } = config;
   const keys = createWitnessKeys(Buffer.from(config.key.reveal(), 'base64'));
   const vkey = renderVkey(cosignerKey(name, keys.ed25519));
