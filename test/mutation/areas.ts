@@ -6,6 +6,8 @@ export interface Area {
   readonly tests: readonly string[];
   /** Those that only what survives the others is tried with, because they start processes or whole services. */
   readonly slowTests?: readonly string[];
+  /** Whether also what runs while a slow test is imported is tried, with each of them, until one fails. */
+  readonly isStaticTriedSlowly?: boolean;
   /** The least share of mutants killed, in percent, equivalent ones left out. */
   readonly mark: number;
 }
@@ -109,8 +111,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
     ],
     tests: beside(MANAGEMENT),
     slowTests: [
-      'test/contract/management/{byok,conditions,dpop,evaluation,guardrails,interns,keys,workspaces}.test.ts',
+      'test/contract/management/{any-route,byok,conditions,dpop,evaluation,examples,guardrails}.test.ts',
+      'test/contract/management/{interns,keys,openapi,workspaces}.test.ts',
     ],
+    isStaticTriedSlowly: true,
     mark: 95,
   },
 };

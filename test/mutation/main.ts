@@ -18,6 +18,8 @@ const RESULTS = join(ROOT, 'node_modules/.cache/ori-mutation');
 
 interface Survivor {
   readonly place: string;
+  /** The lines that it changes: `FILE:FIRST-LAST`. */
+  readonly part: string;
   readonly line: string;
   readonly replacement: string;
 }
@@ -84,10 +86,12 @@ async function mutateArea(area: string): Promise<Outcome> {
   const outcome = await mutate(area, sources, tests, results);
   if (options.quick || outcome.survivors.every(isExplained) || slowTests.length === 0) return outcome;
   if (options.again || !existsSync(slowResults)) await copyFile(results, slowResults);
-  const { killed, timedOut, survivors } = await mutate(area, sources, [...tests, ...slowTests], slowResults);
-  const names = new Set(outcome.survivors.map(nameOf));
-  const alive = survivors.filter((survivor) => names.has(nameOf(survivor)));
-  return { killed: killed + survivors.length - alive.length, timedOut, survivors: alive };
+  const parts = new Set(outcome.survivors.filter((one) => !isExplained(one)).map(({ part }) => part));
+  const slow = await mutate(area, [...parts], [...tests, ...slowTests], slowResults);
+  const names = new Set(slow.survivors.map(nameOf));
+  const survivors = outcome.survivors.filter((one) => isExplained(one) || names.has(nameOf(one)));
+  const killed = outcome.killed + outcome.survivors.length - survivors.length;
+  return { killed, timedOut: outcome.timedOut + slow.timedOut, survivors };
 }
 
 function nameOf({ place, replacement }: Survivor): string {
@@ -136,15 +140,15 @@ async function mutate(
     const stryker = new Stryker({
       inPlace: true,
       mutate: [...parts],
-      plugins: ['@stryker-mutator/vitest-runner'],
+      plugins: ['@stryker-mutator/vitest-runner', join(import.meta.dirname, 'descriptions.ts')],
+      ignorers: ['descriptions'],
       testRunner: 'vitest',
       vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
       coverageAnalysis: 'perTest',
       incremental: results !== undefined,
       incrementalFile: results,
       force: options.again && !isSlow,
-      // What runs while a slow test is imported is tried with the tests that run it again, and not with all.
-      ignoreStatic: isSlow,
+      ignoreStatic: isSlow && !areaOf(area).isStaticTriedSlowly,
       // No test asserts the text of a message.
       mutator: { excludedMutations: ['StringLiteral'] },
       // More than two cores can do, as some of them wait for mutants that hang.
@@ -171,7 +175,12 @@ async function mutate(
       survivors: alive.map(({ fileName, location, replacement = '' }) => {
         const file = fileName.slice(copy.directory.length + 1);
         const line = readFileSync(join(ROOT, file), 'utf8').split('\n')[location.start.line - 1] ?? '';
-        return { place: `${file}:${location.start.line}:${location.start.column}`, line, replacement };
+        return {
+          place: `${file}:${location.start.line}:${location.start.column}`,
+          part: `${file}:${location.start.line}-${location.end.line}`,
+          line,
+          replacement,
+        };
       }),
     };
   } finally {

@@ -72,7 +72,7 @@ describe('GET /interns', () => {
     }
     const seen: { id: string; created_at: string }[] = [];
     for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-      const { json } = await list(`?limit=2${cursor && `&starting_after=${cursor}`}`, key);
+      const { json } = await list(`?limit=3${cursor && `&starting_after=${cursor}`}`, key);
       seen.push(...json.data);
       expect(json.has_more).toBe(json.next_cursor !== undefined);
       cursor = json.next_cursor;

@@ -23,7 +23,7 @@ export interface Applied {
   readonly text: string;
 }
 
-function apply({ text, filters }: Application): Applied {
+export function apply({ text, filters }: Application): Applied {
   const counts: number[] = [];
   for (const { pattern, action, replacement } of filters) {
     let count = 0;
@@ -40,7 +40,7 @@ function apply({ text, filters }: Application): Applied {
 }
 
 /** The sizes are checked first, because that is cheap and bounds the cost of compiling. */
-function judge(patterns: readonly string[]): CompilerAnswer {
+export function judge(patterns: readonly string[]): CompilerAnswer {
   let total = 0;
   for (const [index, pattern] of patterns.entries()) {
     const size = patternSize(pattern);

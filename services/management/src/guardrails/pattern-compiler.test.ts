@@ -8,6 +8,7 @@ afterAll(() => patterns.close());
 
 const filters = (...list: string[]) =>
   list.map((pattern) => ({ pattern, action: 'redact' as const, label: null }));
+const APPLIED = [{ pattern: 'a', action: 'redact', replacement: 'b' }];
 const refusedAt = (index: number) =>
   expect.objectContaining({
     code: 'invalid_parameters',
@@ -85,6 +86,17 @@ it('refuses an account with too many waiting patterns, and drops abandoned ones'
   expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(8);
 });
 
+it('drops an application that is abandoned while it waits', async () => {
+  const gone = new AbortController();
+  const applied = Promise.all(
+    [signal, gone.signal].map((at) =>
+      patterns.apply(APPLIED, 'aa', 'loud', at).catch(({ message }) => message),
+    ),
+  );
+  gone.abort(new Error('gone'));
+  expect(await applied).toEqual([{ counts: [2], text: 'bb' }, 'gone']);
+});
+
 it('compiles on another thread while this one continues', async () => {
   // The maximum total size.
   const large = filters(...Array.from({ length: 12 }, () => 'a{2,1000}'.repeat(5)));
@@ -99,6 +111,21 @@ it('compiles on another thread while this one continues', async () => {
   await patient.close();
   // On this thread the loop would turn once for each pattern at most.
   expect(turns).toBeGreaterThan(10 * large.length);
+});
+
+it('gives up on patterns that take more CPU time than they may, and on no others', async () => {
+  const large = filters(...Array.from({ length: 12 }, () => 'a{2,1000}'.repeat(5)));
+  const compile = async (cpuMs: number) => {
+    const compiler = createPatternCompiler({ cpuMs });
+    const before = process.cpuUsage();
+    const code = await compiler.requireLinear(large, 'org', signal).catch((error) => error.code);
+    const { user, system } = process.cpuUsage(before);
+    await compiler.close();
+    return { code, tookMs: (user + system) / 1000 };
+  };
+  const { tookMs } = await compile(60_000);
+  expect((await compile(tookMs / 4)).code).toBe('invalid_parameters');
+  expect((await compile(3 * tookMs)).code).toBeUndefined();
 });
 
 it('gives up on patterns that take too long, and compiles the next ones', async () => {

@@ -14,6 +14,8 @@ it.each([
   `${renderCursor(position)}=`,
   ` ${renderCursor(position)}`,
   renderCursor({ ...position, id: "' or 1=1" }),
+  renderCursor({ ...position, id: 'int_7Qm2 ' }),
+  renderCursor({ ...position, createdAt: `1${position.createdAt}` }),
   ...[
     '2026-13-45T99:00:00.000Z',
     '2026-02-30T00:00:00.000Z',
