@@ -7,6 +7,7 @@ const TURNS = 'libs/internal/turns/src/';
 const SIGNER = 'services/signer/src/';
 const TLOG = 'libs/public/tlog/src/';
 const LOG = 'services/log/src/';
+const MANAGEMENT = 'services/management/src/';
 const OTHER_RUNTIMES = 'on runtimes without the modules of Node; tested there';
 const NO_GROUPS = 'only the groups are read, and there are none';
 const CHALLENGES = 'in a table; covered statically, and by test/contract/sign/401-dpop.test.ts';
@@ -659,4 +660,43 @@ export const SURVIVORS: readonly Explanation[] = [
   [`${LOG}witnesses.ts`, 'policy?.witnesses ??', undefined, 'what has no address is left out'],
   [`${LOG}witnesses.ts`, 'signature === undefined ||', 'false', 'a TypeError, which is reported too'],
   [`${LOG}witnesses.ts`, '409 without a size', undefined, 'no proof can be made, which is reported too'],
+  [
+    `${MANAGEMENT}guardrails/pattern-compiler-worker.ts`,
+    '',
+    undefined,
+    'runs on another thread only, in guardrails/pattern-compiler.test.ts',
+  ],
+  [
+    `${MANAGEMENT}guardrails/pattern-compiler.ts`,
+    'abandoned.signal.aborted',
+    'true',
+    'a thread that fails of itself',
+  ],
+  [`${MANAGEMENT}guardrails/pattern-compiler.ts`, 'async close()', '{}', 'the process ends'],
+  [
+    `${MANAGEMENT}guardrails/pattern-compiler.ts`,
+    'user + system >',
+    'user - system',
+    'little of it is of the kernel',
+  ],
+  [
+    `${MANAGEMENT}guardrails/pattern-compiler.ts`,
+    'user + system >',
+    'user + system >= cpuMs * 1000',
+    'differs at one instant',
+  ],
+  [
+    `${MANAGEMENT}guardrails/pattern-size.ts`,
+    'groups[groups.length - 1] ??',
+    '{}',
+    'there is always a group',
+  ],
+  [`${MANAGEMENT}guardrails/pattern-size.ts`, 'groups.pop() ??', '{}', 'there is always a group'],
+  [`${MANAGEMENT}interns/cursor.ts`, 'POSITION.exec(', '["Stryker was here"]', NO_GROUPS],
+  [
+    `${MANAGEMENT}interns/cursor.ts`,
+    'createdAt === undefined ||',
+    undefined,
+    'each of the four follows from another',
+  ],
 ];

@@ -3,7 +3,7 @@ import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import { Refusal } from '../refusal.ts';
-import type { Application, Applied, CompilerAnswer } from './pattern-compiler-worker.ts';
+import type { Application, Applied, Judgement } from './linear-patterns.ts';
 import type { CustomFilter } from './shape.ts';
 
 /** Compiles patterns on a separate thread, so that no pattern blocks the service. */
@@ -51,7 +51,7 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
   });
 
   async function compile(filters: readonly CustomFilter[]): Promise<void> {
-    const answer = await ask<CompilerAnswer>(
+    const answer = await ask<Judgement>(
       filters.map((filter) => filter.pattern),
       'content_filters: the patterns are too large to compile.',
     );

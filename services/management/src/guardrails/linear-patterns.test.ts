@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { apply, judge } from './pattern-compiler-worker.ts';
+import { apply, judge } from './linear-patterns.ts';
 import { PATTERN_SIZE_MAX, PATTERNS_SIZE_MAX } from './pattern-size.ts';
 
 const filter = (pattern: string, action: string, replacement = '[X]') => ({ pattern, action, replacement });

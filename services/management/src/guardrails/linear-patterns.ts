@@ -1,0 +1,64 @@
+import { RE2JS } from 're2js';
+import { PATTERN_SIZE_MAX, PATTERNS_SIZE_MAX, patternSize } from './pattern-size.ts';
+
+/** The first refused pattern, and the reason. */
+export interface Judgement {
+  readonly refused?: { readonly index: number; readonly reason: string };
+}
+
+/** Filters to apply to a text, one after the other. */
+export interface Application {
+  readonly text: string;
+  readonly filters: readonly {
+    readonly pattern: string;
+    readonly action: string;
+    readonly replacement: string;
+  }[];
+}
+
+/** How often each filter matched, and the text that remains. */
+export interface Applied {
+  readonly counts: readonly number[];
+  readonly text: string;
+}
+
+/** Applies the filters of an application in their order. */
+export function apply({ text, filters }: Application): Applied {
+  const counts: number[] = [];
+  for (const { pattern, action, replacement } of filters) {
+    let count = 0;
+    const replaced = RE2JS.compile(pattern)
+      .matcher(text)
+      .replaceAll((match: string) => {
+        if (match !== '') count += 1;
+        return match === '' || action !== 'redact' ? match : replacement;
+      });
+    counts.push(count);
+    text = replaced;
+  }
+  return { counts, text };
+}
+
+/** Judges patterns. The sizes are checked first, because that is cheap and bounds the cost of compiling. */
+export function judge(patterns: readonly string[]): Judgement {
+  let total = 0;
+  for (const [index, pattern] of patterns.entries()) {
+    const size = patternSize(pattern);
+    total += size;
+    if (size > PATTERN_SIZE_MAX) {
+      return { refused: { index, reason: 'too large with its repetitions expanded' } };
+    }
+    if (total > PATTERNS_SIZE_MAX) {
+      return { refused: { index, reason: 'too large together with those before it' } };
+    }
+  }
+  for (const [index, pattern] of patterns.entries()) {
+    try {
+      RE2JS.compile(pattern);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'it does not compile';
+      return { refused: { index, reason: `not a regular expression in RE2 syntax (${reason})` } };
+    }
+  }
+  return {};
+}
