@@ -17,9 +17,9 @@ export function renderCursor({ createdAt, id }: InternPosition): string {
 /** Reads a `starting_after`. Throws {@link Refusal} `invalid_parameters` on anything this service did not render. */
 export function readCursor(cursor: string): InternPosition {
   const bytes = Buffer.from(cursor, 'base64url');
-  const [, createdAt, id] = POSITION.exec(bytes.toString('latin1')) ?? [];
+  const [, createdAt = '', id = ''] = POSITION.exec(bytes.toString('latin1')) ?? [];
   const spelledAsRendered = bytes.toString('base64url') === cursor;
-  if (createdAt === undefined || id === undefined || !spelledAsRendered || !isInstant(createdAt)) {
+  if (!spelledAsRendered || !isInstant(createdAt)) {
     throw new Refusal('invalid_parameters', 'starting_after: not a cursor of this list.');
   }
   return { createdAt, id };
