@@ -693,10 +693,4 @@ export const SURVIVORS: readonly Explanation[] = [
   ],
   [`${MANAGEMENT}guardrails/pattern-size.ts`, 'groups.pop() ??', '{}', 'there is always a group'],
   [`${MANAGEMENT}interns/cursor.ts`, 'POSITION.exec(', '["Stryker was here"]', NO_GROUPS],
-  [
-    `${MANAGEMENT}interns/cursor.ts`,
-    'createdAt === undefined ||',
-    undefined,
-    'each of the four follows from another',
-  ],
 ];
