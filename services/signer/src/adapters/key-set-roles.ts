@@ -72,24 +72,37 @@ export async function openKeySetRoles(
 ): Promise<(KeySetRoles & { close(): void }) | undefined> {
   const { freshnessKeyFile, delegationsFile } = config;
   if (freshnessKeyFile === undefined || delegationsFile === undefined) return undefined;
-  let held = await load(config, freshnessKeyFile, delegationsFile);
-  const look = async () => {
+  const files = [freshnessKeyFile, delegationsFile];
+  let held: HeldRoles | undefined;
+  const read = async () => {
+    held = await load(config, freshnessKeyFile, delegationsFile);
+  };
+  const reload = async () => {
     try {
-      held = await load(config, freshnessKeyFile, delegationsFile);
+      await read();
       log.info('key-set roles reloaded');
     } catch (err) {
       log.error({ err }, 'could not reload the key-set roles; the previous ones stay in use');
     }
   };
-  const listener = () => void look();
-  const files = [freshnessKeyFile, delegationsFile];
-  for (const file of files) watchFile(file, { interval: LOOK_EVERY_MS, persistent: false }, listener);
-  return {
-    ...createKeySetRoles(config, () => held),
-    close() {
-      for (const file of files) unwatchFile(file, listener);
-    },
+  // One after another, so that what is held is what was read last, although a KMS is asked each time.
+  let reading = Promise.resolve();
+  const listener = () => {
+    reading = reading.then(reload, reload);
   };
+  const close = () => {
+    for (const file of files) unwatchFile(file, listener);
+  };
+  // Before they are read, so that no change is missed meanwhile.
+  for (const file of files) watchFile(file, { interval: LOOK_EVERY_MS, persistent: false }, listener);
+  try {
+    reading = read();
+    await reading;
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return { ...createKeySetRoles(config, () => held as HeldRoles), close };
 }
 
 /** When the roles end, for an alert: from then on, a daemon that pins a root refuses every proof. */

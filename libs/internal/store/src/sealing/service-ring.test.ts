@@ -60,6 +60,34 @@ it.each(['signer', 'management'] as const)(
   },
 );
 
+it('misses no change of its file while the KMS has not answered yet', async () => {
+  const [kekFile, text] = [join(folder, 'slow'), generateKekRing('signer')];
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const server = createServer(async (request, response) => {
+    const { plaintext, ciphertext } = (await json(request)) as Record<string, string>;
+    if (plaintext === undefined) asked.resolve();
+    if (plaintext === undefined) await answered.promise;
+    response.end(JSON.stringify({ data: { plaintext: ciphertext, ciphertext: plaintext } }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const kmsUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/transit/keys/kek`;
+  const wrap = (ring: string) => wrapKekRing(ring, createTransit({ kmsUrl }));
+  await writeFile(kekFile, await wrap(text), { mode: 0o600 });
+  const opening = openServiceRing('signer', { kekFile, kekShared: false, kmsUrl }, capturedLog().log);
+  await asked.promise;
+  const extended = extendKekRing(text, 'signer');
+  await writeFile(kekFile, await wrap(extended));
+  answered.resolve();
+  const { ring, close } = await opening;
+  try {
+    await expect.poll(() => ring.kids, { timeout: 10_000 }).toEqual(parseKekRing(extended).kids);
+  } finally {
+    close();
+    server.close();
+  }
+});
+
 it('keeps the former ring while the KMS does not unwrap a new one, and takes it as soon as it does', async () => {
   const [kekFile, text] = [join(folder, 'wrapped'), generateKekRing('signer')];
   let isSealed = false;

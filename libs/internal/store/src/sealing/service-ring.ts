@@ -50,13 +50,14 @@ export async function openServiceRing(
   log: RingLog,
 ): Promise<OpenedRing> {
   const file = fileOf(owner, config);
-  const ring = await untilKmsAnswers(file, log);
+  const opening = untilKmsAnswers(file, log);
   let reading = new AbortController();
   const look = async () => {
     reading.abort();
     reading = new AbortController();
     const { signal } = reading;
     try {
+      const ring = await opening;
       const next = await untilKmsAnswers(file, log, signal);
       if (signal.aborted) return;
       ring.replaceBy(next);
@@ -66,14 +67,18 @@ export async function openServiceRing(
     }
   };
   const listener = () => void look();
-  watchFile(file.path, { interval: LOOK_EVERY_MS, persistent: false }, listener);
-  return {
-    ring,
-    close() {
-      reading.abort();
-      unwatchFile(file.path, listener);
-    },
+  const close = () => {
+    reading.abort();
+    unwatchFile(file.path, listener);
   };
+  // While it is opened for the first time too, so that no change is missed.
+  watchFile(file.path, { interval: LOOK_EVERY_MS, persistent: false }, listener);
+  try {
+    return { ring: await opening, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }
 
 async function untilKmsAnswers(file: RingFile, log: RingLog, signal?: AbortSignal): Promise<KekRing> {
