@@ -32,6 +32,15 @@ test.each(['kernel', 'disk'] as const)(
   },
 );
 
+test('is checked without a write while writes succeed', async () => {
+  const log = await openAuditFile(path);
+  await log.check();
+  await log.append('line');
+  await log.check();
+  expect(await content()).toBe('line\n');
+  await log.close();
+});
+
 test('many lines at once are each written once, in order', async () => {
   const log = await openAuditFile(path);
   const all = lines(5000, 500);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
@@ -5,10 +6,9 @@ import { watchKeks } from './kek-watch.ts';
 
 const ringOf = () => parseKekRing(generateKekRing('signer'));
 
-function world(inUse: (held: string) => readonly string[]) {
+function world(inUse: (held: string) => readonly string[], ring = ringOf()) {
   const registry = new Registry();
   const state = { now: 0 };
-  const ring = ringOf();
   const held = ring.primary.kid;
   const watch = watchKeks({ inUse: async () => inUse(held), ring, registry, now: () => state.now });
   const missing = async () => Number(/^signer_keks_missing (\S+)$/m.exec(await registry.metrics())?.[1]);
@@ -73,7 +73,47 @@ test('while the database does not answer, the last comparison counts', async () 
   });
   await watch.check();
   await expect(watch.check()).rejects.toMatchObject({ code: 'no_kek_in_use' });
+  expect(answers).toHaveLength(1);
   state.now += 5000;
   await expect(watch.check()).rejects.toMatchObject({ code: 'no_kek_in_use' });
   expect(await missing()).toBeGreaterThan(0);
+});
+
+test('the database is asked once in five seconds', async () => {
+  let asked = 0;
+  const { state, held, watch, missing } = world((held) => {
+    asked += 1;
+    return [held];
+  });
+  state.now = 5000;
+  for (const [after, times] of [
+    [0, 1],
+    [4999, 1],
+    [1, 2],
+  ] as const) {
+    state.now += after;
+    await watch.check();
+    expect(await missing()).toBe(0);
+    expect([held, asked]).toEqual([held, times]);
+  }
+});
+
+test('what is missing is not known before the database has answered', async () => {
+  const { missing } = world(() => {
+    throw new Error('no answer');
+  });
+  expect(await missing()).toBeNaN();
+});
+
+const LONG = 'abcdefghijklmnopqrstuvwxyz';
+
+test.each([
+  ['whole', LONG, 0],
+  ['cut off by the database', LONG.slice(0, 24), 0],
+  ['as long as those of this project, so not cut off', LONG.slice(0, 23), 1],
+  ['the end of another', LONG.slice(1), 1],
+])('a kid that is %s is held, or missing: %s, %i', async (_what, kid, count) => {
+  const keys = [LONG, 'other'].map((kid) => ({ kty: 'oct', kid, k: randomBytes(32).toString('base64url') }));
+  const ring = parseKekRing(JSON.stringify({ keys }));
+  expect(await world(() => ['other', kid], ring).missing()).toBe(count);
 });

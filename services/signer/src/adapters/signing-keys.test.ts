@@ -1,6 +1,6 @@
 import { createSigningKey } from '@ori/proof/signing';
 import type { SigningKeyRow } from '@ori/store';
-import { generateKekRing, parseKekRing, seal, seedContext } from '@ori/store/sealing';
+import { generateKekRing, type KekRing, parseKekRing, seal, seedContext } from '@ori/store/sealing';
 import { expect, test } from 'vitest';
 import { createSigningKeys } from './signing-keys.ts';
 
@@ -24,11 +24,16 @@ async function rowOf(id: string, fill: number, times: Partial<SigningKeyRow> = {
   };
 }
 
-function keysOf(rows: readonly SigningKeyRow[], seconds = { now: NOW }) {
+function keysOf(
+  rows: readonly SigningKeyRow[],
+  seconds = { now: NOW },
+  options: { onlyStated?: boolean; ring?: KekRing } = {},
+) {
   const unusable: string[] = [];
   const keys = createSigningKeys({
-    rows: () => rows,
-    ring,
+    // As a database does, it returns a new row each time.
+    rows: () => rows.map((row) => ({ ...row })),
+    ...{ ring, ...options },
     now: () => seconds.now * 1000,
     onUnusable: (row) => unusable.push(row.id),
   });
@@ -83,4 +88,39 @@ test('checks a row again when it has changed', async () => {
   expect(await unlock()).toBeUndefined();
   rows[0] = row;
   expect(await unlock()).toBe(row.kid);
+});
+
+test.each(['kid', 'publicKey'] as const)('checks a row again whose %s has changed', async (changed) => {
+  const [row, other] = [await rowOf('a', 1), await rowOf('b', 2)];
+  const rows = [row];
+  const { unlock, unusable } = keysOf(rows);
+  await unlock();
+  rows[0] = { ...row, [changed]: other[changed] };
+  await unlock();
+  expect(unusable).toEqual(changed === 'publicKey' ? ['a'] : []);
+  rows[0] = row;
+  expect(await unlock()).toBe(row.kid);
+});
+
+test('tries a key again that did not open when the ring has changed', async () => {
+  const row = await rowOf('a', 1);
+  const changing = parseKekRing(generateKekRing('signer'));
+  const { unlock, unusable } = keysOf([row], undefined, { ring: changing });
+  expect(await unlock()).toBeUndefined();
+  changing.replaceBy(ring);
+  expect(await unlock()).toBe(row.kid);
+  expect(unusable).toEqual(['a']);
+});
+
+test('signs only with a key that is stated, where daemons pin a root', async () => {
+  const stated = await rowOf('stated', 1, { statement: 'by the role' });
+  const rows = [await rowOf('unstated', 2, { notBefore: NOW }), stated];
+  expect(await keysOf(rows).unlock()).toBe(rows[0]?.kid);
+  expect(await keysOf(rows, undefined, { onlyStated: true }).unlock()).toBe(stated.kid);
+});
+
+test('needs nobody to be told of a key that does not open', async () => {
+  const row = { ...(await rowOf('a', 1)), sealedSeed: 'x' };
+  const keys = createSigningKeys({ rows: () => [row], ring, now: () => NOW * 1000 });
+  expect(await keys.unlock('int_1')).toBeUndefined();
 });

@@ -23,6 +23,46 @@ test('distinguishes queries whose joined parts are equal', async () => {
   for (const one of asked) expect(await memory.gate.facts(one)).toEqual(one);
 });
 
+test('tells an API key that exists from one that does not', async () => {
+  const facts = { kind: 'api' };
+  const memory = memoryOf({ apiKey: async (hash: string) => (hash === 'known' ? facts : undefined) });
+  expect(await memory.apiKey('known')).toEqual({ apiKey: facts });
+  expect(await memory.apiKey('unknown')).toEqual({});
+});
+
+test('counts lookups of the gate and of keys, and asks for the keys that are published now', async () => {
+  const lookups: unknown[] = [];
+  const asked: unknown[] = [];
+  const memory = createStoreCache({
+    store: {
+      ...{ gateFacts: async () => ({}), signingKeys: async () => [] },
+      publishedKeys: async (...question: unknown[]) => asked.push(...question),
+    } as unknown as SignerQueries,
+    now: () => 1_789_000_000_999,
+    onLookup: (...lookup) => lookups.push(lookup),
+  });
+  await memory.gate.facts(question);
+  await memory.gate.facts(question);
+  await memory.signingKeys('int_1');
+  await memory.publishedKeys('int_1');
+  expect(lookups).toEqual([
+    ['gate', false],
+    ['gate', true],
+    ['keys', false],
+  ]);
+  expect(asked).toEqual(['int_1', { at: 1_789_000_000 }]);
+});
+
+test('is as ready as its store', async () => {
+  await memoryOf({ ping: async () => undefined }).check();
+  const down = memoryOf({
+    ping: async () => {
+      throw new Error('down');
+    },
+  });
+  await expect(down.check()).rejects.toThrow();
+});
+
 test('reports every failure as one of PostgreSQL', async () => {
   const fail = async () => {
     throw new Error('permission denied');

@@ -8,7 +8,7 @@ import { createTurnLimiter, turnKey } from '@ori/turns';
 import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
 import { issuedKey } from '@ori/verifier/redis';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { memoryNonces, redisNonces } from './nonces.ts';
 import { redisSpentProofs } from './spent-proofs.ts';
 import { limiterTurns, type TurnsOptions } from './turns.ts';
@@ -60,6 +60,31 @@ test('a turn is counted with its nonce reserved, if one Redis has both', async (
   });
   expect(await turnsTaken()).toBe(1);
   expect(await isIssued(reservation.nonce)).toBe(true);
+});
+
+test('one command does it all, if one Redis has all', async () => {
+  const { who, reservation } = subject();
+  const turns = limiterTurns(inRedis);
+  await turns.take(who, reservation, proofOf(inRedis.nonces.draw()));
+  const sent = vi.spyOn(redis, 'sendCommand');
+  await turns.take(who, reservation, proofOf(inRedis.nonces.draw()));
+  await turns.take(who, reservation, undefined);
+  expect(sent).toHaveBeenCalledTimes(2);
+  sent.mockRestore();
+});
+
+test('a turn is given back if the nonce cannot be reserved', async () => {
+  const { who, reservation } = subject();
+  const failure = new Error('not reserved');
+  const failing = {
+    ...memoryNonces(65),
+    reserve: async () => {
+      throw failure;
+    },
+  };
+  const turns = limiterTurns({ ...inRedis, limiter: memoryLimiter(), nonces: failing });
+  for (let time = 0; time < 3; time += 1)
+    await expect(turns.take(who, reservation, undefined)).rejects.toBe(failure);
 });
 
 const places: [string, () => Partial<TurnsOptions>][] = [

@@ -1,0 +1,28 @@
+import type { RedisClient } from '@ori/turns/redis';
+import { expect, test } from 'vitest';
+import { redisSpentProofs } from './spent-proofs.ts';
+
+const answering = (answer: unknown) =>
+  redisSpentProofs({
+    defineCommand: () => undefined,
+    oriDpopSpend: async () => answer,
+  } as unknown as RedisClient);
+
+test.each([
+  ['none', undefined],
+  ['a text', 'spent'],
+  ['no epoch', ['spent']],
+  ['an epoch that is no text', ['spent', 1]],
+  ['another word', ['told', 'epoch']],
+])('a reply that cannot be is a failure of Redis: %s', async (_what, answer) => {
+  await expect(answering(answer).spend({ id: 'proof', epoch: undefined })).rejects.toMatchObject({
+    ...{ name: 'DependencyError', dependency: 'redis' },
+  });
+});
+
+test.each(['spent', 'replayed', 'forgotten'])('says %s, and keeps the epoch', async (outcome) => {
+  const proofs = answering([outcome, 'epoch 1']);
+  expect(proofs.epoch()).toBeUndefined();
+  expect(await proofs.spend({ id: 'proof', epoch: undefined })).toBe(outcome);
+  expect(proofs.epoch()).toBe('epoch 1');
+});
