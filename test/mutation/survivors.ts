@@ -12,6 +12,7 @@ const OTHER_RUNTIMES = 'on runtimes without the modules of Node; tested there';
 const NO_GROUPS = 'only the groups are read, and there are none';
 const CHALLENGES = 'in a table; covered statically, and by test/contract/sign/401-dpop.test.ts';
 const OTHER_READS = 'other reads of the file, with the same result';
+const INVALID_EXAMPLE = 'the document shows another refused request';
 const LATER = 'what follows refuses it with the same code';
 
 /**
@@ -693,4 +694,115 @@ export const SURVIVORS: readonly Explanation[] = [
   ],
   [`${MANAGEMENT}guardrails/pattern-size.ts`, 'groups.pop() ??', '{}', 'there is always a group'],
   [`${MANAGEMENT}interns/cursor.ts`, 'POSITION.exec(', '["Stryker was here"]', NO_GROUPS],
+  [`${MANAGEMENT}assignments/operations.ts`, 'invalidExample:', '{}', INVALID_EXAMPLE],
+  [
+    `${MANAGEMENT}assignments/operations.ts`,
+    'page ?? {',
+    undefined,
+    'without a workspace there is always a page',
+  ],
+  [`${MANAGEMENT}byok/operations.ts`, 'invalidExample:', '{}', INVALID_EXAMPLE],
+  [`${MANAGEMENT}callers/caller.ts`, 'person === undefined || inProgramme', 'false', LATER],
+  [`${MANAGEMENT}callers/caller.ts`, 'person?.memberships', '["Stryker was here"]', LATER],
+  [`${MANAGEMENT}callers/identify.ts`, 'if (identity === undefined)', '{}', 'members that are undefined'],
+  [
+    `${MANAGEMENT}guardrails/evaluation/evaluate.ts`,
+    '?? []).map(',
+    '["Stryker was here"]',
+    'what has no pattern is left out',
+  ],
+  [
+    `${MANAGEMENT}guardrails/evaluation/evaluate.ts`,
+    'entry.slug !== undefined',
+    'true',
+    'only a built-in filter has no pattern',
+  ],
+  [
+    `${MANAGEMENT}guardrails/evaluation/evaluate.ts`,
+    'evaluated.length === 0',
+    'false',
+    'then nothing is applied',
+  ],
+  [
+    `${MANAGEMENT}guardrails/evaluation/evaluate.ts`,
+    'result: blocked || text',
+    'false',
+    'then there is no text either',
+  ],
+  [`${MANAGEMENT}guardrails/operations.ts`, 'invalidExample:', '{}', INVALID_EXAMPLE],
+  [`${MANAGEMENT}guardrails/pattern-compiler.ts`, 'const look = ', '() => undefined', 'the same'],
+  [
+    `${MANAGEMENT}guardrails/pattern-compiler.ts`,
+    'filters.length === 0',
+    'false',
+    'asks the thread for nothing',
+  ],
+  [`${MANAGEMENT}guardrails/pattern-compiler.ts`, 'setInterval(look', 'cpuMs * 4', 'it looks less often'],
+  [`${MANAGEMENT}guardrails/pattern-compiler.ts`, 'worker.unref()', ';', 'the service ends its process'],
+  [`${MANAGEMENT}guardrails/shape.ts`, '.refine(', '{}', 'the message of an error'],
+  [`${MANAGEMENT}guardrails/shape.ts`, "path: ['action']", '[]', 'the message of an error'],
+  [
+    `${MANAGEMENT}guardrails/zero-data-retention.ts`,
+    'everywhere === undefined',
+    'false',
+    'members that are undefined',
+  ],
+  [
+    `${MANAGEMENT}interns/operations.ts`,
+    'last !== undefined',
+    'true',
+    'a page that is not the last has a row',
+  ],
+  [
+    `${MANAGEMENT}interns/render.ts`,
+    'reader.keyHash !== undefined',
+    'true',
+    'a column is null and not undefined',
+  ],
+  [
+    `${MANAGEMENT}interns/render.ts`,
+    'reader.userId !== undefined',
+    'true',
+    'a column is null and not undefined',
+  ],
+  [
+    `${MANAGEMENT}keys/operations.ts`,
+    'expiresAt.getTime() <=',
+    'expiresAt.getTime() < Date.now()',
+    'differs at one instant',
+  ],
+  [
+    `${MANAGEMENT}keys/operations.ts`,
+    'if (row === undefined)',
+    undefined,
+    'a key that is deleted while it asks',
+  ],
+  [`${MANAGEMENT}keys/operations.ts`, 'invalidExample:', '{}', INVALID_EXAMPLE],
+  [
+    `${MANAGEMENT}keys/shape.ts`,
+    'const WITH_SECONDS',
+    String.raw`/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z/`,
+    'z.iso.datetime demands the end',
+  ],
+  [`${MANAGEMENT}keys/shape.ts`, 'const amount =', 'z.number().max(0)', 'nothing is spent here'],
+  [
+    `${MANAGEMENT}workspaces/no-workspace.ts`,
+    'workspaceId === undefined',
+    undefined,
+    'the message of an error',
+  ],
+  [`${MANAGEMENT}workspaces/operations.ts`, 'invalidExample:', '{}', INVALID_EXAMPLE],
+  [
+    `${MANAGEMENT}workspaces/operations.ts`,
+    "outcome === 'absent'",
+    'false',
+    'a workspace that is deleted meanwhile',
+  ],
+  [
+    `${MANAGEMENT}workspaces/render.ts`,
+    "toString('hex').replace",
+    '/(.{8})(.{4})(.{4})(.{4})/',
+    'it matches from the start',
+  ],
+  [`${MANAGEMENT}workspaces/shape.ts`, 'const unused =', undefined, 'describes the API'],
 ];

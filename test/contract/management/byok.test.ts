@@ -166,8 +166,10 @@ describe('PATCH /byok/{id}', () => {
     });
   });
 
-  it('returns the record for an empty change', async () => {
+  it('returns the record for an empty change, and keeps the key', async () => {
+    const sealed = (await stored())?.sealed_key;
     expect((await update({})).json.data.id).toBe(id);
+    expect((await stored())?.sealed_key).toBe(sealed);
   });
 
   it('rotates the key in place: sealed to its row, with a new label, never shown', async () => {

@@ -58,6 +58,12 @@ describe('POST /guardrails', () => {
     expect(again.json.data.content_filter_builtins).toEqual(json.data.content_filter_builtins);
   });
 
+  it('takes a filter without a label', async () => {
+    const filter = { pattern: 'x', action: 'block' };
+    const { json } = await create({ name: 'unlabelled', content_filters: [filter] });
+    expect(json.data.content_filters).toEqual([{ ...filter, label: null }]);
+  });
+
   it('copies the deprecated enforce_zdr into each flag that is not given', async () => {
     const { json } = await create({ name: 'zdr', enforce_zdr: true, enforce_zdr_google: false });
     expect(json.data).toMatchObject({
@@ -148,7 +154,15 @@ describe('GET /guardrails', () => {
     expect(json.data[0].id).toBe(ids[1]);
     expect(json.total_count).toBeGreaterThanOrEqual(2);
     expect((await world.call({ path: '/guardrails?limit=1&offset=1' })).json.data[0].id).toBe(ids[0]);
+    expect((await world.call({ path: '/guardrails?limit=100' })).status).toBe(200);
   });
+
+  it.each(['limit=0', 'limit=101', 'limit=1x', 'limit=01', 'workspace_id=ws_unknown'])(
+    '400: ?%s',
+    async (query) => {
+      expect((await world.call({ path: `/guardrails?${query}` })).json).toEqual(envelope(400));
+    },
+  );
 });
 
 describe('GET, PATCH, DELETE /guardrails/{id}', () => {

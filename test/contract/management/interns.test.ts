@@ -202,6 +202,8 @@ describe('GET /interns/{internId}/icon', () => {
       await world.call({ path: `/interns/${other}/icon`, bearer: world.ours.apiKey }),
       await world.call({ path: `/interns/${other}/icon`, bearer: world.ours.internKey }),
       await world.call({ path: '/interns/%zz/icon', bearer: world.ours.apiKey }),
+      await world.call({ path: '/interns/%00x/icon', bearer: world.ours.apiKey }),
+      await world.call({ path: '/interns/x%00/icon', bearer: world.ours.apiKey }),
       await world.call({ path: '/interns/a%2Fb/icon', bearer: world.ours.apiKey }),
     ];
     for (const { status, text } of replies) {

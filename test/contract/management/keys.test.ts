@@ -44,6 +44,19 @@ describe('POST /keys', () => {
     ]);
   });
 
+  it.each([
+    ['2099-01-01T00:00:00Z', '2099-01-01T00:00:00.000Z'],
+    ['2099-01-01T00:00:00.1234Z', '2099-01-01T00:00:00.123Z'],
+    [null, null],
+  ])('keeps the expiry %s', async (expires_at, kept) => {
+    expect((await create({ name: 'dated', expires_at })).json.data.expires_at).toBe(kept);
+  });
+
+  it('takes the spending limits that a key has: none', async () => {
+    const none = { limit: null, limit_reset: null, include_byok_in_limit: false };
+    expect((await create({ name: 'unlimited', ...none })).status).toBe(201);
+  });
+
   it('refuses the key from its expiry on', async () => {
     const { json } = await create({ name: 'short', expires_at: new Date(Date.now() + 60_000).toISOString() });
     const use = () => world.call({ path: '/interns', bearer: json.key });
@@ -58,6 +71,7 @@ describe('POST /keys', () => {
     ['without a name', {}],
     ['with a blank name', { name: ' ' }],
     ['with a spending limit', { name: 'x', limit: 10 }],
+    ['whose limit has provider credentials', { name: 'x', include_byok_in_limit: true }],
     ['with an unknown field', { name: 'x', kind: 'management' }],
     ['in an unknown workspace', { name: 'x', workspace_id: 'ws_unknown' }],
     ['of somebody outside the organization', { name: 'x', creator_user_id: 'user_unknown' }],

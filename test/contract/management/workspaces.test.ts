@@ -49,10 +49,15 @@ describe('workspaces', () => {
     expect((await at('brand-new', 'PATCH', {})).json.data.name).toBe('new');
   });
 
+  it.each(['nowhere', '%00x', 'x%00', 'a%20b', 'a'.repeat(129)])('404: there is none at %s', async (id) => {
+    expect((await at(id, 'GET')).json).toEqual(envelope(404));
+  });
+
   it.each([
     {},
     { name: ' ' },
     { name: 'x', slug: 'No' },
+    { name: 'x', slug: 'no-' },
     { name: 'x', default_text_model: 'a/b' },
     { name: 'x', in_programme: true },
   ])('400: does not create %j', async (json) => {

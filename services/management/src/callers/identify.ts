@@ -44,8 +44,12 @@ export interface CallersOptions {
 
 export function createCallers({ identities, possession, requireDpop, store }: CallersOptions): Callers {
   /** An API key is not bound to a key and is sent as Bearer. */
-  async function requireHolder(bearer: Bearer, identity: Identity<ApiKeyCaller>, request: Credentials) {
-    const isSession = identity !== undefined && 'token' in identity;
+  async function requireHolder(
+    bearer: Bearer,
+    identity: NonNullable<Identity<ApiKeyCaller>>,
+    request: Credentials,
+  ) {
+    const isSession = 'token' in identity;
     const keyThumbprint = isSession ? identity.token.keyThumbprint : undefined;
     const credential = { scheme: bearer.scheme, keyThumbprint };
     const key = keyToProve(credential);

@@ -21,6 +21,18 @@ it('accepts patterns that a linear-time engine compiles', async () => {
   ).resolves.toBeUndefined();
 });
 
+it.each([[undefined], [null], [[]]])('accepts no patterns: %j', async (none) => {
+  await expect(patterns.requireLinear(none, 'org', signal)).resolves.toBeUndefined();
+});
+
+it('leaves no timer', async () => {
+  await patterns.requireLinear(filters('a'), 'org', signal);
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  await patterns.requireLinear(filters('a'), 'org', signal);
+  expect(timers()).toBeLessThanOrEqual(before);
+});
+
 it.each(['(a)\\1', '(?=a)b', '(?<!a)b', '(', 'a{1000}{1000}', '[z-a]', 'a**'])(
   'refuses %s and names its position',
   async (pattern) => {
