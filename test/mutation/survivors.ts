@@ -13,6 +13,7 @@ const NO_GROUPS = 'only the groups are read, and there are none';
 const CHALLENGES = 'in a table; covered statically, and by test/contract/sign/401-dpop.test.ts';
 const OTHER_READS = 'other reads of the file, with the same result';
 const INVALID_EXAMPLE = 'the document shows another refused request';
+const PARTIAL = 'adapters/audit-file-partial.test.ts is red; it runs in a process of its own';
 const LATER = 'what follows refuses it with the same code';
 
 /**
@@ -545,6 +546,41 @@ export const SURVIVORS: readonly Explanation[] = [
   ],
   [`${SIGNER}sign-proof.ts`, 'every nonce drawn was taken', ';', 'a TypeError, which is 500 too'],
   [`${SIGNER}stages/read-request.ts`, '} catch (error) {', '{}', 'undefined is no request either'],
+  [`${SIGNER}adapters/audit-file.ts`, '{ cause }', '{}', 'the cause of an error'],
+  [`${SIGNER}adapters/audit-file.ts`, 'cannot be opened', '{}', 'the cause of an error'],
+  [`${SIGNER}adapters/audit-file.ts`, 'function giveUp', '{}', PARTIAL],
+  [`${SIGNER}adapters/audit-file.ts`, 'waiting = waiting.filter', 'waiting', PARTIAL],
+  [`${SIGNER}adapters/audit-file.ts`, 'waiting = waiting.filter', 'true', PARTIAL],
+  [`${SIGNER}adapters/audit-file.ts`, 'waiting = waiting.filter', 'one === late', PARTIAL],
+  [`${SIGNER}adapters/audit-file.ts`, 'refuse(late, new', ';', PARTIAL],
+  [`${SIGNER}adapters/audit-file.ts`, 'await writeFile(fd', 'bytes.length + done', PARTIAL],
+  [`${SIGNER}adapters/audit-file.ts`, 'torn = bytes[done - 1]', 'false', PARTIAL],
+  [`${SIGNER}adapters/audit-file.ts`, 'giveUp(one)', '() => undefined', PARTIAL],
+  [`${SIGNER}adapters/audit-file.ts`, 'setTimeout(() => resolve(false)', '() => undefined', PARTIAL],
+  [`${SIGNER}adapters/audit-file.ts`, 'clearTimeout(timer)', ';', 'a timer of less than a second'],
+  [
+    `${SIGNER}adapters/clock-watch.ts`,
+    '> OFFSET_MAX_MS',
+    'Math.abs(seconds) * 1000 >= OFFSET_MAX_MS',
+    'differs at one instant',
+  ],
+  [`${SIGNER}adapters/clock-watch.ts`, 'timer.unref()', ';', 'the service ends its process'],
+  [`${SIGNER}adapters/clock-watch.ts`, "code: 'clock_wrong'", '{}', 'the cause of an error'],
+  [`${SIGNER}adapters/clock-watch.ts`, '{ cause }', '{}', 'the cause of an error'],
+  [`${SIGNER}adapters/clock-watch.ts`, 'close: () =>', '() => undefined', 'the process ends'],
+  [`${SIGNER}adapters/kek-watch.ts`, 'const explanation =', 'kids', 'the message of an error'],
+  [`${SIGNER}adapters/key-record.ts`, 'recorded.set(id, true)', 'false', 'only whether it is there is asked'],
+  [`${SIGNER}adapters/key-set-roles.ts`, '    close();', ';', 'the start has failed'],
+  [`${SIGNER}adapters/nonces.ts`, '{ cause }', '{}', 'the cause of an error'],
+  [`${SIGNER}adapters/signing-keys.ts`, '} finally {', '{}', 'the seed in freed memory'],
+  [`${SIGNER}adapters/signing-keys.ts`, 'seed.fill(0)', ';', 'the seed in freed memory'],
+  [`${SIGNER}adapters/signing-keys.ts`, 'known.key !== undefined ||', 'false', 'opens it again'],
+  [`${SIGNER}adapters/signing-keys.ts`, 'a === b ||', 'false', 'a shortcut'],
+  [`${SIGNER}adapters/signing-keys.ts`, 'a.kid === b.kid', 'true', 'the kid follows from the public key'],
+  [`${SIGNER}adapters/spent-proofs.ts`, '{ cause }', '{}', 'the cause of an error'],
+  [`${SIGNER}adapters/store-cache.ts`, 'facts === undefined ?', 'false', 'a member that is undefined'],
+  [`${SIGNER}adapters/store-cache.ts`, '{ cause }', '{}', 'the cause of an error'],
+  [`${SIGNER}adapters/turns.ts`, '{ cause }', '{}', 'the cause of an error'],
   [`${TLOG}client/fetch-log.ts`, '{ cause }', '{}', 'the cause of an error'],
   [`${TLOG}client/fetch-log.ts`, 'await response.body?.cancel();', 'response.body.cancel', 'unavailable too'],
   [

@@ -101,7 +101,9 @@ test('lines that cannot be written are not acknowledged, and readiness fails', a
   const log = await openAuditFile('/dev/full');
   const outcomes = await Promise.allSettled(lines(3).map((line) => log.append(line)));
   for (const outcome of outcomes)
-    expect(outcome).toMatchObject({ status: 'rejected', reason: { dependency: 'audit' } });
+    expect(outcome).toMatchObject({
+      ...{ status: 'rejected', reason: { dependency: 'audit', cause: { code: 'ENOSPC' } } },
+    });
   await expect(log.check()).rejects.toBeInstanceOf(DependencyError);
   await log.close();
 });

@@ -19,3 +19,40 @@ test('counts each cache lookup once, however often the metrics are read', async 
   ]);
   metrics.http.close();
 });
+
+test('has every series from the start, and counts each event in its own', async () => {
+  const metrics = createSignerMetrics(['/sign'], ['refused', 'busy']);
+  const counters = async () =>
+    (await metrics.http.registry.metrics())
+      .split('\n')
+      .filter((line) => /^signer_.*_total/.test(line) && !line.includes('cache_lookups'))
+      .map((line) => line.replace(/^signer_/, ''));
+  const atStart = await counters();
+  expect(atStart).toEqual([
+    ...['v1', 'v2'].flatMap((version) =>
+      ['true', 'false'].map((bound) => `proofs_issued_total{version="${version}",bound="${bound}"} 0`),
+    ),
+    ...['refused', 'busy'].map((reason) => `refusals_total{reason="${reason}"} 0`),
+    ...['redis', 'postgresql', 'issuer', 'audit', 'clock'].map(
+      (dependency) => `dependency_failures_total{dependency="${dependency}"} 0`,
+    ),
+    ...['nonces_taken', 'signing_keys_unusable', 'tokens_without_auth_time'].map((name) => `${name}_total 0`),
+  ]);
+  metrics.proofIssued('v2', true);
+  metrics.refused('busy');
+  metrics.dependencyFailed('audit');
+  metrics.nonceTaken();
+  metrics.signingKeyUnusable();
+  metrics.tokenVerified(true);
+  metrics.tokenVerified(false);
+  const counted = (await counters()).filter((line) => !atStart.includes(line));
+  expect(counted).toEqual([
+    'proofs_issued_total{version="v2",bound="true"} 1',
+    'refusals_total{reason="busy"} 1',
+    'dependency_failures_total{dependency="audit"} 1',
+    ...['nonces_taken', 'signing_keys_unusable', 'tokens_without_auth_time'].map((name) => `${name}_total 1`),
+  ]);
+  metrics.http.requestEnded({ route: '/sign', method: 'POST', status: 200, seconds: 0 });
+  expect(await metrics.http.registry.metrics()).toContain('route="/sign"');
+  metrics.http.close();
+});

@@ -20,6 +20,10 @@ test.each([
   });
 });
 
+test('an epoch that cannot be learned is a failure of Redis', async () => {
+  await expect(answering(undefined).learn()).rejects.toMatchObject({ dependency: 'redis' });
+});
+
 test.each(['spent', 'replayed', 'forgotten'])('says %s, and keeps the epoch', async (outcome) => {
   const proofs = answering([outcome, 'epoch 1']);
   expect(proofs.epoch()).toBeUndefined();
