@@ -4,7 +4,7 @@ import type { ApiKeyFacts } from '@ori/store';
 import { expect, test } from 'vitest';
 import { createIdentities } from './identities.ts';
 
-const bearer = readBearer(['Bearer token']);
+const bearer = readBearer([`Bearer ${'x'.repeat(64)}`]);
 
 const identitiesOf = (answer: () => Promise<unknown>) =>
   createIdentities({ identify: answer, check: answer } as unknown as OpenIdentity<ApiKeyFacts>);
