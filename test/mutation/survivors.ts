@@ -546,7 +546,6 @@ export const SURVIVORS: readonly Explanation[] = [
   ],
   [`${SIGNER}sign-proof.ts`, 'every nonce drawn was taken', ';', 'a TypeError, which is 500 too'],
   [`${SIGNER}stages/read-request.ts`, '} catch (error) {', '{}', 'undefined is no request either'],
-  [`${SIGNER}adapters/audit-file.ts`, '{ cause }', '{}', 'the cause of an error'],
   [`${SIGNER}adapters/audit-file.ts`, 'cannot be opened', '{}', 'the cause of an error'],
   [`${SIGNER}adapters/audit-file.ts`, 'function giveUp', '{}', PARTIAL],
   [`${SIGNER}adapters/audit-file.ts`, 'waiting = waiting.filter', 'waiting', PARTIAL],

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { constants } from 'node:fs';
-import { chmod, mkdtemp, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdtemp, open, readdir, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -87,6 +87,21 @@ test('a rotation that fails keeps the former file', async () => {
   await rename(`${folder}.away`, folder);
   expect(await content()).toBe('one\ntwo\n');
   await log.close();
+});
+
+test('no descriptor stays open after rotations and the end', async () => {
+  const opened = async () => {
+    const targets = (await readdir('/proc/self/fd')).map((fd) =>
+      readlink(`/proc/self/fd/${fd}`).catch(() => ''),
+    );
+    return (await Promise.all(targets)).filter((target) => target === path).length;
+  };
+  const log = await openAuditFile(path);
+  await Promise.all([log.reopen(), log.reopen(), log.reopen()]);
+  await log.append('line');
+  expect(await opened()).toBe(1);
+  await log.close();
+  expect(await opened()).toBe(0);
 });
 
 test('a file that cannot be opened is refused', async () => {

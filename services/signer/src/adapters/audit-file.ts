@@ -124,8 +124,9 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
     append,
     async reopen() {
       const next = await openOrFail(path, flags);
-      if (successor !== undefined) await closeFile(successor);
+      const skipped = successor;
       successor = next;
+      if (skipped !== undefined) await closeFile(skipped);
       await inTime(startWork());
     },
     async check() {

@@ -44,6 +44,7 @@ test('has every series from the start, and counts each event in its own', async 
   metrics.nonceTaken();
   metrics.signingKeyUnusable();
   metrics.tokenVerified(true);
+  metrics.tokenVerified(true);
   metrics.tokenVerified(false);
   const counted = (await counters()).filter((line) => !atStart.includes(line));
   expect(counted).toEqual([
