@@ -31,6 +31,7 @@ interface Kept {
 }
 
 interface Outcome {
+  /** Those that fail while a slow test is imported included. */
   readonly killed: number;
   /** Of those killed. On a busy machine they may have survived. */
   readonly timedOut: number;
