@@ -73,8 +73,12 @@ export async function askersOf(account: Account): Promise<Readonly<Record<string
   const createdCredential = async () => {
     const id = randomUUID();
     await createCredential(world.store, {
-      ...{ id, organization_id: organizationId, workspace_id: workspaceId },
-      ...{ provider: 'openai', label: '...', sealed_key: 'sealed' },
+      id,
+      organization_id: organizationId,
+      workspace_id: workspaceId,
+      provider: 'openai',
+      label: '...',
+      sealed_key: 'sealed',
     });
     return `/byok/${id}`;
   };

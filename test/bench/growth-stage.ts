@@ -61,8 +61,12 @@ async function openAccount(
   await addSigningKey(store, { internId, seed: randomBytes(32), sealer: parseKekRing(kekText) });
   const credentialId = randomUUID();
   await createCredential(store, {
-    ...{ id: credentialId, organization_id: organizationId, workspace_id: workspaceId },
-    ...{ provider: 'openai', label: '...', sealed_key: 'sealed' },
+    id: credentialId,
+    organization_id: organizationId,
+    workspace_id: workspaceId,
+    provider: 'openai',
+    label: '...',
+    sealed_key: 'sealed',
   });
   const { key: apiKey } = await createApiKey(store, { kind: 'api', name, workspaceId });
   const { key: managementKey } = await createApiKey(store, { kind: 'management', name, organizationId });
@@ -75,7 +79,14 @@ async function openAccount(
   };
   const [first = '', second = ''] = await newest('id', 'guardrails');
   return {
-    ...{ world, managementPort, organizationId, workspaceId, internId, credentialId, apiKey, managementKey },
+    world,
+    managementPort,
+    organizationId,
+    workspaceId,
+    internId,
+    credentialId,
+    apiKey,
+    managementKey,
     /** The guardrail that every assignment of `grow` names, and another one. */
     guardrailIds: [first, second] as const,
     keyHashes: (await newest('key_hash', 'guardrail_key_assignments')).slice(0, 10),

@@ -18,7 +18,10 @@ async function load(...answers: (readonly [number, string])[]) {
   return runLoad({
     port: (server.address() as AddressInfo).port,
     requests: ['GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'],
-    ...{ eachOnce: true, connections: 1, seconds: 10, sampleEvery: 1 },
+    eachOnce: true,
+    connections: 1,
+    seconds: 10,
+    sampleEvery: 1,
   }).finally(() => {
     server.closeAllConnections();
     server.close();

@@ -12,8 +12,10 @@ export async function checkProofs(samples: readonly string[], world: World): Pro
     const text = (name: string) => proof[`x-ori-invoke-${name}`] ?? '';
     const nonce = text('nonce');
     const fields = {
-      ...{ internId: world.demo.internId, timestamp: Number(text('timestamp')) },
-      ...{ user: 'ada', bodySha256: BODY_SHA256 },
+      internId: world.demo.internId,
+      timestamp: Number(text('timestamp')),
+      user: 'ada',
+      bodySha256: BODY_SHA256,
     };
     const v2 = signingInputV2({ ...fields, method: 'POST', path: '/api/invoke', nonce });
     const isGood =

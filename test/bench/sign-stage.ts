@@ -103,7 +103,12 @@ async function openSignStage(bench: Bench) {
   }
   const owned = stack.move();
   return {
-    ...{ world, ours: signer, leastWork, floor, peer, load },
+    world,
+    ours: signer,
+    leastWork,
+    floor,
+    peer,
+    load,
     /** Starts another floor, which also verifies one signature per request. */
     verifyingFloor: async (algorithm: string): Promise<SigningSide> => {
       const server = owned.use(await startServer('floor', 'servers', [pkcs8, algorithm]));

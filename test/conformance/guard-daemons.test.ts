@@ -25,14 +25,17 @@ interface Language {
 const LANGUAGES: readonly Language[] = [
   { name: 'Python', program: 'python3', probe: ['--version'], arguments: [join(FOLDER, 'daemon.py')] },
   {
-    ...{ name: 'Python with Flask', program: 'python3' },
+    name: 'Python with Flask',
+    program: 'python3',
     probe: ['-c', 'import flask'],
     arguments: [join(FOLDER, 'flask_daemon.py')],
   },
   { name: 'Perl', program: 'perl', probe: ['-v'], arguments: [join(FOLDER, 'daemon.pl')] },
   { name: 'Ruby', program: 'ruby', probe: ['--version'], arguments: [join(FOLDER, 'daemon.rb')] },
   {
-    ...{ name: 'PHP', program: 'php', arguments: [join(FOLDER, 'daemon.php')] },
+    name: 'PHP',
+    program: 'php',
+    arguments: [join(FOLDER, 'daemon.php')],
     probe: ['-r', 'exit(function_exists("pcntl_exec") ? 0 : 1);'],
   },
   { name: 'Node', program: 'node', probe: ['--version'], arguments: [join(FOLDER, 'daemon.js')] },
@@ -43,11 +46,17 @@ const LANGUAGES: readonly Language[] = [
     arguments: ['-Dsun.net.httpserver.nodelay=true', join(FOLDER, 'Daemon.java')],
   },
   {
-    ...{ name: 'Go', program: 'go', probe: ['version'], arguments: [] },
+    name: 'Go',
+    program: 'go',
+    probe: ['version'],
+    arguments: [],
     build: (binary) => ['build', '-o', binary, join(FOLDER, 'daemon.go')],
   },
   {
-    ...{ name: 'C', program: 'cc', probe: ['--version'], arguments: [] },
+    name: 'C',
+    program: 'cc',
+    probe: ['--version'],
+    arguments: [],
     build: (binary) => ['-o', binary, join(FOLDER, 'daemon.c')],
   },
 ];

@@ -48,8 +48,12 @@ export async function writeSecrets(folder: string, service: string, mode: number
     'database-url': 'postgres://login:password@db.example.com:5432/ori\n',
     'redis-url': 'rediss://ori-signer:password@redis.example.com:6379/0\n',
     'kek.json': generateKekRing(service as KekOwner),
-    ...{ 'log-key': seed, 'witness-key': seed, 'kms-pin': '1234' },
-    ...{ 'tls.crt': cert, 'tls.key': key, 'ca.crt': cert },
+    'log-key': seed,
+    'witness-key': seed,
+    'kms-pin': '1234',
+    'tls.crt': cert,
+    'tls.key': key,
+    'ca.crt': cert,
   };
   await mkdir(folder, { recursive: true });
   for (const [name, text] of Object.entries(secrets)) await writeFile(join(folder, name), text, { mode });

@@ -48,18 +48,24 @@ test.skipIf(!isPossible)(
       const body = Buffer.from('{"prompt":"hello"}');
       const route = { method: 'POST', path: '/api/invoke' };
       const signed = await client.ask({
-        ...{ method: 'POST', path: `/v1/interns/${internId}/daemon/sign`, bearer: await issuer.token() },
+        method: 'POST',
+        path: `/v1/interns/${internId}/daemon/sign`,
+        bearer: await issuer.token(),
         json: { bodySha256: createHash('sha256').update(body).digest('hex'), route },
       });
       console.log(`first proof after ${((performance.now() - begun) / 1000).toFixed(1)} s`);
       expect(signed.status).toBe(200);
       const keys = await client.ask({ path: `/v1/interns/${internId}/daemon/jwks.json` });
       const verifier = createVerifier({
-        ...{ internId, keys: createLocalKeySet(keys.json()), replay: createTestReplayStore() },
+        internId,
+        keys: createLocalKeySet(keys.json()),
+        replay: createTestReplayStore(),
       });
       const headers = { 'Content-Type': 'application/json', ...signed.json() };
       const proof = await verifier.verify({
-        ...{ method: route.method, target: route.path, body },
+        method: route.method,
+        target: route.path,
+        body,
         rawHeaders: Object.entries<string>(headers).flat(),
       });
       expect(proof.user).toBe('ada');

@@ -6,8 +6,11 @@ import { INTERN_ID, useCliWorld } from './cli-world.ts';
 const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];
 const world = await useCliWorld();
 const { accessToken: token } = await signIn({
-  ...{ issuer: world.issuer, clientId: 'ori-cli', resource: world.baseUrl },
-  ...{ user: 'ada', scope: 'openid vault:read' },
+  issuer: world.issuer,
+  clientId: 'ori-cli',
+  resource: world.baseUrl,
+  user: 'ada',
+  scope: 'openid vault:read',
 });
 
 it('signs with the token of ORI_TOKEN, and stores nothing', async () => {

@@ -42,7 +42,9 @@ export async function startBetterAuth(home: string, audience: string): Promise<F
     plugins: [
       jwt({ jwks: { keyPairConfig: { alg: 'EdDSA' } } }),
       oauthProvider({
-        ...{ loginPage: '/login', consentPage: '/consent', scopes: SCOPES },
+        loginPage: '/login',
+        consentPage: '/consent',
+        scopes: SCOPES,
         resources: [{ identifier: audience, accessTokenTtl: TOKEN_SECONDS }, OTHER],
         enforcePerClientResources: false,
         silenceWarnings: { oauthAuthServerConfig: true, openidConfig: true },
@@ -62,8 +64,11 @@ export async function startBetterAuth(home: string, audience: string): Promise<F
   const { client_id: clientId } = await auth.api.adminCreateOAuthClient({
     headers: new Headers({ cookie: await signIn() }),
     body: {
-      ...{ client_name: 'ori', application_type: 'native', token_endpoint_auth_method: 'none' },
-      ...{ redirect_uris: ['http://127.0.0.1/callback'], scope: SCOPES.join(' ') },
+      client_name: 'ori',
+      application_type: 'native',
+      token_endpoint_auth_method: 'none',
+      redirect_uris: ['http://127.0.0.1/callback'],
+      scope: SCOPES.join(' '),
       grant_types: ['authorization_code', 'refresh_token'],
     },
   });

@@ -84,7 +84,10 @@ export async function startGlewlwyd(program: string, audience: string): Promise<
   const ada = { username: 'ada', password: randomUUID() };
   await ask('POST', 'user/', admin, { ...ada, name: 'Ada', enabled: true, scope: SCOPE.split(' ') });
   await ask('POST', 'client/', admin, {
-    ...{ client_id: CLIENT, name: CLIENT, enabled: true, confidential: false },
+    client_id: CLIENT,
+    name: CLIENT,
+    enabled: true,
+    confidential: false,
     authorization_type: ['code', 'refresh_token'],
     redirect_uri: [`http://127.0.0.1:${redirectPort}/callback`, 'http://127.0.0.1/callback'],
     token_endpoint_auth_method: ['none'],
@@ -129,7 +132,10 @@ export async function startGlewlwyd(program: string, audience: string): Promise<
 
 /** Signs with the first key, and publishes all. */
 const plugin = (issuer: string, resources: readonly string[], keys: readonly JWK[]) => ({
-  ...{ module: 'oidc', name: 'oidc', display_name: 'oidc', enabled: true },
+  module: 'oidc',
+  name: 'oidc',
+  display_name: 'oidc',
+  enabled: true,
   parameters: {
     iss: issuer,
     'jwks-show': true,

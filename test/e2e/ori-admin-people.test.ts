@@ -52,7 +52,9 @@ it('links a person to a second subject, at the issuer named, and unlinks it', as
   await admin.get('user', 'link', userId, 'ada-2', '--issuer', 'https://elsewhere.test');
   await expectSoon(bearer).toBe('not_found');
   expect(await admin.json('user', 'link', userId, 'ada-2')).toEqual({
-    ...{ id: userId, issuer: world.issuer.url, subject: 'ada-2' },
+    id: userId,
+    issuer: world.issuer.url,
+    subject: 'ada-2',
   });
   await expectSoon(bearer).toBe(200);
   await expectSoon(await world.token()).toBe(200);

@@ -53,8 +53,14 @@ it('the five lines of the README lead from an empty database to a proof', { time
     const { stdout } = await promisify(execFile)('bash', ['-euc', [...programs, ...commands].join('\n')], {
       cwd: directory,
       env: {
-        ...{ ...world.environment, PATH: process.env['PATH'], NODE: process.execPath, ORI_ADMIN, ORI },
-        ...{ HOME: directory, ORI_BASE_URL: world.baseUrl, ORI_TOKEN: token },
+        ...world.environment,
+        PATH: process.env['PATH'],
+        NODE: process.execPath,
+        ORI_ADMIN,
+        ORI,
+        HOME: directory,
+        ORI_BASE_URL: world.baseUrl,
+        ORI_TOKEN: token,
       },
     });
     return stdout;

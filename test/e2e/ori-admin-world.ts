@@ -85,7 +85,13 @@ export async function startOperatorWorld(): Promise<OperatorWorld> {
     return url.href;
   };
   return {
-    ...{ issuer, room, port, baseUrl, kekFile, managementKekFile, databaseUrl: database.url },
+    issuer,
+    room,
+    port,
+    baseUrl,
+    kekFile,
+    managementKekFile,
+    databaseUrl: database.url,
     admin: createOriAdmin(environment),
     environment,
     createLogin,

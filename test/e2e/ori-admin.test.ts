@@ -99,7 +99,9 @@ it(
     expect(answer.status).toBe(200);
     const proof = (await answer.json()) as Record<string, string>;
     expect(await verified(world, made.intern, proof)).toMatchObject({
-      ...{ user: 'ada', internId: made.intern, version: 2 },
+      user: 'ada',
+      internId: made.intern,
+      version: 2,
     });
 
     const { admin } = world;

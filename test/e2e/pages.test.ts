@@ -147,9 +147,14 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
   it.each(VIEWS)('has a sign-in that everyone can read, $scheme at $width px', async (view) => {
     const { issuer, baseUrl } = standalone.state;
     const request = new URLSearchParams({
-      ...{ client_id: 'ori-cli', response_type: 'code', redirect_uri: 'http://127.0.0.1/callback' },
-      ...{ scope: 'openid vault:read', resource: baseUrl, prompt: 'consent' },
-      ...{ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' },
+      client_id: 'ori-cli',
+      response_type: 'code',
+      redirect_uri: 'http://127.0.0.1/callback',
+      scope: 'openid vault:read',
+      resource: baseUrl,
+      prompt: 'consent',
+      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+      code_challenge_method: 'S256',
     });
     await using opened = await open(`${issuer}/auth?${request}`, view);
     const { page, faults } = opened;

@@ -32,8 +32,13 @@ beforeAll(async () => {
     done`;
   await run('bash', ['-c', copy, 'bash', clone], { cwd: ROOT });
   env = {
-    ...{ PATH: process.env['PATH'] ?? '', HOME: home, NO_COLOR: '1', TERM: 'xterm' },
-    ...{ npm_config_cache: await npmCache(), npm_config_prefer_offline: 'true', npm_config_audit: 'false' },
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    NO_COLOR: '1',
+    TERM: 'xterm',
+    npm_config_cache: await npmCache(),
+    npm_config_prefer_offline: 'true',
+    npm_config_audit: 'false',
   };
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -62,7 +67,9 @@ it.runIf(canRunSteps && CAN_BUILD && !UPDATES)(
 
     const browser = await makeBrowser(folder);
     const person = {
-      ...{ ...env, BROWSER: browser, ORI_SESSION_STORE: 'file' },
+      ...env,
+      BROWSER: browser,
+      ORI_SESSION_STORE: 'file',
       ORI_BASE_URL: `http://127.0.0.1:${firstPort}/v1`,
     };
     await expectShown(README, 'Call the daemon', { folder: clone, env: person, firstPort });

@@ -126,7 +126,11 @@ async function startNginx(configuration: string, site: Readonly<Record<string, s
   if (pid === undefined) throw new Error('nginx did not start');
   const owned = stack.move();
   return {
-    ...{ port, securePort, folder, errorLog, certificate: cert },
+    port,
+    securePort,
+    folder,
+    errorLog,
+    certificate: cert,
     pids: () => [pid, ...childrenOf(pid)],
     url: `http://127.0.0.1:${port}`,
     secureUrl: `https://localhost:${securePort}`,

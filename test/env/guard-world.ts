@@ -89,8 +89,13 @@ export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<G
   const keysUrl = `${keysOrigin}/v1/interns/${INTERN}/daemon/jwks.json`;
   const environment = { GUARD_INTERN_ID: INTERN, GUARD_KEYS_URL: keysUrl, GUARD_DAEMON_URL: daemonUrl };
   const env = {
-    ...{ GUARD_PORT: '0', GUARD_OPS_PORT: '0', GUARD_LOG_LEVEL: 'silent', GUARD_SHUTDOWN_IDLE_MS: '0' },
-    ...{ GUARD_SHUTDOWN_GRACE_MS: '0', ...environment, ...options.env },
+    GUARD_PORT: '0',
+    GUARD_OPS_PORT: '0',
+    GUARD_LOG_LEVEL: 'silent',
+    GUARD_SHUTDOWN_IDLE_MS: '0',
+    GUARD_SHUTDOWN_GRACE_MS: '0',
+    ...environment,
+    ...options.env,
   };
   const guard = await startGuard(loadGuardConfig(env), { now, ...(options.log && { log: options.log }) });
   stack.defer(guard.stop);

@@ -46,7 +46,10 @@ api_addr = "https://localhost:${port}"
 `,
   );
   const server = new ServerProcess({
-    ...{ room, program, arguments: ['server', '-config=bao.hcl'], farewell: 'TERM' as const },
+    room,
+    program,
+    arguments: ['server', '-config=bao.hcl'],
+    farewell: 'TERM' as const,
     ready: /server started!/,
   });
   await server.start();
@@ -56,8 +59,12 @@ api_addr = "https://localhost:${port}"
     const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', bao], {
       cwd: room.directory,
       env: {
-        ...{ PATH: process.env['PATH'], HOME: room.directory, OPENBAO: program },
-        ...{ BAO_ADDR: `https://localhost:${port}`, BAO_CACERT: file('tls.crt'), BAO_TOKEN: token },
+        PATH: process.env['PATH'],
+        HOME: room.directory,
+        OPENBAO: program,
+        BAO_ADDR: `https://localhost:${port}`,
+        BAO_CACERT: file('tls.crt'),
+        BAO_TOKEN: token,
       },
     });
     return stdout;

@@ -91,7 +91,12 @@ function spansOf({ resourceSpans }: OtlpTraces): ReceivedSpan[] {
     const service = String(attributesOf(resource.attributes)['service.name']);
     return scopeSpans.flatMap(({ spans }) =>
       spans.map(({ traceId, spanId, parentSpanId, name, kind, status, ...span }) => ({
-        ...{ service, traceId, spanId, parentSpanId: parentSpanId || undefined, name, kind },
+        service,
+        traceId,
+        spanId,
+        parentSpanId: parentSpanId || undefined,
+        name,
+        kind,
         status: status?.code,
         milliseconds: Number(BigInt(span.endTimeUnixNano) - BigInt(span.startTimeUnixNano)) / 1e6,
         attributes: attributesOf(span.attributes),

@@ -46,7 +46,12 @@ export async function shippedServer(
   hear: (line: string) => void = () => {},
 ): Promise<ServerProcess> {
   return new ServerProcess({
-    ...{ room, environment, hear, program: process.execPath, arguments: [await shipped(program)] },
-    ...{ ready: /"msg":"listening"/, farewell: 'KILL' },
+    room,
+    environment,
+    hear,
+    program: process.execPath,
+    arguments: [await shipped(program)],
+    ready: /"msg":"listening"/,
+    farewell: 'KILL',
   });
 }

@@ -96,7 +96,10 @@ export class ServerProcess {
     const self = this;
     const stop = () => self.end(stopSignal);
     return {
-      ...{ url, host: '127.0.0.1', port: Number(new URL(url).port), stop },
+      url,
+      host: '127.0.0.1',
+      port: Number(new URL(url).port),
+      stop,
       get pid() {
         return self.pid;
       },

@@ -65,7 +65,14 @@ export async function openLane(options: LaneOptions) {
     const tag = `${name}-${started++}`;
     const { library, callers, adversaries, clockToleranceSeconds } = options;
     const task: VerifierTask = {
-      ...{ tag, library, internId, keySeed, maxAgeSeconds, clockToleranceSeconds, callers, adversaries },
+      tag,
+      library,
+      internId,
+      keySeed,
+      maxAgeSeconds,
+      clockToleranceSeconds,
+      callers,
+      adversaries,
       store,
       seed: `${random.next()}`,
       history: join(folder, `${tag}.history`),

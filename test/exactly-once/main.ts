@@ -84,7 +84,11 @@ async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments
     await using broken = await breakLibrary(name);
     const endsAtMs = Date.now() + minutes * 60_000;
     const { outcomes, violations } = await runSchedules({
-      ...{ ...PARTIES, seed, endsAtMs, library: broken.folder, faults: variant.faults },
+      ...PARTIES,
+      seed,
+      endsAtMs,
+      library: broken.folder,
+      faults: variant.faults,
       settings: SETTINGS[variant.store],
       schedules: Math.min(schedules ?? VARIANT_SCHEDULES_MAX, VARIANT_SCHEDULES_MAX),
       stopsAtFirst: true,

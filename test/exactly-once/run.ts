@@ -90,7 +90,12 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
     await mkdir(laneFolder);
     const enter = (name: string, entered: World): Promise<Lane> =>
       openLane({
-        ...{ ...options, name, checker, world: entered, random: own, folder: laneFolder },
+        ...options,
+        name,
+        checker,
+        world: entered,
+        random: own,
+        folder: laneFolder,
         internId: internIdOf(setting),
         verifiers: setting.verifiers,
         clockToleranceSeconds: own.pick(TOLERANCES),

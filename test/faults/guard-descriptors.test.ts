@@ -24,7 +24,9 @@ test.skipIf(PRLIMIT === undefined)(
     await using room = await openRoom('ori-guard-descriptors');
     const said: string[] = [];
     const environment = {
-      ...{ GUARD_SPOOL_FOLDER: room.directory, GUARD_SPOOL_MEMORY_BYTES: '100', GUARD_DAEMON_IDLE_MS: '1' },
+      GUARD_SPOOL_FOLDER: room.directory,
+      GUARD_SPOOL_MEMORY_BYTES: '100',
+      GUARD_DAEMON_IDLE_MS: '1',
     };
     const { port, guard } = await guardProcess(world, room, environment, (line) => void said.push(line));
     await guard.start();

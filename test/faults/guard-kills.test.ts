@@ -20,7 +20,8 @@ test.each(['redis', 'memory'])(
     await using world = await openGuardWorld();
     await using room = await openRoom('ori-guard-kills');
     const { port, guard } = await guardProcess(world, room, {
-      ...{ GUARD_REPLAY: replay, ...(replay === 'redis' && { GUARD_REDIS_URL: sharedRedisUrl() }) },
+      GUARD_REPLAY: replay,
+      ...(replay === 'redis' && { GUARD_REDIS_URL: sharedRedisUrl() }),
     });
     const newCall = () => {
       const body = JSON.stringify({ call: randomUUID() });

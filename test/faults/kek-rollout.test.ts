@@ -98,7 +98,9 @@ async function startSecond(world: World, stack: AsyncDisposableStack, folder: st
   await copyFile(world.environment['SIGNER_KEK_FILE'] ?? '', ring);
   const environment = {
     ...world.environment,
-    ...{ SIGNER_PORT: String(port), SIGNER_OPS_PORT: String(opsPort), SIGNER_KEK_FILE: ring },
+    SIGNER_PORT: String(port),
+    SIGNER_OPS_PORT: String(opsPort),
+    SIGNER_KEK_FILE: ring,
     SIGNER_AUDIT_FILE: join(folder, 'audit.jsonl'),
   };
   const signer = stack.use(await hostAsProcess(environment, stack.use(await openRoom('ori-second'))));

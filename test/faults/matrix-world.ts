@@ -87,8 +87,18 @@ export async function startMatrixWorld(coolDownSeconds: number, deadlineMs: numb
   stack.defer(() => redisDirectly.disconnect());
   const owned = stack.move();
   return {
-    ...{ world, redis, postgres, toRedis, toPostgres, sink, redisDirectly },
-    ...{ signerHttp, management, managementHttp, ours, theirs },
+    world,
+    redis,
+    postgres,
+    toRedis,
+    toPostgres,
+    sink,
+    redisDirectly,
+    signerHttp,
+    management,
+    managementHttp,
+    ours,
+    theirs,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

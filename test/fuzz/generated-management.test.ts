@@ -144,7 +144,8 @@ it.each(OPERATIONS)(
       const search = Object.entries(query).map(([name, value]) => `${name}=${encoded(value as string)}`);
       const sendable = Object.entries(headers).filter(([, value]) => /^[\x21-\x7e]+$/.test(value as string));
       const reply = await world.call({
-        ...{ method: verb, path: target + (search.length > 0 ? `?${search.join('&')}` : '') },
+        method: verb,
+        path: target + (search.length > 0 ? `?${search.join('&')}` : ''),
         bearer: isOfKeys ? world.ours.apiKey : world.ours.managementKey,
         headers: [...(sendable.flat() as string[]), ...(type === '' ? [] : ['Content-Type', type])],
         ...(body !== undefined && { body }),

@@ -188,7 +188,9 @@ test('a server between client and daemon gets nothing accepted but the call itse
     return { path, headers: [...headers, 'Content-Type', 'application/json'], body };
   };
   const requestOf = ({ path, headers, body }: Sent): SignedRequest => ({
-    ...{ method: 'POST', target: path, rawHeaders: [...headers] },
+    method: 'POST',
+    target: path,
+    rawHeaders: [...headers],
     body: Buffer.from(body),
   });
   const told = new Map<string, number>();

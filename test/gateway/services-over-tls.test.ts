@@ -32,9 +32,12 @@ test.skipIf(NGINX === undefined)(
     const serve = (name: string) =>
       startApiServer({
         app: (req, res) => void res.end(req.url),
-        ...{ host: '127.0.0.1', port: 0, deadlineMs: 5000 },
+        host: '127.0.0.1',
+        port: 0,
+        deadlineMs: 5000,
         tls: {
-          ...{ tlsCertFile: file(`${name}.crt`), tlsKeyFile: file(`${name}.key`) },
+          tlsCertFile: file(`${name}.crt`),
+          tlsKeyFile: file(`${name}.key`),
           tlsClientCaFile: file('client.crt'),
         },
       });
@@ -87,7 +90,10 @@ test.skipIf(NGINX === undefined)(
     };
     const server = await startApiServer({
       app: (req, res) => void res.end(req.url),
-      ...{ host: '127.0.0.1', port: 0, deadlineMs: 5000, tls },
+      host: '127.0.0.1',
+      port: 0,
+      deadlineMs: 5000,
+      tls,
     });
     const component = (name: string) =>
       readFileSync(join(import.meta.dirname, '../../deploy/kubernetes/components/services-tls', name), 'utf8')

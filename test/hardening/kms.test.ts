@@ -96,8 +96,13 @@ it.each(found)(
     const base = `http://127.0.0.1:${port}`;
     await using signer = await hostAsProcess(
       {
-        ...{ ...world.environment, ...kms.signer, SIGNER_KMS_URL: kms.url, SIGNER_KEK_FILE: ring },
-        ...{ SIGNER_PORT: String(port), SIGNER_OPS_PORT: String(opsPort), SIGNER_SHUTDOWN_IDLE_MS: '0' },
+        ...world.environment,
+        ...kms.signer,
+        SIGNER_KMS_URL: kms.url,
+        SIGNER_KEK_FILE: ring,
+        SIGNER_PORT: String(port),
+        SIGNER_OPS_PORT: String(opsPort),
+        SIGNER_SHUTDOWN_IDLE_MS: '0',
         SIGNER_AUDIT_FILE: join(room.directory, 'audit.jsonl'),
       },
       room,

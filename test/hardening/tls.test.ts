@@ -44,7 +44,8 @@ test('the hardened signer trusts the authorities of files, and presents a certif
   await writeFile(file('tls.key'), certificate.key, { mode: 0o600 });
   const tlsPort = await freePort();
   const words = {
-    ...{ 'tls-port': String(tlsPort), 'tls-auth-clients': 'yes' },
+    'tls-port': String(tlsPort),
+    'tls-auth-clients': 'yes',
     ...{
       'tls-cert-file': file('tls.crt'),
       'tls-key-file': file('tls.key'),

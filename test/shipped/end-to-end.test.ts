@@ -86,13 +86,17 @@ describe.skipIf(NGINX === undefined)('what ships, through its gateway over TLS',
   test('guardrails can be created, assigned and deleted', async () => {
     const bearer = world.managementKey;
     const made = await world.client.ask({
-      ...{ method: 'POST', path: '/v1/guardrails', bearer },
+      method: 'POST',
+      path: '/v1/guardrails',
+      bearer,
       json: { name: 'careful', workspace_id: world.demo.workspaceId },
     });
     expect(made.status).toBe(201);
     const path = `/v1/guardrails/${made.json().data.id}`;
     const assigned = await world.client.ask({
-      ...{ method: 'POST', path: `${path}/assignments/members`, bearer },
+      method: 'POST',
+      path: `${path}/assignments/members`,
+      bearer,
       json: { member_user_ids: [world.demo.userId] },
     });
     expect(assigned.json()).toEqual({ assigned_count: 1 });
@@ -102,9 +106,12 @@ describe.skipIf(NGINX === undefined)('what ships, through its gateway over TLS',
   test('a guardrail’s pattern is compiled on a separate thread', async () => {
     const make = (pattern: string) =>
       world.client.ask({
-        ...{ method: 'POST', path: '/v1/guardrails', bearer: world.managementKey },
+        method: 'POST',
+        path: '/v1/guardrails',
+        bearer: world.managementKey,
         json: {
-          ...{ name: 'filtering', workspace_id: world.demo.workspaceId },
+          name: 'filtering',
+          workspace_id: world.demo.workspaceId,
           content_filters: [{ pattern, action: 'redact', label: '[KEY]' }],
         },
       });

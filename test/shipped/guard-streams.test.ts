@@ -40,7 +40,9 @@ async function startGuard(daemon: RequestListener, environment: Record<string, s
     farewell: 'KILL',
     environment: {
       ...world.environment,
-      ...{ GUARD_PORT: String(port), GUARD_OPS_PORT: String(await freePort()), ...environment },
+      GUARD_PORT: String(port),
+      GUARD_OPS_PORT: String(await freePort()),
+      ...environment,
     },
   });
   await guard.start();

@@ -35,7 +35,10 @@ test.skipIf(NGINX === undefined)(
     const newToken = () => issuer.token({ expiresInSeconds: 3600, ...(signWith && { signWith }) });
     let bearer = await newToken();
     const world: OperatedWorld = {
-      ...{ ...shipped, postgres, folder, admin: operatorOf(shipped, ring) },
+      ...shipped,
+      postgres,
+      folder,
+      admin: operatorOf(shipped, ring),
       async signIn(kid) {
         signWith = { kid };
         bearer = await newToken();

@@ -91,7 +91,10 @@ export async function createService({
   });
   const opsAddress = `${host}:${opsPort}`;
   return {
-    ...{ address, opsAddress, output, folder: room.directory },
+    address,
+    opsAddress,
+    output,
+    folder: room.directory,
     get pid() {
       return server.pid;
     },

@@ -48,7 +48,9 @@ export function signingOf({ demo }: Pick<ShippedWorld, 'demo'>, body: string | U
 
 /** The question of a caller to a daemon, with the signed headers. */
 export const callWith = (proof: Record<string, string>, body: string) => ({
-  ...{ method: 'POST', path: '/api/invoke', body },
+  method: 'POST',
+  path: '/api/invoke',
+  body,
   headers: { 'content-type': 'application/json', ...proof },
 });
 
@@ -114,7 +116,17 @@ export async function startShippedWorld(
   const client = stack.use(createClient(gateway.secureUrl, gateway.certificate));
   const owned = stack.move();
   return {
-    ...{ baseUrl, gateway, client, signers, management, redis, store, issuer, demo, kekText, ...managed },
+    baseUrl,
+    gateway,
+    client,
+    signers,
+    management,
+    redis,
+    store,
+    issuer,
+    demo,
+    kekText,
+    ...managed,
     databaseUrl: database.url,
     async auditLines() {
       const texts = signers.map(({ folder }) => readFile(join(folder, 'audit.jsonl'), 'utf8'));

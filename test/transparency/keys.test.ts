@@ -63,7 +63,10 @@ test('the owner of an intern is told of a key that an insider added, once, and c
   const remembered = rememberInMemory();
   const openWatch = () =>
     createKeyWatch({
-      ...{ client, internId, remembered, everyMs: 3_600_000 },
+      client,
+      internId,
+      remembered,
+      everyMs: 3_600_000,
       known: own === undefined ? [] : [own.publicKey],
       onKey: ({ index, publicKey }) => void reported.push({ index, key: Buffer.from(publicKey) }),
       onProblem: ({ kind }) => void problems.push(kind),
@@ -117,7 +120,10 @@ test('the owner is told while the log is more than 60 s behind, and when it no l
   let aheadMs = 0;
   const problems: string[] = [];
   const watch = createKeyWatch({
-    ...{ client, internId: opened.internId, everyMs: 3_600_000, now: () => Date.now() + aheadMs },
+    client,
+    internId: opened.internId,
+    everyMs: 3_600_000,
+    now: () => Date.now() + aheadMs,
     onKey() {},
     onProblem: ({ kind }) => void problems.push(kind),
   });

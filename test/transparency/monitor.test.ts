@@ -109,7 +109,10 @@ test('a missing proof that was accepted before a restart of the daemon is still 
   let ahead = 0;
   const open = () =>
     createMonitor<Proof>({
-      ...{ client, remembered, everyMs: 3_600_000, now: () => Date.now() + ahead },
+      client,
+      remembered,
+      everyMs: 3_600_000,
+      now: () => Date.now() + ahead,
       onMissing: (proof) => void missing.push(proof),
       onProblem: ({ kind }) => expect.unreachable(kind),
       clockToleranceSeconds: -1,

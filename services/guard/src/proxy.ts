@@ -87,7 +87,9 @@ export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts)
     try {
       let body: Awaited<ReturnType<typeof spool.body>> | undefined;
       const proof = await prove(req, head, {
-        ...{ verifier, bodyBytesMax, take: spool.push },
+        verifier,
+        bodyBytesMax,
+        take: spool.push,
         settle: async () => {
           body = await spool.body();
         },

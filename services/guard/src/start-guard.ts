@@ -37,7 +37,13 @@ export async function startGuard(
   const replay = openReplay(config, { log, now });
   stack.defer(replay.close);
   const verifier = createVerifier({
-    ...{ internId, keys, replay: replay.store, contentType, maxAgeSeconds, clockToleranceSeconds, now },
+    internId,
+    keys,
+    replay: replay.store,
+    contentType,
+    maxAgeSeconds,
+    clockToleranceSeconds,
+    now,
     onOutcome: ({ outcome }) => metrics.judged(outcome),
   });
   const checks = {
@@ -56,7 +62,10 @@ export async function startGuard(
     // The guard limits answers itself, by whether the client makes progress, because a stream may last for any time.
     { ...config, writeTimeoutMs: Number.POSITIVE_INFINITY },
     {
-      ...{ app, log, metrics: metrics.http, tracing },
+      app,
+      log,
+      metrics: metrics.http,
+      tracing,
       checks: mode === 'proxy' ? { ...checks, daemon: daemon.check } : checks,
     },
     stack,

@@ -89,7 +89,10 @@ function runTool(
   return new Promise((resolve, reject) => {
     const options = {
       env: { ...environment, ORI_PKCS11_PIN: pin.reveal() },
-      ...{ encoding: 'buffer' as const, timeout: TIMEOUT_MS, killSignal: 'SIGKILL' as const, signal },
+      encoding: 'buffer' as const,
+      timeout: TIMEOUT_MS,
+      killSignal: 'SIGKILL' as const,
+      signal,
       maxBuffer: OUTPUT_BYTES_MAX,
     };
     const child = execFile(tool, args, options, (error, stdout) => {

@@ -33,7 +33,10 @@ type Operation = (body: unknown, signal: AbortSignal) => Promise<object>;
  */
 export function serveTransit(key: AgentKey, log: AgentLog, deadlineMs = DEADLINE_MS): Server {
   const turns = createFairSemaphore({
-    ...{ budget: 'work', permits: 1, waitingPerKeyMax: WAITING_MAX, waitingMax: WAITING_MAX },
+    budget: 'work',
+    permits: 1,
+    waitingPerKeyMax: WAITING_MAX,
+    waitingMax: WAITING_MAX,
   });
   const inTurn = <T>(signal: AbortSignal, work: () => Promise<T>) => turns('', { signal }, work);
   const operations: Readonly<Record<string, Operation>> = {

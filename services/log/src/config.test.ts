@@ -35,8 +35,11 @@ it('refuses client certificates for a witness that has none itself', async () =>
   await writeFile(file, '');
   const complaints = complaintsOf(() =>
     loadWitnessConfig({
-      ...{ WITNESS_NAME: 'w', WITNESS_KEY: Buffer.alloc(32).toString('base64'), WITNESS_FOLDER: folder },
-      ...{ WITNESS_POLICY_FILE: file, WITNESS_TLS_CLIENT_CA_FILE: file },
+      WITNESS_NAME: 'w',
+      WITNESS_KEY: Buffer.alloc(32).toString('base64'),
+      WITNESS_FOLDER: folder,
+      WITNESS_POLICY_FILE: file,
+      WITNESS_TLS_CLIENT_CA_FILE: file,
     }),
   );
   await rm(folder, { recursive: true });

@@ -101,7 +101,8 @@ async function run(
       },
       confirm: async () => undefined,
     },
-    ...{ v1KeyOf, events },
+    v1KeyOf,
+    events,
     intervalMs: parts.intervalMs ?? 0,
     journalBytesMax: parts.journalBytesMax ?? Number.POSITIVE_INFINITY,
     now: parts.now ?? Date.now,
@@ -155,7 +156,10 @@ it('has full tiles on the disk, and finds its entries', async () => {
   const proof = (at: number) =>
     Buffer.from(
       JSON.stringify({
-        ...{ event: 'proof_issued', internId: 'int_1', timestamp: 1_700_000_000, subject: 'ada' },
+        event: 'proof_issued',
+        internId: 'int_1',
+        timestamp: 1_700_000_000,
+        subject: 'ada',
         bodySha256: at.toString(16).padStart(64, '0'),
       }),
     );
@@ -346,7 +350,8 @@ it('compacts its journal to the tree that was published, and the records since',
       return settled(facts);
     },
     {
-      ...{ journalBytesMax: 1, intervalMs: 1e12 },
+      journalBytesMax: 1,
+      intervalMs: 1e12,
       async publish({ size }) {
         await both.promise;
         return { note: '', size };
@@ -364,7 +369,12 @@ it('compacts its journal to the tree that was published, and the records since',
 });
 
 const idle = () => ({
-  ...{ folder, sources: new Map(), v1KeyOf, intervalMs: 0, journalBytesMax: 1e9, now: Date.now },
+  folder,
+  sources: new Map(),
+  v1KeyOf,
+  intervalMs: 0,
+  journalBytesMax: 1e9,
+  now: Date.now,
   publisher: { publish: async () => undefined, confirm: async () => undefined },
   events: {
     appended: () => undefined,

@@ -119,7 +119,10 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
   const { api, opsUrl, stop } = await openPorts(
     config,
     {
-      ...{ app, log, metrics: metrics.http, tracing },
+      app,
+      log,
+      metrics: metrics.http,
+      tracing,
       checks: {
         async sources() {
           for (const error of failing.values()) throw error;

@@ -138,7 +138,11 @@ export async function startManagement(
   const { api, opsUrl, stop } = await openPorts(
     config,
     {
-      ...{ app, log, metrics, tracing, own: [] },
+      app,
+      log,
+      metrics,
+      tracing,
+      own: [],
       checks: { postgresql: store.ping, issuer: identity.check },
       presentBusy: (req, budget) => presentOverload(isOfCaller(budget), operationOf(req)),
     },

@@ -11,9 +11,18 @@ afterAll(() => rm(folder, { recursive: true }));
 const path = join(folder, 'audit.jsonl');
 
 const entryOf = (seq: number, after: Record<string, unknown>): AuditEntry => ({
-  ...{ seq, at: '2026-01-01T00:00:00.000Z', transaction: String(seq), login: 'grace', actor: 'grace' },
-  ...{ break_glass: false, organization_id: null, table_name: 'users', row_key: `user_${seq}` },
-  ...{ operation: 'insert', before: null, after },
+  seq,
+  at: '2026-01-01T00:00:00.000Z',
+  transaction: String(seq),
+  login: 'grace',
+  actor: 'grace',
+  break_glass: false,
+  organization_id: null,
+  table_name: 'users',
+  row_key: `user_${seq}`,
+  operation: 'insert',
+  before: null,
+  after,
 });
 /** The third is longer than what is read of the end at first. */
 const ENTRIES = [

@@ -146,8 +146,10 @@ export async function startSigner(
         now,
       }),
       atWork: createFairSemaphore({
-        ...{ budget: 'work', permits: config.signingAtOnceMax },
-        ...{ waitingPerKeyMax: config.requestsInFlightPerAccountMax, waitingMax: config.requestsInFlightMax },
+        budget: 'work',
+        permits: config.signingAtOnceMax,
+        waitingPerKeyMax: config.requestsInFlightPerAccountMax,
+        waitingMax: config.requestsInFlightMax,
       }),
       gate: memory.gate,
       keys,
@@ -179,7 +181,12 @@ export async function startSigner(
   ports = await openPorts(
     config,
     {
-      ...{ app, log, metrics: metrics.http, tracing, presentBusy, own: ['audit', 'clock', 'kek'] },
+      app,
+      log,
+      metrics: metrics.http,
+      tracing,
+      presentBusy,
+      own: ['audit', 'clock', 'kek'],
       checks: {
         ...(redis && {
           async redis() {

@@ -105,7 +105,10 @@ export function openMessageSignatures(): Contestant {
   const key = { id: 'k1', algs: ['ed25519'], verify: verifier };
   const config = {
     keyLookup: async ({ keyid }: { keyid?: string }) => (keyid === 'k1' ? key : null),
-    ...{ requiredFields: FIELDS, requiredParams: ['created', 'nonce'], maxAge: 60, tolerance: 2 },
+    requiredFields: FIELDS,
+    requiredParams: ['created', 'nonce'],
+    maxAge: 60,
+    tolerance: 2,
   };
   return judgingMessages(
     async () => {

@@ -20,8 +20,12 @@ answer<NoncesOrder>(async ({ nonces, internId }) => {
   const policy = { internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false };
   store.attach(policy);
   const spend = (): Spend => ({
-    ...{ policy, timestamp: Math.floor(nowMs / 1000), nowMs, nonce: createNonce() },
-    ...{ signingInput: new Uint8Array(), v1Id: () => '' },
+    policy,
+    timestamp: Math.floor(nowMs / 1000),
+    nowMs,
+    nonce: createNonce(),
+    signingInput: new Uint8Array(),
+    v1Id: () => '',
   });
   nowMs += 10_000;
   const startsAt = nowMs;

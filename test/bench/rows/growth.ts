@@ -24,7 +24,9 @@ export const growthRow: Row = {
       const [alone = [], beside = [], large = []] = await takeTurns(bench, operation, sides);
       const finding = (title: string, name: string, ours: readonly number[], atMost: number) => ({
         title: `${operation}, ${title}`,
-        ...{ unit: 'ms', ours: { name, rounds: ours }, theirs: { name: 'alone', rounds: alone } },
+        unit: 'ms',
+        ours: { name, rounds: ours },
+        theirs: { name: 'alone', rounds: alone },
         mark: { atMost },
       });
       findings.push(

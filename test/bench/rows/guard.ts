@@ -30,7 +30,8 @@ export const guardRow: Row = {
     const { pid } = await startShipped(room, 'guard/ori-guard', {
       ...world.environment,
       GUARD_DAEMON_URL: `http://127.0.0.1:${daemon.port}`,
-      ...{ GUARD_PORT: String(port), GUARD_OPS_PORT: String(await freePort()) },
+      GUARD_PORT: String(port),
+      GUARD_OPS_PORT: String(await freePort()),
     });
     while (!(await isServed(world, port))) await pause(100);
     const generator = stack.use(startWorker<LoadOrder, LoadReport>('load-process.ts', 'others'));

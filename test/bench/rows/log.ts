@@ -53,7 +53,9 @@ export const logRow: Row = {
       p99.push(latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN);
     }
     const alone = (title: string, unit: string, rounds: readonly number[]) => ({
-      ...{ title, unit, ours: { name: 'log', rounds } },
+      title,
+      unit,
+      ours: { name: 'log', rounds },
     });
     return [
       alone('lines taken in', 'leaves per CPU s', perCpuSecond),

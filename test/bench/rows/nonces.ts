@@ -28,7 +28,10 @@ export const noncesRow: Row = {
       reserved.push(inRedis.reserved);
     }
     const finding = (title: string, name: string, rounds: number[], mark?: Mark): Finding => ({
-      ...{ title, unit: 'bytes', ours: { name, rounds }, ...(mark && { mark }) },
+      title,
+      unit: 'bytes',
+      ours: { name, rounds },
+      ...(mark && { mark }),
     });
     return [
       finding('a spent nonce in memory', 'memory store', memory, { atMost: 160 }),
@@ -42,7 +45,9 @@ export const noncesRow: Row = {
 async function bytesInRedis(bench: Bench, nonces: number): Promise<{ spent: number; reserved: number }> {
   await using server = await startRedis();
   const redis = new Redis(server.url, {
-    ...{ enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 },
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
     lazyConnect: true,
   });
   await redis.connect();
@@ -58,8 +63,12 @@ async function bytesInRedis(bench: Bench, nonces: number): Promise<{ spent: numb
       if (done % 50_000 === 0) bench.progress(`${done} of ${nonces} nonces in Redis`);
       const spends = Array.from({ length: 500 }, () =>
         store.spend({
-          ...{ policy: POLICY, timestamp, nowMs: Date.now(), nonce: createNonce() },
-          ...{ signingInput: new Uint8Array(), v1Id: () => '00'.repeat(32) },
+          policy: POLICY,
+          timestamp,
+          nowMs: Date.now(),
+          nonce: createNonce(),
+          signingInput: new Uint8Array(),
+          v1Id: () => '00'.repeat(32),
         }),
       );
       await Promise.all(spends);

@@ -72,7 +72,9 @@ async function openBound(
   const token = await world.token({ claims: { cnf: { jkt: key.thumbprint } }, expiresInSeconds: 7200 });
   const url = new URL(world.signPath, world.baseUrl).href;
   const challenged = {
-    ...{ method: 'POST', path: world.signPath, body: SIGN_BODY },
+    method: 'POST',
+    path: world.signPath,
+    body: SIGN_BODY,
     headers: [...dpopHeaders(token, 'none'), 'Content-Type', 'application/json'],
   };
   return async () => {

@@ -32,7 +32,9 @@ async function compare(
   const load = async (side: SigningSide) => stage.load(side, { ...bench.load, ...(await wish()) });
   const measured = await alternate(bench, { ours: () => load(ours), theirs: () => load(theirs) });
   const finding = (title: string, unit: string, read: (one: Measured) => number, mark?: Mark): Finding => ({
-    ...{ title, unit, ...(mark && { mark }) },
+    title,
+    unit,
+    ...(mark && { mark }),
     ours: { name: ours.name, rounds: measured.ours.map(read) },
     theirs: { name: theirs.name, rounds: measured.theirs.map(read) },
   });
@@ -42,7 +44,8 @@ async function compare(
     finding('CPU per proof', 'µs', ({ cpuMicrosecondsEach }) => cpuMicrosecondsEach, atMost(cpu)),
     finding('p99 / p50', '', ({ p99Ms, p50Ms }) => p99Ms / p50Ms, atMost(tail)),
     {
-      ...{ title: 'CPU of Redis per proof', unit: 'µs' },
+      title: 'CPU of Redis per proof',
+      unit: 'µs',
       ours: { name: 'Redis', rounds: measured.ours.map((one) => one.redisCpuMicrosecondsEach) },
     },
   ];

@@ -75,7 +75,10 @@ export const startRow: Row = {
       sign,
     });
     const finding = (title: string, name: keyof typeof seconds, secondsMore: number): Finding => ({
-      ...{ title, unit: 's', by: 'difference', mark: { atMost: secondsMore } },
+      title,
+      unit: 's',
+      by: 'difference',
+      mark: { atMost: secondsMore },
       ours: { name, rounds: seconds[name] },
       theirs: { name: 'node', rounds: seconds.node },
     });
@@ -92,9 +95,18 @@ export const startRow: Row = {
 /** Stores a session as `ori login` does. */
 async function signIn(folder: string, { baseUrl, issuer, token }: World): Promise<void> {
   const session = {
-    ...{ version: 1, base_url: baseUrl, resource: baseUrl, issuer: issuer.url, client_id: 'ori-cli' },
-    ...{ subject: 'ada', name: null, scope: 'vault:read', access_token: await token() },
-    ...{ expires_at: null, refresh_token: null, signed_in_at: Math.floor(Date.now() / 1000) },
+    version: 1,
+    base_url: baseUrl,
+    resource: baseUrl,
+    issuer: issuer.url,
+    client_id: 'ori-cli',
+    subject: 'ada',
+    name: null,
+    scope: 'vault:read',
+    access_token: await token(),
+    expires_at: null,
+    refresh_token: null,
+    signed_in_at: Math.floor(Date.now() / 1000),
   };
   await mkdir(join(folder, 'ori'), { recursive: true, mode: 0o700 });
   await writeFile(join(folder, 'ori/session.json'), JSON.stringify(session), { mode: 0o600 });

@@ -45,7 +45,8 @@ function everyOperation({
     return {
       method,
       path: path.replace(/\{\w+\}/, ofInterns ? ours.internId : randomUUID()),
-      ...{ ofInterns, isClosed },
+      ofInterns,
+      isClosed,
       ...(ofInterns && { bearer: ours.apiKey }),
       ...(json !== undefined && { json }),
     };

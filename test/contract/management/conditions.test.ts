@@ -110,7 +110,10 @@ describe('Idempotency-Key', () => {
     const [key, name] = [randomUUID(), randomUUID()];
     await post(key, { name });
     const theirs = await world.call({
-      ...{ method: 'POST', path: '/guardrails', json: { name }, bearer: world.theirs.managementKey },
+      method: 'POST',
+      path: '/guardrails',
+      json: { name },
+      bearer: world.theirs.managementKey,
       headers: ['Idempotency-Key', key],
     });
     expect(theirs.status).toBe(201);

@@ -51,7 +51,8 @@ it('redacts, flags and blocks, and says by which entry', async () => {
       { entry: { list: 'content_filter_builtins', index: 0, slug: 'email' }, action: 'redact', count: 1 },
       {
         entry: { list: 'content_filters', index: 0, pattern: 'PRJ-[0-9]{4}' },
-        ...{ action: 'redact', count: 2 },
+        action: 'redact',
+        count: 2,
       },
     ],
     not_evaluated: ['person-name'],

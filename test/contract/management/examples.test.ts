@@ -217,7 +217,10 @@ type Send = (question: Question) => Promise<{ text: string }>;
 
 const post = (key: string) =>
   world.call({
-    ...{ method: 'POST', path: '/guardrails', json: { name: key }, bearer: managementKey },
+    method: 'POST',
+    path: '/guardrails',
+    json: { name: key },
+    bearer: managementKey,
     headers: ['Idempotency-Key', key],
   });
 
@@ -241,7 +244,8 @@ it.each(OPERATIONS)('$operationId refuses as its examples show', async (operatio
     const target = absent ? path.replace(/\{\w+\}/, '00000000-0000-4000-8000-000000000000') : path;
     const search = query ?? (absent && path === '/interns' ? 'workspace_id=ws_other' : '');
     return world.call({
-      ...{ method, path: pathOf(operationId, target) + (search && `?${search}`) },
+      method,
+      path: pathOf(operationId, target) + (search && `?${search}`),
       bearer: family === 'Interns' ? readerKey : managementKey,
       ...(json !== undefined && { json }),
       ...question,
@@ -278,7 +282,9 @@ it('fails without its database as the examples show', async () => {
     const bearer = family === 'Interns' ? broken.ours.apiKey : broken.ours.managementKey;
     const body = requestOf(operationId);
     const { status, json } = await broken.call({
-      ...{ method, path: pathOf(operationId, path), bearer },
+      method,
+      path: pathOf(operationId, path),
+      bearer,
       ...(body !== undefined && { json: body }),
     });
     const { examples } = described(operationId).responses[status].content['application/json'];

@@ -111,7 +111,13 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
   const theirs = await createTenant(store, issuer.url);
   const owned = stack.move();
   return {
-    ...{ baseUrl, opsUrl: service.opsUrl, issuer, store, ring, ours, theirs },
+    baseUrl,
+    opsUrl: service.opsUrl,
+    issuer,
+    store,
+    ring,
+    ours,
+    theirs,
     call: callerOf(http, ours),
     async another() {
       await using more = new AsyncDisposableStack();
@@ -181,7 +187,12 @@ export async function createTenant(store: Database, issuer: string): Promise<Ten
     createdBy: userId,
   });
   return {
-    ...{ organizationId, workspaceId, userId, subject, internId, internKey },
+    organizationId,
+    workspaceId,
+    userId,
+    subject,
+    internId,
+    internKey,
     apiKey: ordinary.key,
     apiKeyHash: ordinary.hash,
     managementKey: management.key,

@@ -68,8 +68,10 @@ test.concurrent.for<[string, string, Wrong, RegExp]>([
   const env = {
     ...world.environment,
     ...(await wrong(stack)),
-    ...{ PATH: process.env['PATH'], SIGNER_TRUST_GATEWAY: 'true' },
-    ...{ SIGNER_PORT: String(await freePort()), SIGNER_OPS_PORT: String(opsPort) },
+    PATH: process.env['PATH'],
+    SIGNER_TRUST_GATEWAY: 'true',
+    SIGNER_PORT: String(await freePort()),
+    SIGNER_OPS_PORT: String(opsPort),
   };
   const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'inherit'], signal });
   child.on('error', () => {});

@@ -87,7 +87,12 @@ export async function createDpopWorld(
   }
   return {
     key: clientKey,
-    ...{ token, path, htu, nonce, proof, send },
+    token,
+    path,
+    htu,
+    nonce,
+    proof,
+    send,
     async traces() {
       const issued = await world.redis.keys(`ori:{${internId}}:issued:*`);
       return {

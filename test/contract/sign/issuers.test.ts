@@ -35,7 +35,10 @@ writeFileSync(
 );
 const world = await startSignerWorld({
   environment: {
-    ...{ ISSUER: '', ISSUERS_FILE: file, INTROSPECTION_CLIENT_ID: '', INTROSPECTION_CLIENT_SECRET: '' },
+    ISSUER: '',
+    ISSUERS_FILE: file,
+    INTROSPECTION_CLIENT_ID: '',
+    INTROSPECTION_CLIENT_SECRET: '',
   },
 });
 afterAll(async () => {
@@ -50,8 +53,13 @@ const nextToken = (uid: string, claims: Record<string, unknown> = {}) =>
   next.token({
     header: { typ: 'JWT' },
     claims: {
-      ...{ sub: 'other', uid, cid: '0oa1', client_id: undefined },
-      ...{ scope: undefined, scp: ['openid', 'api://ori/vault.read'], ...claims },
+      sub: 'other',
+      uid,
+      cid: '0oa1',
+      client_id: undefined,
+      scope: undefined,
+      scp: ['openid', 'api://ori/vault.read'],
+      ...claims,
     },
   });
 
@@ -69,8 +77,11 @@ test('a client learns what each issuer needs at a sign-in', async () => {
     'x-ori_sign_in': [
       { issuer: former.url, client_id: 'ori-cli', scopes: ['vault:read', 'interns'], resource: true },
       {
-        ...{ issuer: next.url, client_id: '0oa1', scopes: ['api://ori/vault.read', 'interns'] },
-        ...{ resource: false, redirect_port: 8484 },
+        issuer: next.url,
+        client_id: '0oa1',
+        scopes: ['api://ori/vault.read', 'interns'],
+        resource: false,
+        redirect_port: 8484,
       },
     ],
   });

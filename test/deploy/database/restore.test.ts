@@ -74,9 +74,13 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
   function run([program = '', ...words]: readonly string[], databaseUrl: string) {
     const { hostname, port, username, password, pathname } = new URL(databaseUrl);
     const env = {
-      ...{ PATH: process.env['PATH'], HOME: room.directory },
-      ...{ PGHOST: hostname, PGPORT: port, PGUSER: decodeURIComponent(username) },
-      ...{ PGPASSWORD: decodeURIComponent(password), PGDATABASE: pathname.slice(1) },
+      PATH: process.env['PATH'],
+      HOME: room.directory,
+      PGHOST: hostname,
+      PGPORT: port,
+      PGUSER: decodeURIComponent(username),
+      PGPASSWORD: decodeURIComponent(password),
+      PGDATABASE: pathname.slice(1),
       METRICS_FOLDER: room.directory,
       ORI_ADMIN: `${process.execPath} ${admin}`,
       ORI_ADMIN_DATABASE_URL: databaseUrl,

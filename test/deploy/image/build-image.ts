@@ -115,9 +115,12 @@ async function copyContext(folder: string): Promise<string> {
 function buildEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME = '/', npm_config_cache = join(HOME, '.npm') } = process.env;
   return {
-    ...{ PATH: `${dirname(process.execPath)}:${PATH}`, HOME: tmpdir() },
-    ...{ TZ: 'Pacific/Kiritimati', LANG: 'tr_TR' },
-    ...{ npm_config_prefer_offline: 'true', npm_config_cache },
+    PATH: `${dirname(process.execPath)}:${PATH}`,
+    HOME: tmpdir(),
+    TZ: 'Pacific/Kiritimati',
+    LANG: 'tr_TR',
+    npm_config_prefer_offline: 'true',
+    npm_config_cache,
   };
 }
 

@@ -14,7 +14,9 @@ const graceSeconds = 10;
 const names = (list: readonly Manifest[]): string[] => list.map((each) => each.metadata?.name ?? each.name);
 /** The image of each workload that is not named as it. */
 const IMAGES: Readonly<Record<string, string>> = {
-  ...{ migrate: 'admin', 'rotate-keys': 'admin', 'audit-export': 'admin' },
+  migrate: 'admin',
+  'rotate-keys': 'admin',
+  'audit-export': 'admin',
   difference: 'guard',
 };
 

@@ -139,7 +139,8 @@ function vector(
   return {
     title,
     sentences: sentences.split(' '),
-    ...{ baseUrl: BASE, internId: INTERN_ID },
+    baseUrl: BASE,
+    internId: INTERN_ID,
     roots: roots.map(({ publicKey }) => jwk(publicKey)),
     answers: [...answers],
   };

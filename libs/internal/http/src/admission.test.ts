@@ -16,7 +16,12 @@ async function serve(limits: Partial<Limits>, app?: RequestListener) {
   stack.defer(() => metrics.close());
   const answers: (() => void)[] = [];
   const server = await startApiServer({
-    ...{ host: '127.0.0.1', port: 0, deadlineMs: 10_000, trustGateway: true, metrics, limits },
+    host: '127.0.0.1',
+    port: 0,
+    deadlineMs: 10_000,
+    trustGateway: true,
+    metrics,
+    limits,
     app: app ?? ((_req, res) => void answers.push(() => res.end('ok'))),
   });
   stack.defer(() => server.stop({ graceMs: 0 }));

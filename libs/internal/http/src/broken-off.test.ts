@@ -44,7 +44,11 @@ test.each([
 
   async function serve() {
     const api = await startApiServer({
-      ...{ host: '127.0.0.1', port: 0, deadlineMs: 60_000, log, metrics },
+      host: '127.0.0.1',
+      port: 0,
+      deadlineMs: 60_000,
+      log,
+      metrics,
       app(req, res) {
         begun += 1;
         readJsonBody(req, { bytesMax: 100, deadline: exchangeOf(req).deadline }).then(
@@ -69,7 +73,9 @@ test.each([
 test('a body that has broken off is not waited for by a handler that reads it later', async () => {
   const outcome = Promise.withResolvers<unknown>();
   const server = await startApiServer({
-    ...{ host: '127.0.0.1', port: 0, deadlineMs: 60_000 },
+    host: '127.0.0.1',
+    port: 0,
+    deadlineMs: 60_000,
     async app(req, res) {
       const { deadline } = exchangeOf(req);
       await new Promise((resolve) => res.once('close', resolve));

@@ -46,8 +46,17 @@ export async function openPorts(
   const { host, port, deadlineMs, trustGateway } = config;
   const start = () =>
     startApiServer({
-      ...{ app, host, port, deadlineMs, trustGateway, log, metrics, tracing },
-      ...{ limits: config, tls: config, ...(presentBusy && { presentBusy }) },
+      app,
+      host,
+      port,
+      deadlineMs,
+      trustGateway,
+      log,
+      metrics,
+      tracing,
+      limits: config,
+      tls: config,
+      ...(presentBusy && { presentBusy }),
     });
   let serving: Serving<ApiServer> | undefined;
   if (trustGateway && own) serving = await serveWhileReady(start, { ops, log, registry, own });

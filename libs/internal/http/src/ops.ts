@@ -56,7 +56,8 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
       const checks = draining ? { ...verdicts, shutdown: 'draining' } : verdicts;
       const ready = Object.values(checks).every((verdict) => verdict === 'ok');
       sendJson(res, ready ? 200 : 503, {
-        ...{ status: ready ? 'ready' : 'not ready', checks },
+        status: ready ? 'ready' : 'not ready',
+        checks,
         ...(causes.size > 0 && { causes: Object.fromEntries(causes) }),
       });
     },

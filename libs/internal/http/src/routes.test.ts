@@ -10,7 +10,9 @@ const answer =
 
 const notFound = { status: 404, message: 'Not found.' };
 const route = (template: string, name: string, method: Route['method'] = 'GET'): Route => ({
-  ...{ template, method, handler: answer(name) },
+  template,
+  method,
+  handler: answer(name),
 });
 const appOf = (routes: readonly Route[]) =>
   createExpressApp({
@@ -20,7 +22,9 @@ const appOf = (routes: readonly Route[]) =>
   });
 
 const server = await startApiServer({
-  ...{ host: '127.0.0.1', port: 0, deadlineMs: 10_000 },
+  host: '127.0.0.1',
+  port: 0,
+  deadlineMs: 10_000,
   app: appOf([
     route('/v1/things', 'list'),
     route('/v1/things', 'create', 'POST'),
@@ -32,7 +36,8 @@ const server = await startApiServer({
     route('/v1/things/{id}/parts/{part}', 'remove', 'DELETE'),
     route('/v1/a(b)*c:d', 'literal'),
     {
-      ...{ template: '/v1/failing', method: 'GET' },
+      template: '/v1/failing',
+      method: 'GET',
       handler: async () => {
         throw new RangeError();
       },

@@ -22,14 +22,20 @@ async function world() {
   const start = () =>
     startApiServer({
       app: (_req, res) => void res.end('ok'),
-      ...{ host: '127.0.0.1', port: 0, deadlineMs: 10_000 },
+      host: '127.0.0.1',
+      port: 0,
+      deadlineMs: 10_000,
     });
   const serving = await serveWhileReady(start, { ops, log, registry, own: ['audit'] });
   const { api } = serving;
   const isListening = async () =>
     /^ori_service_listening 1$/m.test(await registry.metrics()) && api.server.listening;
   return {
-    ...{ api, verdicts, asked, serving, isListening },
+    api,
+    verdicts,
+    asked,
+    serving,
+    isListening,
     async [Symbol.asyncDispose]() {
       serving.close();
       await api.stop({ graceMs: 0 });

@@ -70,7 +70,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const secured =
     tls &&
     createSecureServer({
-      ...{ ...settings, ...tls, handshakeTimeout: deadlineMs },
+      ...settings,
+      ...tls,
+      handshakeTimeout: deadlineMs,
       requestCert: files.tlsClientCaFile !== undefined,
     });
   const server: Server = secured ?? createServer(settings);

@@ -45,7 +45,11 @@ function ask(
 const serve = (options: object = {}) =>
   startApiServer({
     app: (_req, res) => void res.end('ok'),
-    ...{ host: '127.0.0.1', port: 0, deadlineMs: 5000, tls: files(), ...options },
+    host: '127.0.0.1',
+    port: 0,
+    deadlineMs: 5000,
+    tls: files(),
+    ...options,
   });
 
 test('answers over TLS 1.2 and 1.3, and refuses older versions', async () => {

@@ -37,7 +37,10 @@ test('the log line of a request has its trace id', async () => {
   const { log, lines } = capturedLog();
   const api = await startApiServer({
     app: (_req, res) => void res.end('ok'),
-    ...{ host: '127.0.0.1', port: 0, deadlineMs: 10_000, log },
+    host: '127.0.0.1',
+    port: 0,
+    deadlineMs: 10_000,
+    log,
   });
   await fetch(api.url, { headers: { traceparent: `00-${ID}-${SPAN}-01` } });
   await api.stop({ graceMs: 0 });

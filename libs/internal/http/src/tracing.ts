@@ -106,7 +106,8 @@ function createTracing(source: SpanSource, servers: Readonly<Record<string, Attr
       const members = Object.entries(part).map(([name, member]) => {
         if (typeof member !== 'function') return [name, member];
         const attributes = {
-          ...{ 'ori.dependency': dependency, 'ori.operation': name },
+          'ori.dependency': dependency,
+          'ori.operation': name,
           ...servers[dependency],
         };
         const method = (...values: unknown[]) => member.apply(part, values);

@@ -246,7 +246,9 @@ describe('with claims of other names', () => {
 
   test('reads those, and no other scope than the mapped ones', () => {
     expect(checkTokenClaims(theirs, named, NOW)).toMatchObject({
-      ...{ subject: 'o1', scopes: ['vault:read'], authenticatedAt: 7 },
+      subject: 'o1',
+      scopes: ['vault:read'],
+      authenticatedAt: 7,
     });
     const listed = { ...theirs, scp: ['read', 'api://ori/interns', 'vault:read '] };
     expect(checkTokenClaims(listed, named, NOW).scopes).toEqual(['vault:read', 'interns']);

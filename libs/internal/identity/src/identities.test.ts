@@ -192,7 +192,9 @@ test('a JWT is judged under the keys of the issuer that it names: once in 60 sec
 
 test('an opaque token is shown only to the issuer whose prefix it has', async () => {
   const introspections = ['one_', 'two_'].map((tokenPrefix) => ({
-    ...{ tokenPrefix, expected, issuer: {} as Issuer },
+    tokenPrefix,
+    expected,
+    issuer: {} as Issuer,
     introspect: async () => ({ ...factsFor(), subject: tokenPrefix }),
   }));
   const { identify } = createIdentities({

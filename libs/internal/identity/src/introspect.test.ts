@@ -15,7 +15,11 @@ const network = '192.0.2.1';
 const unavailable = { code: 'issuer_unavailable' };
 const active = () =>
   Response.json({
-    ...{ active: true, aud: expected.audience, sub: 'ada', client_id: 'ori-cli', exp: NOW + 300 },
+    active: true,
+    aud: expected.audience,
+    sub: 'ada',
+    client_id: 'ori-cli',
+    exp: NOW + 300,
   });
 const metadataWith = (endpoint: string | undefined): IssuerMetadata => ({
   issuer: expected.issuer,
@@ -38,8 +42,11 @@ function clientWith({
   const place = { metadata: metadataWith('https://issuer.test/introspect') };
   const introspect = createIntrospection(
     {
-      ...{ clientId: 'ori', clientSecret: new Secret('s3cret'), authMethod: 'client_secret_basic' },
-      ...{ inFlightMax: 2, timeoutMs: 20_000 },
+      clientId: 'ori',
+      clientSecret: new Secret('s3cret'),
+      authMethod: 'client_secret_basic',
+      inFlightMax: 2,
+      timeoutMs: 20_000,
       fetch: async (url, init) => {
         const authorization = new Headers(init?.headers).get('authorization');
         sent.push({ url: String(url), authorization, body: new URLSearchParams(String(init?.body)) });

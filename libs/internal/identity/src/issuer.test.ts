@@ -37,7 +37,10 @@ test('nothing is fetched before the first use, then discovery and keys once', as
 test.each(['', '/', '/tenant', '/tenant/'])('the document of an issuer at "%s" is below it', async (path) => {
   const fetched: string[] = [];
   const issuer = createIssuer({
-    ...{ issuer: `https://issuer.test${path}`, coolDownSeconds: 1, keysStaleSeconds: 0, timeoutMs: 2000 },
+    issuer: `https://issuer.test${path}`,
+    coolDownSeconds: 1,
+    keysStaleSeconds: 0,
+    timeoutMs: 2000,
     allowPlainHttp: false,
     fetch: async (url) => {
       fetched.push(String(url));

@@ -52,7 +52,10 @@ type KeySet = ReturnType<typeof createLocalJWKSet>;
 export function createIssuer(options: IssuerOptions): Issuer {
   const { issuer, coolDownSeconds, keysStaleSeconds, timeoutMs, allowPlainHttp } = options;
   const limits = {
-    ...{ coolDownSeconds, timeoutMs, allowPlainHttp, bytesMax: DOCUMENT_BYTES_MAX },
+    coolDownSeconds,
+    timeoutMs,
+    allowPlainHttp,
+    bytesMax: DOCUMENT_BYTES_MAX,
     fetch: options.fetch ?? fetch,
   };
   const discovery = createRemoteJson({

@@ -8,8 +8,10 @@ const folder = mkdtempSync(join(tmpdir(), 'ori-issuers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const path = join(folder, 'issuers.json');
 const defaults = {
-  ...{ audience: 'https://api.test/v1', clients: ['ori-cli'] },
-  ...{ lifetimeMaxSeconds: 3600, requiresAuthTime: false },
+  audience: 'https://api.test/v1',
+  clients: ['ori-cli'],
+  lifetimeMaxSeconds: 3600,
+  requiresAuthTime: false,
 };
 
 function read(content: unknown, mode = 0o644, defaulted: IssuerDefaults = defaults) {

@@ -11,18 +11,25 @@ const ISSUERS = ['https://one.test', 'https://two.test'];
 
 const DOCUMENTS: Readonly<Record<string, (issuer: string) => object>> = {
   '/.well-known/openid-configuration': (issuer) => ({
-    ...{ issuer, jwks_uri: `${issuer}/jwks`, introspection_endpoint: `${issuer}/introspect` },
+    issuer,
+    jwks_uri: `${issuer}/jwks`,
+    introspection_endpoint: `${issuer}/introspect`,
   }),
   '/jwks': () => ({ keys: [] }),
   '/introspect': () => ({
-    ...{ active: true, sub: 'ada', aud: AUDIENCE, client_id: 'ori-cli', exp: Date.now() / 1000 + 300 },
+    active: true,
+    sub: 'ada',
+    aud: AUDIENCE,
+    client_id: 'ori-cli',
+    exp: Date.now() / 1000 + 300,
   }),
 };
 
 /** Two issuers, of which those in `answering` answer. */
 function openTwo(answering: ReadonlySet<string>, env: Environment = {}) {
   const config = loadConfig('TEST', IDENTITY_SPEC, {
-    ...{ TEST_ISSUER: ISSUERS[0], TEST_AUDIENCE: AUDIENCE },
+    TEST_ISSUER: ISSUERS[0],
+    TEST_AUDIENCE: AUDIENCE,
     ...env,
   });
   const complaints: string[] = [];

@@ -22,7 +22,10 @@ function settingsOf({ settings, access }: Pick<ProviderShape, 'settings' | 'acce
   writeFileSync(path, JSON.stringify({ issuers: [{ issuer: access['iss'], audience, ...settings }] }));
   const complaints: string[] = [];
   const defaults = {
-    ...{ audience: undefined, clients: ['ori-cli'], lifetimeMaxSeconds: 86_400, requiresAuthTime: false },
+    audience: undefined,
+    clients: ['ori-cli'],
+    lifetimeMaxSeconds: 86_400,
+    requiresAuthTime: false,
   };
   const [only] = readIssuersFile(path, defaults, (complaint) => complaints.push(complaint));
   rmSync(path);
@@ -47,7 +50,8 @@ async function mint(
   return await mintToken(
     { issuer: String(claims['iss']), audience: '', keys: [key, stranger] },
     {
-      ...{ signWith: { kid: key.kid }, ...changes },
+      signWith: { kid: key.kid },
+      ...changes,
       header: { typ, ...changes.header },
       claims: { ...none, sub: undefined, ...claims, ...changes.claims },
     },

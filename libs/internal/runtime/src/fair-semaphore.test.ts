@@ -4,7 +4,10 @@ import { createFairSemaphore } from './fair-semaphore.ts';
 /** Work that ends under the control of the test, and records when it began. */
 function workbench(options: Partial<Parameters<typeof createFairSemaphore>[0]> = {}) {
   const inPlace = createFairSemaphore({
-    ...{ budget: 'work', permits: 1, waitingPerKeyMax: 10, waitingMax: 100 },
+    budget: 'work',
+    permits: 1,
+    waitingPerKeyMax: 10,
+    waitingMax: 100,
     ...options,
   });
   const begun: string[] = [];

@@ -20,8 +20,14 @@ const request = { internId: 'int_1', path: '/api/invoke', bodySha256: 'ab'.repea
 const fields = { ...request, timestamp: 1_789_000_000, user: 'ada' };
 const nonce = Buffer.alloc(16, 4).toString('base64url');
 const FACTS = {
-  ...{ event: 'proof_issued', internId: 'int_1', timestamp: fields.timestamp, subject: 'ada' },
-  ...{ bodySha256: request.bodySha256, method: 'POST', path: request.path, nonce },
+  event: 'proof_issued',
+  internId: 'int_1',
+  timestamp: fields.timestamp,
+  subject: 'ada',
+  bodySha256: request.bodySha256,
+  method: 'POST',
+  path: request.path,
+  nonce,
 };
 const ofV2 = sha256(signingInput(2, { ...fields, nonce, method: 'POST' }));
 const ofV1 = createHmac('sha256', v1Key)

@@ -17,7 +17,10 @@ function world(options: Partial<VerifierOptions> = {}) {
   clock.ms = NOW * 1000;
   const outcomes: ProofOutcome[] = [];
   const verifier = createVerifier({
-    ...{ internId: 'int_7Qm2', keys: createLocalKeySet(signer.jwks), replay, now },
+    internId: 'int_7Qm2',
+    keys: createLocalKeySet(signer.jwks),
+    replay,
+    now,
     onOutcome: ({ outcome }) => void outcomes.push(outcome),
     ...options,
   });

@@ -24,7 +24,9 @@ const entry = (at: number) => {
   return bytes;
 };
 const tile = (index: number, width = 256, level: MadeTile['level'] = 0, fill = 1): MadeTile => ({
-  ...{ level, index, width },
+  level,
+  index,
+  width,
   bytes: Buffer.alloc(width * 32, fill),
 });
 const pathIn = (id: MadeTile) => join(folder, tilePath(id));

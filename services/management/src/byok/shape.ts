@@ -44,8 +44,11 @@ export const ByokCreate = ByokUpdate.extend({
 }).meta({
   id: 'ByokCreate',
   example: {
-    ...{ provider: 'openai', key: 'sk-proj-4fzZ6TqW2xKd8NbV1mRyLcwxyz', name: 'Production' },
-    ...{ is_byok_only: true, declared_region: 'global' },
+    provider: 'openai',
+    key: 'sk-proj-4fzZ6TqW2xKd8NbV1mRyLcwxyz',
+    name: 'Production',
+    is_byok_only: true,
+    declared_region: 'global',
   },
 });
 

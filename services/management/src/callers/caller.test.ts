@@ -5,8 +5,13 @@ import { type Caller, requireInternReader, requireKeyHolder, requireManager } fr
 const workspace = { id: 'wks_1', inProgramme: true, deleted: false };
 const key = (changes: Partial<ApiKeyCaller> = {}): Caller => ({
   key: {
-    ...{ hash: 'abc', kind: 'api', disabled: false, organizationId: 'org_1', createdBy: 'ada' },
-    ...{ internId: null, workspace },
+    hash: 'abc',
+    kind: 'api',
+    disabled: false,
+    organizationId: 'org_1',
+    createdBy: 'ada',
+    internId: null,
+    workspace,
     ...changes,
   },
 });
@@ -25,9 +30,12 @@ const session = (
   } = {},
 ): Caller => ({
   session: {
-    ...{ scopes, authenticatedAt },
+    scopes,
+    authenticatedAt,
     person: {
-      ...{ userId: 'ada', disabled: false, ...person },
+      userId: 'ada',
+      disabled: false,
+      ...person,
       memberships: memberships.map((changes) => ({ ...membership, ...changes })),
     },
   },
@@ -37,7 +45,10 @@ const refusal = (code: string) => expect.objectContaining({ code });
 describe('a manager', () => {
   it('manages the account of the key', () => {
     expect(requireManager(managementKey())).toMatchObject({
-      ...{ organizationId: 'org_1', account: 'org_1', userId: 'ada', actor: 'api_key:abc' },
+      organizationId: 'org_1',
+      account: 'org_1',
+      userId: 'ada',
+      actor: 'api_key:abc',
     });
   });
   it.each([

@@ -57,7 +57,8 @@ const BuiltinFilters = z
     override: ({ jsonSchema }) => {
       jsonSchema.allOf = BUILTIN_SLUGS.map((slug) => ({
         contains: { properties: { slug: { const: slug } }, required: ['slug'] },
-        ...{ minContains: 0, maxContains: 1 },
+        minContains: 0,
+        maxContains: 1,
       }));
     },
   });

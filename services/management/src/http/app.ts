@@ -66,8 +66,12 @@ export function createApp({
     }),
   );
   const semaphore = createFairSemaphore({
-    ...{ budget: 'work', permits: operationsMax, permitsPerKey: Math.ceil(operationsMax / 3) },
-    ...{ waitingPerKeyMax: 64, waitingMax: 1000, budgetPerKey: 'account' },
+    budget: 'work',
+    permits: operationsMax,
+    permitsPerKey: Math.ceil(operationsMax / 3),
+    waitingPerKeyMax: 64,
+    waitingMax: 1000,
+    budgetPerKey: 'account',
   });
   const inPlace = <T>({ principal, deadline }: Call<Principal, unknown, unknown>, run: () => Promise<T>) =>
     semaphore(principal.account, deadline, run);

@@ -49,7 +49,9 @@ export function createAnswers(store: Pick<ManagementQueries, 'once'>, ring: KekR
       const account = { organizationId: principal.account };
       const keyHash = sha256(key);
       const context = {
-        ...{ table: 'idempotency_keys', column: 'sealed_answer', row: keyHash },
+        table: 'idempotency_keys',
+        column: 'sealed_answer',
+        row: keyHash,
         ...account,
       };
       const content = sha256(JSON.stringify([method, target, path, body]));

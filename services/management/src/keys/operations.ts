@@ -63,7 +63,9 @@ const create = jsonOperation({
       throw new Refusal('invalid_parameters', 'expires_at: must be in the future.');
     }
     const created = await store.createKey(principal, {
-      ...{ name, workspaceId, actingUser: principal.userId },
+      name,
+      workspaceId,
+      actingUser: principal.userId,
       ...(creator && { createdBy: creator }),
       ...(expiresAt && { expiresAt }),
     });

@@ -6,7 +6,10 @@ type Row = Omit<ApiKeyRow, 'workspace_id'>;
 
 export function renderKey(row: ApiKeyRow): ApiKey {
   return {
-    ...{ hash: row.hash, name: row.name, label: row.label, workspace_id: row.workspace_id },
+    hash: row.hash,
+    name: row.name,
+    label: row.label,
+    workspace_id: row.workspace_id,
     disabled: row.disabled_at !== null,
     creator_user_id: row.created_by,
     external_user: null,

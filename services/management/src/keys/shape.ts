@@ -34,9 +34,18 @@ const spending = {
 
 /** The values of {@link spending}. */
 export const NOT_METERED = {
-  ...{ usage: 0, usage_daily: 0, usage_weekly: 0, usage_monthly: 0 },
-  ...{ byok_usage: 0, byok_usage_daily: 0, byok_usage_weekly: 0, byok_usage_monthly: 0 },
-  ...{ include_byok_in_limit: false, limit: null, limit_remaining: null, limit_reset: null },
+  usage: 0,
+  usage_daily: 0,
+  usage_weekly: 0,
+  usage_monthly: 0,
+  byok_usage: 0,
+  byok_usage_daily: 0,
+  byok_usage_weekly: 0,
+  byok_usage_monthly: 0,
+  include_byok_in_limit: false,
+  limit: null,
+  limit_remaining: null,
+  limit_reset: null,
 } as const;
 
 const creator = z

@@ -4,7 +4,10 @@ import { UNUSED, type Workspace, type WorkspaceMember } from './shape.ts';
 
 export function renderWorkspace(row: WorkspaceRow): Workspace {
   return {
-    ...{ id: row.id, name: row.name, slug: row.slug, description: row.description },
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    description: row.description,
     created_by: row.created_by,
     default_guardrail_id: uuidOf(row.id),
     ...UNUSED,

@@ -19,10 +19,15 @@ const unused = (value: string) => ({ description: `Not used here: ${value}.` });
 
 /** The settings of routing and logging are those of the family. Nothing is routed or logged here. */
 export const UNUSED = {
-  ...{ default_text_model: null, default_image_model: null, default_provider_sort: null },
-  ...{ disabled_server_tools: null, include_byok_in_budgets: false },
-  ...{ io_logging_api_key_ids: null, io_logging_sampling_rate: 1 },
-  ...{ is_data_discount_logging_enabled: false, is_observability_broadcast_enabled: false },
+  default_text_model: null,
+  default_image_model: null,
+  default_provider_sort: null,
+  disabled_server_tools: null,
+  include_byok_in_budgets: false,
+  io_logging_api_key_ids: null,
+  io_logging_sampling_rate: 1,
+  is_data_discount_logging_enabled: false,
+  is_observability_broadcast_enabled: false,
   is_observability_io_logging_enabled: false,
 } as const;
 

@@ -27,7 +27,12 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
         (db, { by, organization, ...filter }: AuditListOptions) =>
           listAudit(db, { ...filter, actor: by, organizationId: organization }),
         ({ seq, at, actor, login, operation, ...entry }) => ({
-          ...{ seq, at: new Date(at), actor, login, owner: entry.break_glass, operation },
+          seq,
+          at: new Date(at),
+          actor,
+          login,
+          owner: entry.break_glass,
+          operation,
           table: entry.table_name,
           row: entry.row_key,
           columns: operation === 'update' ? Object.keys(entry.after ?? {}).join(' ') : '',

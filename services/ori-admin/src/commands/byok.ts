@@ -70,7 +70,11 @@ export function addByokCommands(program: Command, context: () => Context): void 
         (db, { limit, after, organization, provider }: ListOptions<'organization' | 'provider'>) =>
           listAllCredentials(db, { limit, after, organization_id: organization, provider }),
         ({ id, label, provider, name, disabled, ...row }) => ({
-          ...{ id, label, provider, name, organization: row.organization_id },
+          id,
+          label,
+          provider,
+          name,
+          organization: row.organization_id,
           workspace: row.workspace_id ?? '(all)',
           disabled,
           use: [row.is_fallback && 'fallback', row.is_required && 'required', row.is_byok_only && 'byok-only']

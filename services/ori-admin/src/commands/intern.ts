@@ -75,9 +75,14 @@ export function addInternCommands(program: Command, context: () => Context): voi
         (db, { limit, after, workspace, status }: ListOptions<'workspace' | 'status'>) =>
           listAllInterns(db, { limit, after, workspace_id: workspace, status }),
         ({ id, name, status, progress, hostname, model, ...row }) => ({
-          ...{ id, name, workspace: row.workspace_id, status },
+          id,
+          name,
+          workspace: row.workspace_id,
+          status,
           progress: progress && `${progress.step_number}/${progress.total_steps} ${progress.step_label}`,
-          ...{ hostname, model, created: row.created_at },
+          hostname,
+          model,
+          created: row.created_at,
         }),
       ),
     );
@@ -144,7 +149,12 @@ function addFields(command: Command): Command {
 function fieldsOf(options: FieldOptions) {
   const { description, hostname, model, status, instructions, progress } = options;
   return {
-    ...{ description, hostname, model, status, instructions, progress },
+    description,
+    hostname,
+    model,
+    status,
+    instructions,
+    progress,
     vaultId: options.vault,
     attachedVaultId: options.attachedVault,
     lastFailureMessage: options.failure,

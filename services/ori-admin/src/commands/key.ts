@@ -62,7 +62,10 @@ export function addKeyCommands(program: Command, context: () => Context): void {
         (db, { limit, after, organization }: ListOptions<'organization'>) =>
           listApiKeys(db, { limit, after, organization_id: organization }),
         ({ hash, label, kind, name, ...row }) => ({
-          ...{ hash, label, kind, name },
+          hash,
+          label,
+          kind,
+          name,
           organization: row.organization_id,
           workspace: row.workspace_id,
           intern: row.intern_id,

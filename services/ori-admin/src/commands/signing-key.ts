@@ -110,7 +110,9 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
           .map(({ id, internId, expiresAt }) => ({ id, intern_id: internId, expires_at: expiresAt }));
         const listed = { rows: rows.slice(0, limit), hasMore: rows.length > limit };
         admin.reportList(listed, ({ id, intern_id, expires_at }) => ({
-          ...{ id, intern: intern_id, expires: toDate(expires_at) },
+          id,
+          intern: intern_id,
+          expires: toDate(expires_at),
         }));
         return;
       }

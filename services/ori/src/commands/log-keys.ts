@@ -34,7 +34,8 @@ export async function logKeys(context: Context, intern: string, options: PolicyO
   else {
     context.terminal.printTable(
       keys.map(({ leaf, key, published }) => ({
-        ...{ leaf: String(leaf), key },
+        leaf: String(leaf),
+        key,
         published: published ? 'yes' : 'no',
       })),
     );

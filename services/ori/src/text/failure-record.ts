@@ -31,7 +31,9 @@ export function recordOf(error: unknown, profile?: string): FailureRecord {
   const figures = { status, retry_after: retryAfterSeconds, request_id: requestId, trace_id: traceId };
   const ori = profile === undefined ? 'ori ' : `ori --profile ${profile} `;
   return {
-    ...{ code: error.code, exit, message: what },
+    code: error.code,
+    exit,
+    message: what,
     next: next.replaceAll(/\bori (?=log(?:in|out)\b)/g, ori),
     ...figures,
   };

@@ -117,7 +117,8 @@ test('lines that cannot be written are not acknowledged, and readiness fails', a
   const outcomes = await Promise.allSettled(lines(3).map((line) => log.append(line)));
   for (const outcome of outcomes)
     expect(outcome).toMatchObject({
-      ...{ status: 'rejected', reason: { dependency: 'audit', cause: { code: 'ENOSPC' } } },
+      status: 'rejected',
+      reason: { dependency: 'audit', cause: { code: 'ENOSPC' } },
     });
   await expect(log.check()).rejects.toBeInstanceOf(DependencyError);
   await log.close();

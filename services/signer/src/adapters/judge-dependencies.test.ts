@@ -15,7 +15,11 @@ const fail = (error: Error) => () => Promise.reject(error);
 const away = fail(new Error('away'));
 
 const redis = (parts: Partial<EvictionWatch>): EvictionWatch => ({
-  ...{ isSafe: false, isUnsafe: false, require: away, settled: pass, close: () => {} },
+  isSafe: false,
+  isUnsafe: false,
+  require: away,
+  settled: pass,
+  close: () => {},
   ...parts,
 });
 const safe = redis({ isSafe: true, require: pass });

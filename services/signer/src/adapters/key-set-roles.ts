@@ -121,8 +121,10 @@ async function load(config: RolesConfig, keyFile: string, delegationsFile: strin
   const stray = delegations.findIndex((one) => one.base !== baseUrl);
   if (stray >= 0) throw new ConfigError([`${variable}: delegation ${stray + 1} is for another base address`]);
   const key = await openRoleKey({
-    ...{ path: keyFile, variable: 'SIGNER_FRESHNESS_KEY_FILE' },
-    ...{ kmsUrl, kmsTokenFile },
+    path: keyFile,
+    variable: 'SIGNER_FRESHNESS_KEY_FILE',
+    kmsUrl,
+    kmsTokenFile,
   });
   const { x } = publicJwkOf(key);
   if (!delegations.some((one) => one.role === 'freshness' && one.x === x))

@@ -33,7 +33,8 @@ function keysOf(
   const keys = createSigningKeys({
     // As a database does, it returns a new row each time.
     rows: () => rows.map((row) => ({ ...row })),
-    ...{ ring, ...options },
+    ring,
+    ...options,
     now: () => seconds.now * 1000,
     onUnusable: (row) => unusable.push(row.id),
   });

@@ -16,7 +16,8 @@ test.each([
   ['another word', ['told', 'epoch']],
 ])('a reply that cannot be is a failure of Redis: %s', async (_what, answer) => {
   await expect(answering(answer).spend({ id: 'proof', epoch: undefined })).rejects.toMatchObject({
-    ...{ name: 'DependencyError', dependency: 'redis' },
+    name: 'DependencyError',
+    dependency: 'redis',
   });
 });
 

@@ -53,7 +53,9 @@ export function redisSpentProofs(redis: RedisClient, eviction?: EvictionWatch): 
       await run([EPOCH_KEY]);
     },
     claimOf: ({ id, epoch }) => ({
-      ...{ key: PREFIX + id, value: '', keptMs },
+      key: PREFIX + id,
+      value: '',
+      keptMs,
       epoch: epoch === undefined ? undefined : { key: EPOCH_KEY, expected: epoch, fresh: drawEpoch() },
     }),
     async spend({ id, epoch }) {

@@ -35,7 +35,8 @@ test('counts lookups of the gate and of keys, and asks for the keys that are pub
   const asked: unknown[] = [];
   const memory = createStoreCache({
     store: {
-      ...{ gateFacts: async () => ({}), signingKeys: async () => [] },
+      gateFacts: async () => ({}),
+      signingKeys: async () => [],
       publishedKeys: async (...question: unknown[]) => asked.push(...question),
     } as unknown as SignerQueries,
     now: () => 1_789_000_000_999,

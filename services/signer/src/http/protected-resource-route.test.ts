@@ -25,13 +25,18 @@ test.each([
 ])('names the issuers, and with content required %o the claim of it', async (requireContent, more) => {
   const metadata = (await (await metadataWith(requireContent)).json()) as Record<string, unknown>;
   expect(metadata).toEqual({
-    ...{ resource: 'https://api.example/v1', authorization_servers: ['https://id.example'] },
-    ...{ scopes_supported: expect.any(Array), bearer_methods_supported: ['header'] },
+    resource: 'https://api.example/v1',
+    authorization_servers: ['https://id.example'],
+    scopes_supported: expect.any(Array),
+    bearer_methods_supported: ['header'],
     dpop_signing_alg_values_supported: expect.arrayContaining(['ES256']),
     dpop_bound_access_tokens_required: true,
     'x-ori_sign_in': [
       {
-        ...{ issuer: 'https://id.example', client_id: 'ori-cli', scopes: ['openid'], resource: true },
+        issuer: 'https://id.example',
+        client_id: 'ori-cli',
+        scopes: ['openid'],
+        resource: true,
         redirect_port: 8400,
       },
     ],

@@ -42,7 +42,10 @@ async function apply(
   const [wanted] = TeamFile.parse({ organizations: [team] }).organizations;
   if (wanted === undefined) throw new Error('no team');
   const plan = await applyTeam(db, wanted, {
-    ...{ issuer: ISSUER, prune: false, dryRun: false, home },
+    issuer: ISSUER,
+    prune: false,
+    dryRun: false,
+    home,
     deliver: ({ key }) => keys.push(key),
     ...options,
   });

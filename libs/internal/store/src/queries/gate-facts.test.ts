@@ -52,7 +52,10 @@ describe.each(DIALECTS)('gate facts on %s, queried as the signer', (dialect) => 
   ])('have no user for another subject, or of another issuer, but the intern: %j', async (other) => {
     const { internId, question } = await createScenario(store.owner);
     expect(await signer.gateFacts({ ...question, ...other })).toMatchObject({
-      ...{ user: null, membership: null, intern: { id: internId }, inProgramme: true },
+      user: null,
+      membership: null,
+      intern: { id: internId },
+      inProgramme: true,
     });
   });
 

@@ -13,7 +13,9 @@ describe.each(DIALECTS)('the KEKs in use on %s', (dialect) => {
     for (const sealer of [one, two, one])
       await addSigningKey(own.owner, { internId, sealer, expiresAt: 5_000_000_000 });
     const { id: keyId } = await addSigningKey(own.owner, {
-      ...{ internId, sealer: gone, notBefore: 6_000_000_000 },
+      internId,
+      sealer: gone,
+      notBefore: 6_000_000_000,
     });
     await revokeSigningKey(own.owner, { keyId });
     expect((await keksInUse(own.as('ori_signer'))).sort()).toEqual(

@@ -21,7 +21,9 @@ describe.each(DIALECTS)('the outlook on signing keys on %s, queried as the signe
   const nextMonth = () => T + ++months * 4 * OUTLOOK_SECONDS;
   const addKey = (internId: string, notBefore: number, expiresAt?: number) =>
     addSigningKey(store.owner, {
-      ...{ internId, sealer, notBefore },
+      internId,
+      sealer,
+      notBefore,
       ...(expiresAt === undefined ? {} : { expiresAt }),
     });
 

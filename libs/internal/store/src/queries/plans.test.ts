@@ -118,8 +118,12 @@ async function name({ organizationId, workspaceId, internId }: Scenario) {
   await setIcon(store.owner, { internId, mediaType: 'image/png', bytes });
   const credentialId = randomUUID();
   await createCredential(store.owner, {
-    ...{ id: credentialId, organization_id: organizationId, workspace_id: workspaceId },
-    ...{ provider: 'openai', label: '...', sealed_key: 'sealed' },
+    id: credentialId,
+    organization_id: organizationId,
+    workspace_id: workspaceId,
+    provider: 'openai',
+    label: '...',
+    sealed_key: 'sealed',
   });
   return { account: { organizationId }, ownHash, credentialId };
 }
@@ -141,7 +145,10 @@ const MANAGEMENT: Record<Exclude<keyof ManagementQueries, 'ping'> | `${string} $
   findCredential: (q) => q.findCredential(facts.account, facts.credentialId),
   addCredential: (q) =>
     q.addCredential(facts.account, facts.scenario.workspaceId, {
-      ...{ id: randomUUID(), provider: 'openai', label: '...', sealed_key: 'sealed' },
+      id: randomUUID(),
+      provider: 'openai',
+      label: '...',
+      sealed_key: 'sealed',
     }),
   removeCredential: (q) => q.removeCredential(facts.account, facts.credentialId),
   findIntern: (q) => q.findIntern({ workspaceIds: [facts.scenario.workspaceId] }, facts.scenario.internId),

@@ -16,7 +16,9 @@ describe.each(DIALECTS)('signing keys on %s, queried as the signer', (dialect) =
 
   const addKey = (internId: string, notBefore: number, expiresAt?: number) =>
     addSigningKey(store.owner, {
-      ...{ internId, sealer, notBefore },
+      internId,
+      sealer,
+      notBefore,
       ...(expiresAt === undefined ? {} : { expiresAt }),
     });
 

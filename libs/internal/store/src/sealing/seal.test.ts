@@ -27,7 +27,9 @@ describe('a sealed text', () => {
     const sealed = await seal(ring, SEED, CONTEXT);
     expect(await open(ring, sealed, CONTEXT)).toEqual(SEED);
     expect(decodeProtectedHeader(sealed)).toMatchObject({
-      ...{ alg: 'A256GCMKW', enc: 'A256GCM', kid: ring.primary.kid },
+      alg: 'A256GCMKW',
+      enc: 'A256GCM',
+      kid: ring.primary.kid,
       ctx: { table: 'signing_keys', column: 'sealed_seed', row: 'key_1', internId: 'int_1' },
     });
     expect(sealed).not.toContain(Buffer.from(SEED).toString('base64url').slice(0, 20));

@@ -11,10 +11,16 @@ afterEach(() => void vi.useRealTimers());
 const line = Buffer.alloc(32);
 const keyOf = (fill: number) => Buffer.alloc(32, fill);
 const own = (fill: number): Entry => ({
-  ...{ kind: 'key', publicKey: keyOf(fill), intern: commitmentOfIntern('int_1'), line },
+  kind: 'key',
+  publicKey: keyOf(fill),
+  intern: commitmentOfIntern('int_1'),
+  line,
 });
 const ofAnother: Entry = {
-  ...{ kind: 'key', publicKey: keyOf(9), intern: commitmentOfIntern('int_2'), line },
+  kind: 'key',
+  publicKey: keyOf(9),
+  intern: commitmentOfIntern('int_2'),
+  line,
 };
 const ofProof: Entry = {
   kind: 'proof',
@@ -35,7 +41,10 @@ function openLog(...entries: Entry[]) {
     async latest() {
       log.heads += 1;
       return {
-        ...{ origin: 'log.example/log', size: log.entries.length, root: line, note: '' },
+        origin: 'log.example/log',
+        size: log.entries.length,
+        root: line,
+        note: '',
         witnessed: new Map(log.completeAt === undefined ? [] : [[COMPLETE, log.completeAt]]),
       };
     },
@@ -54,13 +63,18 @@ function watchOf(client: LogClient, options: Partial<KeyWatchOptions> = {}) {
   const [found, problems]: [number[], string[]] = [[], []];
   let now = 1_000_000;
   const watch = createKeyWatch({
-    ...{ client, internId: 'int_1', everyMs: 3_600_000, now: () => now },
+    client,
+    internId: 'int_1',
+    everyMs: 3_600_000,
+    now: () => now,
     onKey: ({ index }) => void found.push(index),
     onProblem: ({ kind }) => void problems.push(kind),
     ...options,
   });
   return {
-    ...{ watch, found, problems },
+    watch,
+    found,
+    problems,
     async check(secondsAfter = 0) {
       now = 1_000_000 + secondsAfter * 1000;
       await watch.check();

@@ -186,7 +186,8 @@ it('saves a checkpoint once, and again until that succeeds', async () => {
   const saved: string[] = [];
   let isFull = true;
   const client = createLogClient({
-    ...{ policy: policyOf(log), transport: transportOf(() => log) },
+    policy: policyOf(log),
+    transport: transportOf(() => log),
     remembered: {
       load,
       async save(text) {
@@ -349,7 +350,8 @@ it('asks for 1,000 commitments at a time, and believes no malformed answer', asy
   const leaves = await client.lookup(hashes);
   expect([leaves.size, batches]).toEqual([2001, [1000, 1000, 1]]);
   expect(leaves.get(Buffer.from(hashes[1001] ?? '').toString('hex'))).toEqual({
-    ...{ index: 1, entry: Buffer.from([10, 11]) },
+    index: 1,
+    entry: Buffer.from([10, 11]),
   });
   batches.length = 0;
   expect(await client.lookup([])).toEqual(new Map());

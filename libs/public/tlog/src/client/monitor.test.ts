@@ -12,7 +12,10 @@ function openMonitor() {
   let completeAt = 0;
   const missing: string[] = [];
   const head = () => ({
-    ...{ origin: 'log.example/log', size: 0, root: new Uint8Array(32), note: '' },
+    origin: 'log.example/log',
+    size: 0,
+    root: new Uint8Array(32),
+    note: '',
     witnessed: new Map([[COMPLETE, completeAt]]),
   });
   const client: LogClient = {
@@ -66,7 +69,10 @@ it('judges each proof alone, repeats a lasting problem, and says once that it is
   const entry = Buffer.concat([Uint8Array.of(1), Buffer.from(commitments[0] ?? '', 'hex'), Buffer.alloc(64)]);
   const client: LogClient = {
     latest: async () => ({
-      ...{ origin: 'log.example/log', size: 9, root: new Uint8Array(32), note: '' },
+      origin: 'log.example/log',
+      size: 9,
+      root: new Uint8Array(32),
+      note: '',
       witnessed: new Map([[COMPLETE, completeAt]]),
     }),
     lookup: async () => new Map([[commitments[0] ?? '', { index: 0, entry }]]),
@@ -112,8 +118,10 @@ const ONE = '11'.repeat(32);
 const TWO = '22'.repeat(32);
 const entryOf = (commitment: string) =>
   renderEntry({
-    ...{ kind: 'proof', v2: Buffer.from(commitment, 'hex') },
-    ...{ v1: new Uint8Array(32), line: new Uint8Array(32) },
+    kind: 'proof',
+    v2: Buffer.from(commitment, 'hex'),
+    v1: new Uint8Array(32),
+    line: new Uint8Array(32),
   });
 
 /** A log whose answers a test sets, and a monitor of it. */
@@ -135,7 +143,10 @@ function openWorld(options: Partial<MonitorOptions<Proof>> = {}) {
       world.heads += 1;
       if (world.failure !== undefined) throw world.failure;
       return {
-        ...{ origin: 'log.example/log', size: world.size, root: new Uint8Array(32), note: '' },
+        origin: 'log.example/log',
+        size: world.size,
+        root: new Uint8Array(32),
+        note: '',
         witnessed: new Map(world.completeAt === undefined ? [] : [[COMPLETE, world.completeAt]]),
       };
     },
@@ -150,7 +161,9 @@ function openWorld(options: Partial<MonitorOptions<Proof>> = {}) {
     bundle: () => expect.unreachable(),
   };
   const monitor = createMonitor<Proof>({
-    ...{ client, everyMs: 3_600_000, now: () => world.now * 1000 },
+    client,
+    everyMs: 3_600_000,
+    now: () => world.now * 1000,
     onMissing: ({ id }) => void world.missing.push(id),
     onProblem: (problem) => void world.problems.push(problem),
     ...options,

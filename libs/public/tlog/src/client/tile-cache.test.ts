@@ -45,7 +45,7 @@ function openLog(size: number) {
         return isRight;
       },
     );
-  return { ...{ log, cache, read, leaf } };
+  return { log, cache, read, leaf };
 }
 
 it('fetches a tile once that has verified', async () => {

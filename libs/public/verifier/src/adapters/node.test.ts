@@ -105,7 +105,8 @@ test('calls onOutcome in the context of its request, where a tracer finds the sp
   const { port } = server.address() as AddressInfo;
   const call = (traceparent: string, body: string, headers: object) =>
     fetch(`http://127.0.0.1:${port}${PATH}`, {
-      ...{ method: 'POST', body },
+      method: 'POST',
+      body,
       headers: { 'content-type': 'application/json', traceparent, ...headers },
     });
   const proof = { ...signer.sign({ path: PATH, body: BODY }) };

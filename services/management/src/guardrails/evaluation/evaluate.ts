@@ -33,11 +33,15 @@ export async function evaluate(
   const filters = [
     ...(guardrail.content_filter_builtins ?? []).map(({ slug, action }, index) => ({
       entry: { list: 'content_filter_builtins', index, slug } as Entry,
-      ...{ pattern: PATTERNS[slug], action, replacement: LABELS[slug] },
+      pattern: PATTERNS[slug],
+      action,
+      replacement: LABELS[slug],
     })),
     ...(guardrail.content_filters ?? []).map(({ pattern, action, label }, index) => ({
       entry: { list: 'content_filters', index, pattern } as Entry,
-      ...{ pattern, action, replacement: redactedBy(label) },
+      pattern,
+      action,
+      replacement: redactedBy(label),
     })),
   ];
   const evaluated = filters.flatMap((filter) =>

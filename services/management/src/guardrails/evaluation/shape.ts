@@ -70,7 +70,8 @@ export const Evaluation = z
           { entry: { list: 'content_filter_builtins', index: 0, slug: 'email' }, action: 'redact', count: 1 },
           {
             entry: { list: 'content_filters', index: 0, pattern: 'PRJ-[0-9]{4}' },
-            ...{ action: 'block', count: 1 },
+            action: 'block',
+            count: 1,
           },
         ],
         not_evaluated: [],

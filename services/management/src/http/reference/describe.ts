@@ -43,7 +43,13 @@ export function describeManagement(operation: Operation): Described {
         headers: isRecord ? RecordHeaders : PlainHeaders,
       };
   return {
-    ...{ operationId, tag: family, method, path, summary, description, body },
+    operationId,
+    tag: family,
+    method,
+    path,
+    summary,
+    description,
+    body,
     scopes: [],
     query: query as z.ZodObject | undefined,
     headers,

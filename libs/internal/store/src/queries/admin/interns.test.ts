@@ -14,16 +14,27 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
   it('creates an intern with every field, and with null for omitted ones', async () => {
     const { workspaceId, organizationId, userId } = await createScenario(store.owner);
     const { id } = await createIntern(store.owner, {
-      ...{ workspaceId, name: 'babbage', description: 'computes', hostname: 'babbage.interns.test' },
-      ...{ model: 'anthropic/claude', status: 'running', vaultId: 'vault_1', instructions: 'compute' },
-      ...{ progress: { step_label: 'wheels', step_number: 1, total_steps: 3 }, createdByUserId: userId },
+      workspaceId,
+      name: 'babbage',
+      description: 'computes',
+      hostname: 'babbage.interns.test',
+      model: 'anthropic/claude',
+      status: 'running',
+      vaultId: 'vault_1',
+      instructions: 'compute',
+      progress: { step_label: 'wheels', step_number: 1, total_steps: 3 },
+      createdByUserId: userId,
     });
     const find = (intern: string) =>
       store.owner.kysely.selectFrom('interns').selectAll().where('id', '=', intern).executeTakeFirstOrThrow();
     expect(id).toMatch(/^int_[0-9A-Za-z]{22}$/);
     expect(await find(id)).toMatchObject({
-      ...{ organization_id: organizationId, status: 'running', model: 'anthropic/claude', icon_sha256: null },
-      ...{ progress: { step_label: 'wheels', step_number: 1, total_steps: 3 }, created_at: expect.any(Date) },
+      organization_id: organizationId,
+      status: 'running',
+      model: 'anthropic/claude',
+      icon_sha256: null,
+      progress: { step_label: 'wheels', step_number: 1, total_steps: 3 },
+      created_at: expect.any(Date),
     });
     const bare = await createIntern(store.owner, { workspaceId, name: 'bare' });
     const { created_at, updated_at, ...rest } = await find(bare.id);

@@ -115,7 +115,10 @@ export async function deleteIntern(db: Handle, { internId }: { readonly internId
 function columnsOf(fields: Partial<z.output<typeof internChange>>) {
   const { description, hostname, model, instructions, progress } = fields;
   return {
-    ...{ description, hostname, model, instructions },
+    description,
+    hostname,
+    model,
+    instructions,
     vault_id: fields.vaultId,
     attached_vault_id: fields.attachedVaultId,
     last_failure_message: fields.lastFailureMessage,

@@ -52,7 +52,9 @@ const hasPassed = (seconds: unknown, at: string): boolean =>
   typeof seconds === 'number' && seconds * 1000 <= Date.parse(at) + CLOCK_TOLERANCE_MS;
 
 const on = (takes: Revocation['takes'], action: string, apply: Apply): Revocation => ({
-  ...{ takes, action, apply },
+  takes,
+  action,
+  apply,
 });
 
 /** What repeats a revocation, by the table and the column that revoke something. */
@@ -126,7 +128,9 @@ export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] 
         ? [String(facts['subject']), String(facts['issuer'])]
         : row_key.split(' ');
     return {
-      ...{ seq, action, subject: table_name === 'switches' ? [] : subject },
+      seq,
+      action,
+      subject: table_name === 'switches' ? [] : subject,
       async apply(db, stater) {
         await apply(db, [first, second], facts, stater);
       },

@@ -142,7 +142,9 @@ describe.each(DIALECTS)('tallies on %s', (dialect) => {
     const { hash } = await createApiKey(store.owner, { kind: 'management', name: 'ops', organizationId });
     const guardrail = await queries.createGuardrail(account, workspaceId, { name: 'policy' }, 1e6);
     await queries.keyAssignments.assign(account, {
-      ...{ guardrailId: guardrail?.id ?? '', targets: [hash], assignedBy: null },
+      guardrailId: guardrail?.id ?? '',
+      targets: [hash],
+      assignedBy: null,
     });
     const page = { offset: 0, limit: 10 };
     expect(await queries.keyAssignments.list(account, page)).toMatchObject({

@@ -151,7 +151,9 @@ describe.each(DIALECTS)('tenancy on %s', (dialect) => {
 
   it.each(TABLES)('shows more to some tenant if the policy of %s is broken', async (table) => {
     const { hash } = await createApiKey(store.owner, {
-      ...{ kind: 'api', name: 'ci', workspaceId: ours.workspaceId },
+      kind: 'api',
+      name: 'ci',
+      workspaceId: ours.workspaceId,
     });
     const tenants = [
       {},
