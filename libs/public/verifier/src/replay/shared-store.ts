@@ -63,6 +63,21 @@ export function requireSharedOptions(
   return { replicas, timeoutMs, touchSeconds, now };
 }
 
+/**
+ * Listens for the errors of a caller's client: Node ends the process at an 'error' event that nobody listens for, and a
+ * client emits one whenever its connection breaks. The store learns of it from the spends and checks that fail.
+ * Returns false if an earlier store did it for this client.
+ */
+export function surviveErrors(emitter: object): boolean {
+  if (surviving.has(emitter)) return false;
+  surviving.add(emitter);
+  // Not in the interfaces of the clients: an overload there would keep wrappers from passing `on` through.
+  (emitter as { on(event: 'error', listener: () => void): unknown }).on('error', () => undefined);
+  return true;
+}
+
+const surviving = new WeakSet<object>();
+
 /** Rejects with `toError()` after `limitMs`, without waiting for `answer` any longer. */
 export async function within<T>(limitMs: number, answer: Promise<T>, toError: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,5 +1,5 @@
 import { UnavailableError } from '@ori/proof';
-import { within } from '../shared-store.ts';
+import { surviveErrors, within } from '../shared-store.ts';
 import type { Verdict } from '../verdict.ts';
 
 /**
@@ -68,18 +68,13 @@ export function createFunctionCaller(pool: PostgresPool, limits: Limits): CallFu
 }
 
 /**
- * Listens for errors, because an unhandled 'error' event ends the process. The pool emits those of idle connections, but not those of
- * connections in use; and a server can close a connection while it is being opened, before a caller has it.
+ * The pool emits errors of idle connections, but not those of connections in use; and a server can close a connection
+ * while it is being opened, before a caller has it.
  */
-export function surviveErrors(pool: PostgresPool): void {
-  if (surviving.has(pool)) return;
-  surviving.add(pool);
-  // An overload in the interface would keep wrappers of a pool from passing `on` through.
-  (pool as object as { on(event: 'error', listener: () => void): unknown }).on('error', doNothing);
-  pool.on('connect', (connection) => void connection.on('error', doNothing));
+export function survivePoolErrors(pool: PostgresPool): void {
+  if (surviveErrors(pool)) pool.on('connect', surviveErrors);
 }
 
-const surviving = new WeakSet<PostgresPool>();
 const doNothing = (): void => undefined;
 
 /** Whether the server sent nothing: neither an answer nor an error. */

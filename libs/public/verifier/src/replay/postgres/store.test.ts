@@ -1,7 +1,4 @@
-import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { PostgresServer } from '@ori/test-env/postgres-server';
 import {
   daemonOn,
@@ -10,6 +7,7 @@ import {
   query,
   startLedgerServer,
 } from '@ori/test-env/verifier/postgres-world';
+import { startRecipe } from '@ori/test-env/verifier/recipe';
 import { describeVersion1 } from '@ori/test-env/verifier/version-1';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -345,18 +343,13 @@ describe('the pool', () => {
     await expect(verifier.verify(request())).resolves.toBeDefined();
   });
 
-  test('without an error listener does not end the process when the server closes a connection', async () => {
-    const child = fork(
-      fileURLToPath(new URL('../../../../../../test/env/verifier/killed-pool.ts', import.meta.url)),
+  test('keeps the process of the recipe in README alive when the server closes its connections', async () => {
+    const daemon = await startRecipe(`const pool = new Pool`, { connectionString: server.url });
+    await sql(
+      `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+       WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
     );
-    const exited = once(child, 'exit');
-    child.send({ url: server.url });
-    const [pid] = await once(child, 'message');
-    const dismissed = Promise.race([once(child, 'message'), exited]);
-    await sql(`SELECT pg_terminate_backend(${pid})`);
-    expect((await dismissed)[0]).toBe('dismissed');
-    child.send('go');
-    expect((await exited)[0]).toBe(0);
+    await daemon.ready();
   });
 });
 

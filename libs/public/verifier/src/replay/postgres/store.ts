@@ -14,7 +14,7 @@ import {
   type PostgresAnswer,
   type PostgresPool,
   requirePostgresPool,
-  surviveErrors,
+  survivePoolErrors,
 } from './client.ts';
 import { adaptPostgresJs, isPostgresJs, type PostgresJs } from './postgres-js.ts';
 import { SCHEMA_VERSION } from './tables.ts';
@@ -58,7 +58,7 @@ export function postgresReplayStore(
   if (!(acquireMs > 0 && acquireMs <= 10_000)) throw new TypeError('acquireMs: expected 1 to 10000');
   const pool = isPostgresJs(given) ? adaptPostgresJs(given, replicas) : given;
   requirePostgresPool(pool);
-  surviveErrors(pool);
+  survivePoolErrors(pool);
   const acks = Math.ceil(replicas / 2);
   const call = createFunctionCaller(pool, { timeoutMs, acquireMs });
   const interns = new Map<string, ReplayPolicy>();

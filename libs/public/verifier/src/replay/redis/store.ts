@@ -5,6 +5,7 @@ import {
   requireSharedOptions,
   type SharedReplayStore,
   type SharedReplayStoreOptions,
+  surviveErrors,
   waitUntilReady,
 } from '../shared-store.ts';
 import { requireSafe, requireSpent } from '../verdict.ts';
@@ -38,6 +39,7 @@ export function redisReplayStore(
 ): SharedReplayStore {
   const redis = isNodeRedis(given) ? adaptNodeRedis(given) : given;
   requireRedisClient(redis);
+  surviveErrors(given);
   const { replicas, timeoutMs, touchSeconds, now } = requireSharedOptions(
     options,
     ['mode'],

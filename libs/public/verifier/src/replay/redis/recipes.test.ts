@@ -1,0 +1,27 @@
+import { startRedis } from '@ori/test-env/redis';
+import { startRecipe } from '@ori/test-env/verifier/recipe';
+import { connect } from '@ori/test-env/verifier/redis-world';
+import { expect, test } from 'vitest';
+
+test.each(['const redis = new Redis(', 'const client = createClient('])(
+  'the daemon of README with %s stays alive when Redis closes its connection',
+  async (line) => {
+    await using primary = await startRedis();
+    const { port } = new URL(primary.url);
+    await using _replica = await startRedis({
+      arguments: ['--replicaof', '127.0.0.1', port, '--repl-diskless-sync-delay', '0'],
+    });
+    const daemon = await startRecipe(line, { url: primary.url });
+    const operator = await connect(primary.url);
+    const ids = async () =>
+      [...String(await operator.call('CLIENT', 'LIST', 'TYPE', 'normal')).matchAll(/^id=(\d+)/gm)].map(
+        ([, id]) => id,
+      );
+    const before = await ids();
+    await operator.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await expect
+      .poll(async () => (await ids()).some((id) => !before.includes(id)), { timeout: 10_000 })
+      .toBe(true);
+    await daemon.ready();
+  },
+);
