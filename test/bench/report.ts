@@ -5,6 +5,7 @@ import { type Finding, isReached, type Mark, median, type Series, valuesOf } fro
 /** The result of one row. */
 export interface RowReport {
   readonly row: string;
+  readonly isExact: boolean;
   readonly findings: readonly Finding[];
   /** Why the row did not run. */
   readonly skipped?: string;

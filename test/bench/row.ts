@@ -39,6 +39,8 @@ export interface Bench {
 /** One comparison. It verifies the work that it measures, and throws if it was not done. */
 export interface Row {
   readonly name: string;
+  /** Its figures do not depend on other load of the machine: a missed mark fails the run, however short it is. */
+  readonly isExact?: boolean;
   /** Why it cannot run on this machine; undefined if it can. */
   readonly missing?: () => string | undefined;
   run(bench: Bench): Promise<readonly Finding[]>;

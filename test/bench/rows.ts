@@ -1,4 +1,5 @@
 import type { Row } from './row.ts';
+import { costRow } from './rows/cost.ts';
 import { growthRow } from './rows/growth.ts';
 import { guardRow } from './rows/guard.ts';
 import { logRow } from './rows/log.ts';
@@ -14,6 +15,7 @@ import { verifyStreamRow } from './rows/verify-stream.ts';
 
 /** Every comparison, in the order of the table. */
 export const ROWS: readonly Row[] = [
+  costRow,
   signRow,
   signPeerRow,
   signUnseenRow,

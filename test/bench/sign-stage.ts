@@ -148,7 +148,7 @@ async function lastErrorIn(log: string): Promise<string> {
 }
 
 /** The seed as a private key: PKCS #8, DER, in base64. */
-function pkcs8Of(seed: Uint8Array): string {
+export function pkcs8Of(seed: Uint8Array): string {
   const prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
   return Buffer.concat([prefix, seed]).toString('base64');
 }

@@ -7,12 +7,16 @@ export interface Worker<Order, Answer> extends AsyncDisposable {
   ask(order: Order): Promise<Answer>;
 }
 
-/** @param file the path of a module that calls `answer` */
+/**
+ * @param file the path of a module that calls `answer`
+ * @param flags of Node
+ */
 export function startWorker<Order extends object | number, Answer>(
   file: string,
   args: readonly string[] = [],
+  flags: readonly string[] = [],
 ): Worker<Order, Answer> {
-  const child = fork(file, args, { execArgv: ['--expose-gc'] });
+  const child = fork(file, args, { execArgv: ['--expose-gc', ...flags] });
   return {
     pid: child.pid,
     async ask(order) {

@@ -79,10 +79,11 @@ export const guardRow: Row = {
   },
 };
 
-const signed = (world: GuardWorld) => world.signed({ path: '/api/invoke', body: BODY, user: USER });
+/** A signed call of the daemon. */
+export const signed = (world: GuardWorld) => world.signed({ path: '/api/invoke', body: BODY, user: USER });
 
 /** A store in memory refuses the proofs of the seconds after its start. */
-async function isServed(world: GuardWorld, port: number): Promise<boolean> {
+export async function isServed(world: GuardWorld, port: number): Promise<boolean> {
   using client = await rawClient(port).catch(() => undefined);
   client?.send(signed(world));
   return (await client?.answer())?.status === 200;

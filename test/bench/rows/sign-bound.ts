@@ -1,5 +1,5 @@
 import { createDpopKey, dpopHeaders } from '../../env/dpop.ts';
-import { SIGN_BODY } from '../../env/world.ts';
+import { SIGN_BODY, type World } from '../../env/world.ts';
 import { runContest } from '../contest.ts';
 import { alternate, type Bench, combine, type Finding, type Row } from '../row.ts';
 import { type Measured, requestBytes, type SignStage, warmStage } from '../sign-stage.ts';
@@ -8,6 +8,8 @@ import { type Measured, requestBytes, type SignStage, warmStage } from '../sign-
 const PROOFS_PER_SECOND = 4000;
 
 const ALGORITHMS = ['ES256', 'Ed25519'] as const;
+
+type Algorithm = (typeof ALGORITHMS)[number];
 
 /** The allowed cost of a bound session: one signature verification plus 15 %. */
 const MARK = 1.15;
@@ -66,8 +68,18 @@ export const signBoundRow: Row = {
 async function openBound(
   bench: Bench,
   { load, ours, world }: SignStage,
-  algorithm: (typeof ALGORITHMS)[number],
+  algorithm: Algorithm,
 ): Promise<() => Promise<Measured>> {
+  const requestsOf = await openBoundSession(world, algorithm);
+  const count = Math.ceil(PROOFS_PER_SECOND * bench.load.seconds);
+  return async () => load(ours, { ...bench.load, requests: await requestsOf(count), eachOnce: true });
+}
+
+/** Signs in a session that is bound to a key, and returns what makes its requests, each with its own DPoP proof. */
+export async function openBoundSession(
+  world: World,
+  algorithm: Algorithm,
+): Promise<(count: number) => Promise<readonly string[]>> {
   const key = await createDpopKey(algorithm);
   const token = await world.token({ claims: { cnf: { jkt: key.thumbprint } }, expiresInSeconds: 7200 });
   const url = new URL(world.signPath, world.baseUrl).href;
@@ -77,12 +89,11 @@ async function openBound(
     body: SIGN_BODY,
     headers: [...dpopHeaders(token, 'none'), 'Content-Type', 'application/json'],
   };
-  return async () => {
+  return async (count) => {
     const nonce = String((await world.http.ask(challenged)).headers['dpop-nonce']);
-    const proofs = Array.from({ length: Math.ceil(PROOFS_PER_SECOND * bench.load.seconds) }, () =>
+    const proofs = Array.from({ length: count }, () =>
       key.proof({ url, accessToken: token, nonce, content: SIGN_BODY }),
     );
-    const requests = (await Promise.all(proofs)).map((proof) => requestBytes(world, token, proof));
-    return load(ours, { ...bench.load, requests, eachOnce: true });
+    return (await Promise.all(proofs)).map((proof) => requestBytes(world, token, proof));
   };
 }

@@ -1,0 +1,112 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { HttpConnection } from './http-connection.ts';
+import { type Counted, type Counts, EXACT_FLAGS, readSystemCalls } from './meter.ts';
+import { median } from './row.ts';
+
+/** Something whose calls are counted. */
+export interface Metered {
+  /** Makes so many calls, one after another, and returns the counts from before and after. */
+  lap(calls: number, counted: Counted): Promise<{ before: Counts; after: Counts }>;
+}
+
+/** What one call costs, by name: a value for each lap. */
+export type Costs = Readonly<Record<string, readonly number[]>>;
+
+const WARM_CALLS = 300;
+const LAPS = 25;
+const CALLS_PER_LAP = 10;
+
+/**
+ * What one call creates and uses. What a process does beside its calls, such as once a second, is in few laps and does not
+ * change the median; asking for the counts is measured without calls, and subtracted.
+ */
+export async function measureCosts({ lap }: Metered): Promise<Costs> {
+  const costs: Record<string, number[]> = {};
+  await lap(WARM_CALLS, 'memory');
+  for (const counted of ['memory', 'objects'] as const) {
+    await lap(CALLS_PER_LAP, counted);
+    const laps = async (calls: number) => {
+      const differences: Counts[] = [];
+      for (let done = 0; done < LAPS; done++) differences.push(subtract(await lap(calls, counted)));
+      // In any other lap garbage was collected.
+      return differences.filter(({ bytes = 0 }) => bytes >= 0);
+    };
+    const [idle, busy] = [await laps(0), await laps(CALLS_PER_LAP)];
+    for (const name of Object.keys(busy[0] ?? {})) {
+      const asking = median(idle.map((counts) => counts[name] ?? 0));
+      costs[name] = busy.map((counts) => ((counts[name] ?? 0) - asking) / CALLS_PER_LAP);
+    }
+  }
+  return costs;
+}
+
+function subtract({ before, after }: { before: Counts; after: Counts }): Counts {
+  return Object.fromEntries(
+    Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)]),
+  );
+}
+
+/** A server process with a meter in it. */
+export interface MeteredServer extends AsyncDisposable {
+  /** The first message of the server itself. */
+  readonly told: Promise<unknown>;
+  /** Its calls are these requests, on one connection. */
+  calling(port: number, requests: (count: number) => Promise<readonly string[]>): Promise<Metered>;
+}
+
+/** @param redis of the server: the commands of all its clients are counted */
+export function startMeteredServer(
+  file: string,
+  options: { args?: readonly string[]; env?: Readonly<Record<string, string>>; redis?: Redis },
+): MeteredServer {
+  const meter = join(import.meta.dirname, 'meter-process.ts');
+  const child = fork(file, options.args ?? [], {
+    execArgv: [...EXACT_FLAGS, '--import', meter],
+    env: { PATH: process.env['PATH'] ?? '', ...options.env },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const { pid = 0 } = child;
+  const { redis } = options;
+  const read = async (counted: Counted): Promise<Counts> => {
+    const answered = once(child, 'message');
+    child.send(counted);
+    const [counts] = (await answered) as [Counts];
+    if (counted === 'objects') return counts;
+    return { ...counts, ...readSystemCalls(pid), ...(redis && (await readRedis(redis))) };
+  };
+  return {
+    told: once(child, 'message').then(([message]) => message),
+    async calling(port, requestsOf) {
+      const failed = Promise.withResolvers<never>();
+      const connection = await HttpConnection.open(port, failed.reject);
+      const send = (request: string) =>
+        new Promise<void>((resolve, reject) => {
+          connection.send(request, ({ status, text }) =>
+            status === 200 ? resolve() : reject(new Error(`an answer other than 200:\n${text}`)),
+          );
+        });
+      return {
+        async lap(calls, counted) {
+          const requests = await requestsOf(calls);
+          const before = await read(counted);
+          for (const request of requests) await Promise.race([send(request), failed.promise]);
+          return { before, after: await read(counted) };
+        },
+      };
+    },
+    [Symbol.asyncDispose]: async () => void child.kill('SIGKILL'),
+  };
+}
+
+async function readRedis(redis: Redis): Promise<Counts> {
+  const info = await redis.info('all');
+  const sum = (pattern: RegExp) =>
+    [...info.matchAll(pattern)].reduce((all, [, count]) => all + Number(count), 0);
+  return {
+    'Redis commands': sum(/^cmdstat_\w+:calls=(\d+)/gm),
+    'Redis bytes': sum(/^total_net_(?:input|output)_bytes:(\d+)/gm),
+  };
+}
