@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { managementQueries } from '@ori/store';
 import { createApiKey, createCredential, createWorkspace } from '@ori/store/admin';
+import { managementQueries } from '@ori/store/management';
 import { SIGN_BODY } from '../env/world.ts';
 import type { Account } from './growth-stage.ts';
 

@@ -11,7 +11,7 @@ const PACKAGES: readonly Package[] = [
   {
     name: '@ori/store',
     folder: 'libs/internal/store',
-    exports: { '.': './src/index.ts', './admin': './src/admin.ts' },
+    exports: { './facts': './src/facts.ts', './admin': './src/admin.ts' },
   },
   { name: '@ori/turns', folder: 'libs/internal/turns', exports: { './redis': './src/redis/connection.ts' } },
   { name: '@ori/signer', folder: 'services/signer', exports: { '.': './src/start-signer.ts' } },
@@ -29,7 +29,7 @@ const file = (path: string, ...specifiers: string[]): SourceFile => ({
 test.each([
   ['public, internal', 'libs/public/verifier/src/verifier.ts', '@ori/http/server'],
   ['internal, a service', 'libs/internal/http/src/server.ts', '@ori/signer'],
-  ['internal, a command', 'libs/internal/store/src/index.ts', '@ori/cli'],
+  ['internal, a command', 'libs/internal/store/src/admin.ts', '@ori/cli'],
   ['a command, the other', 'services/ori-admin/src/program.ts', '@ori/cli'],
   ['a service, another', 'services/management/src/http/app.ts', '@ori/kms-agent'],
   ['a service, a command', 'services/signer/src/main.ts', '@ori/cli'],
@@ -47,6 +47,7 @@ test.each([
   ['a decision of the CLI, files', 'services/ori/src/core/session.ts', 'node:fs/promises'],
   ['the wire format, Node', 'libs/public/proof/src/headers.ts', 'node:buffer'],
   ['an adapter, presentation', 'services/signer/src/adapters/nonces.ts', '../http/presentations.ts'],
+  ['shared types, a query', 'libs/internal/store/src/facts.ts', './admin.ts'],
   ['a package, the inside of another', 'libs/internal/http/src/server.ts', '../../runtime/src/log.ts'],
 ])('%s: is reported', (_what, path, specifier) => {
   expect(judge([file(path, specifier)])).toEqual([expect.stringContaining(path)]);
@@ -95,6 +96,11 @@ test.each([
 
 test('a type that leaves nothing at run time may come from where no value may', () => {
   const text =
-    "import type {\n  Written,\n  TurnTaken,\n} from './evidence.ts';\nimport type { GateFacts } from '@ori/store';";
+    "import type {\n  Written,\n  TurnTaken,\n} from './evidence.ts';\nimport type { GateFacts } from '@ori/store/facts';";
   expect(judge([{ path: 'services/signer/src/stages/record.ts', text }])).toEqual([]);
+});
+
+test('an internal package has no entry for everything', () => {
+  const store = { name: '@ori/store', folder: 'libs/internal/store', exports: { '.': './src/index.ts' } };
+  expect(judgeImports([], [store])).toHaveLength(1);
 });

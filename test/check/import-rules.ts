@@ -54,7 +54,7 @@ const OF_FOLDERS: readonly Rule[] = [
     from: /^services\/signer\/src\/stages\//,
     allowed:
       /^(?:services\/signer\/src\/stages\/|libs\/public\/proof\/|libs\/internal\/(?:api\/|http\/src\/(?:regional-host|strict-json)|identity\/src\/(?:access-token|read-bearer|dpop\/)))/,
-    allowedTypes: /^libs\/internal\/(?:store\/src\/index|turns\/src\/limiter)\.ts$/,
+    allowedTypes: /^libs\/internal\/(?:store\/src\/facts|turns\/src\/turn)\.ts$/,
     why: 'a stage imports only stages and what decides',
   },
   {
@@ -78,6 +78,11 @@ const OF_FOLDERS: readonly Rule[] = [
     from: /^libs\/public\/proof\/src\/(?!engine-openssl|node-buffer|signing\.ts)/,
     forbidden: /^node:/,
     why: 'the wire format imports nothing of Node',
+  },
+  {
+    from: /^libs\/internal\/(?:store\/src\/facts|turns\/src\/turn|runtime\/src\/budget)\.ts$/,
+    allowed: /(?!)/,
+    why: 'types that several packages share import nothing',
   },
   {
     from: /^services\/[a-z-]+\/src\/adapters\//,
@@ -122,7 +127,10 @@ export function judgeImports(files: readonly SourceFile[], packages: readonly Pa
     const found = DECIDING.test(path) ? AMBIENT_IO.exec(withoutComments(text)) : null;
     return found === null ? [] : [`${path}: code that decides does no I/O (${found[0]})`];
   });
-  return [...broken, ...ambient, ...circles('packages', rooms), ...circles('files', edges)];
+  const barrels = packages
+    .filter(({ folder, exports }) => folder.startsWith('libs/internal/') && '.' in exports)
+    .map(({ folder }) => `${folder}: an internal package has an entry for each use, and none for everything`);
+  return [...barrels, ...broken, ...ambient, ...circles('packages', rooms), ...circles('files', edges)];
 }
 
 function breaks({ allowed, allowedTypes, forbidden }: Rule, to: string, isType: boolean): boolean {

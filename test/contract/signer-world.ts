@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { turnKey } from '@ori/turns';
+import { turnKey } from '@ori/turns/limiter';
 import { Redis } from 'ioredis';
 import { afterAll } from 'vitest';
 import { BODY_SHA256, SIGN_BODY, startWorld, type World, type WorldOptions } from '../env/world.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Database } from '@ori/store';
 import { addSigningKey, createApiKey, type KeyStater } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
 import type { KekRing } from '@ori/store/sealing';
 import { createScenario, type Scenario } from './scenario.ts';
 

@@ -78,7 +78,7 @@ async function migrateTemplate(client: pg.Client, serverUrl: string): Promise<vo
   await client.query(`DROP DATABASE IF EXISTS ${raw} WITH (FORCE)`);
   await client.query(`CREATE DATABASE ${raw}`);
   const [{ openPostgres }, { migrate }] = await Promise.all([
-    import('@ori/store'),
+    import('@ori/store/postgres'),
     import('@ori/store/migrate'),
   ]);
   const database = openPostgres({

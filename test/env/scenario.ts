@@ -1,4 +1,3 @@
-import type { Database } from '@ori/store';
 import {
   addMember,
   addSubject,
@@ -7,6 +6,7 @@ import {
   createUser,
   createWorkspace,
 } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 
 /** An intern in a workspace of the programme, and a member of that workspace. */

@@ -1,5 +1,7 @@
-import { type Database, openPglite, openPostgres, type StoreRole } from '@ori/store';
+import type { Database, StoreRole } from '@ori/store/database';
 import { migrate } from '@ori/store/migrate';
+import { openPglite } from '@ori/store/pglite';
+import { openPostgres } from '@ori/store/postgres';
 import { afterAll, beforeAll } from 'vitest';
 import { createDatabase } from './postgres.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Secret } from '@ori/runtime/secret';
-import { createTurnLimiter } from '@ori/turns';
+import { createTurnLimiter } from '@ori/turns/limiter';
 import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { expect, onTestFinished } from 'vitest';
 import { createLocalKeySet } from '../../libs/public/verifier/src/keys/local.ts';

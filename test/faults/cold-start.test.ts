@@ -1,5 +1,5 @@
 import { addMember, addSubject, createUser } from '@ori/store/admin';
-import { turnKey } from '@ori/turns';
+import { turnKey } from '@ori/turns/limiter';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { createHttpClient } from '../env/http-client.ts';

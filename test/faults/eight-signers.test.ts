@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { turnKey } from '@ori/turns';
+import { turnKey } from '@ori/turns/limiter';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHttpClient, type Reply } from '../env/http-client.ts';

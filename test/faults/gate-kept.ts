@@ -1,4 +1,4 @@
-import { turnKey } from '@ori/turns';
+import { turnKey } from '@ori/turns/limiter';
 import { issuedKey } from '@ori/verifier/redis';
 import { expect } from 'vitest';
 import type { Answered } from './load.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openPostgres } from '@ori/store';
+import { openPostgres } from '@ori/store/postgres';
 import { generateKekRing } from '@ori/store/sealing';
 import { Redis } from 'ioredis';
 import { createTenant, type Tenant } from '../contract/management/world.ts';

@@ -1,7 +1,7 @@
 import { chmod, copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openPostgres } from '@ori/store';
 import { migrate } from '@ori/store/migrate';
+import { openPostgres } from '@ori/store/postgres';
 import { Redis } from 'ioredis';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createDatabase } from '../env/postgres.ts';

@@ -1,8 +1,9 @@
 import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openPostgres, type Database as Store } from '@ori/store';
 import { createApiKey, createCredential, setIcon } from '@ori/store/admin';
+import type { Database as Store } from '@ori/store/database';
+import { openPostgres } from '@ori/store/postgres';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { createDemo, type Demo } from '../env/demo.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../env/gateway.ts';

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { Secret } from '@ori/runtime/secret';
-import { createTurnLimiter, type TurnTaker, type TurnVerdict } from '@ori/turns';
+import { createTurnLimiter } from '@ori/turns/limiter';
 import { connectRedis } from '@ori/turns/redis';
+import type { TurnTaker, TurnVerdict } from '@ori/turns/turn';
 
 /**
  * Imitates the chat service's use of turns: a process that charges them through the public entry of `@ori/turns`. A

@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { type TurnTaker, turnKey } from '@ori/turns';
+import { turnKey } from '@ori/turns/limiter';
+import type { TurnTaker } from '@ori/turns/turn';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { reasonOf, startWorld, type World } from '../env/world.ts';

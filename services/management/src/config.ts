@@ -1,5 +1,5 @@
 import { complaintsOfTls } from '@ori/http/tls';
-import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity';
+import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
 import { type Config, ConfigError, type Environment, integer, loadConfig, secret } from '@ori/runtime/config';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { complaintsOfAddress } from '@ori/store/postgres-address';

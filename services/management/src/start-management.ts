@@ -4,20 +4,17 @@ import { openPorts } from '@ori/http/open-ports';
 import type { Sinks } from '@ori/http/server';
 import { parseTarget } from '@ori/http/target';
 import { openTracing } from '@ori/http/tracing';
-import { openIdentity } from '@ori/identity';
-import { createDpopNonces, createPossession, DPOP_NONCE_PURPOSE } from '@ori/identity/dpop';
+import { createDpopNonces, DPOP_NONCE_PURPOSE } from '@ori/identity/dpop/nonces';
+import { createPossession } from '@ori/identity/dpop/possession';
+import { openIdentity } from '@ori/identity/open-identity';
 import { ConfigError } from '@ori/runtime/config';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createMetrics, type Metrics } from '@ori/runtime/metrics';
-import {
-  type ApiKeyCaller,
-  type Database,
-  type ManagementQueries,
-  managementQueries,
-  openPostgres,
-  overprivilegedLogin,
-} from '@ori/store';
 import { createCredentialVault } from '@ori/store/byok/vault';
+import type { Database } from '@ori/store/database';
+import { type ApiKeyCaller, type ManagementQueries, managementQueries } from '@ori/store/management';
+import { openPostgres } from '@ori/store/postgres';
+import { overprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
 import type { KekRing } from '@ori/store/sealing';
 import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
 import { createCallers } from './callers/identify.ts';

@@ -1,8 +1,8 @@
 import { ConfigError } from '@ori/runtime/config';
-import { StoreUnavailable } from '@ori/store';
 import { AdminError } from '@ori/store/admin';
 import { InvalidCredential } from '@ori/store/byok/invalid-credential';
 import { MigrationError } from '@ori/store/migrate';
+import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { CommanderError } from 'commander';
 import { expect, test } from 'vitest';
 import { fromCommander, tell, UsageError } from './failure.ts';

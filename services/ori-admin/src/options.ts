@@ -1,6 +1,6 @@
 import type { Cell } from '@ori/faces/table';
-import type { Database } from '@ori/store';
 import type { Listed } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from './command.ts';
 import type { Context } from './context.ts';

@@ -1,5 +1,5 @@
 import { complaintsOfTls } from '@ori/http/tls';
-import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity';
+import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
 import {
   type Config,
   ConfigError,

@@ -1,17 +1,16 @@
 import { type Bearer, readBearer } from '@ori/identity/bearer';
+import { ContentDigest } from '@ori/identity/dpop/content';
 import {
-  ContentDigest,
   type Possession,
-  type ProofTarget,
   type ProvenRequest,
-  type SpendableProof,
-  type Spending,
   unspent,
   type VerifiedProof,
-} from '@ori/identity/dpop';
+} from '@ori/identity/dpop/possession';
+import type { SpendableProof, Spending } from '@ori/identity/dpop/spent-proofs';
+import type { ProofTarget } from '@ori/identity/dpop/target';
 import type { FairSemaphore } from '@ori/runtime/fair-semaphore';
-import type { GateFacts } from '@ori/store';
-import type { TurnTaker, TurnVerdict } from '@ori/turns';
+import type { GateFacts } from '@ori/store/facts';
+import type { TurnTaker, TurnVerdict } from '@ori/turns/turn';
 import { authenticate, type Identity } from './stages/authenticate.ts';
 import { checkHost } from './stages/check-host.ts';
 import { draftProof, type Reservation, reservationOf } from './stages/draft-proof.ts';

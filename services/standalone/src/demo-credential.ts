@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Database } from '@ori/store';
 import { createCredential } from '@ori/store/admin';
 import { newCredential } from '@ori/store/byok/new-credential';
 import { createCredentialVault } from '@ori/store/byok/vault';
+import type { Database } from '@ori/store/database';
 import type { KekRing } from '@ori/store/sealing';
 
 /** The key is a fake one. */

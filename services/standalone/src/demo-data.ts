@@ -1,4 +1,3 @@
-import type { Database } from '@ori/store';
 import {
   addMember,
   addSubject,
@@ -8,6 +7,7 @@ import {
   createWorkspace,
   removeMember,
 } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
 import type { CastName, DemoCast } from './cast.ts';
 import { createDemoCredential } from './demo-credential.ts';
 import { createOtherInterns, createSigningIntern, type SigningHome, setDemoIcon } from './demo-interns.ts';

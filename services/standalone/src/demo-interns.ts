@@ -1,5 +1,5 @@
-import type { Database } from '@ori/store';
 import { addSigningKey, createIntern, type KeyStater, setIcon } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
 import type { KekRing } from '@ori/store/sealing';
 
 /** What seals the seeds of signing keys, and who states the keys. */

@@ -1,5 +1,5 @@
 import { Secret } from '@ori/runtime/secret';
-import type { Database } from '@ori/store';
+import type { Database } from '@ori/store/database';
 import { createDatabase } from '@ori/test-env/postgres';
 import { expect, it } from 'vitest';
 import { openStore } from './open-store.ts';

@@ -1,6 +1,8 @@
 import type { Secret } from '@ori/runtime/secret';
-import { type Database, openPglite, openPostgres, type StoreRole } from '@ori/store';
+import type { Database, StoreRole } from '@ori/store/database';
 import { migrate } from '@ori/store/migrate';
+import { openPglite } from '@ori/store/pglite';
+import { openPostgres } from '@ori/store/postgres';
 
 export interface Store {
   readonly owner: Database;

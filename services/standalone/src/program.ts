@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { ConfigError, type Environment } from '@ori/runtime/config';
-import { StoreUnavailable } from '@ori/store';
 import { MigrationError } from '@ori/store/migrate';
+import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { randomDPoPKeyPair } from 'openid-client';
 import { loadStandaloneConfig, type StandaloneConfig } from './config.ts';
 import { proveOnce } from './first-proof.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { completeIdentity } from '@ori/identity';
+import { completeIdentity } from '@ori/identity/config';
 import { MANAGEMENT_SPEC, type ManagementConfig } from '@ori/management';
 import { type Environment, loadConfig } from '@ori/runtime/config';
 import { SIGNER_SPEC, type SignerConfig } from '@ori/signer';

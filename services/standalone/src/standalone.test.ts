@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Secret } from '@ori/runtime/secret';
-import { StoreUnavailable } from '@ori/store';
+import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { loadStandaloneConfig } from './config.ts';
 import { RedisUnreachable } from './open-replay.ts';

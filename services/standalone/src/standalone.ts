@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { memorySpentProofs } from '@ori/identity/dpop';
+import { memorySpentProofs } from '@ori/identity/dpop/spent-proofs';
 import { startManagement } from '@ori/management';
 import { createLogger } from '@ori/runtime/log';
 import { memoryNonces, type SignerParts, startSigner } from '@ori/signer';
-import { managementQueries, signerQueries } from '@ori/store';
+import { managementQueries } from '@ori/store/management';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
-import { createTurnLimiter } from '@ori/turns';
+import { signerQueries } from '@ori/store/signer';
+import { createTurnLimiter } from '@ori/turns/limiter';
 import { inventCast, keptCast } from './cast.ts';
 import type { StandaloneConfig } from './config.ts';
 import { createDemoData } from './demo-data.ts';

@@ -1,5 +1,7 @@
 import { KeyObject, randomBytes, sign, verify } from 'node:crypto';
-import { ContentDigest, createDpopNonces, createPossession } from '@ori/identity/dpop';
+import { ContentDigest } from '@ori/identity/dpop/content';
+import { createDpopNonces } from '@ori/identity/dpop/nonces';
+import { createPossession } from '@ori/identity/dpop/possession';
 import { createDpopKey } from '../../env/dpop.ts';
 import { SIGN_BODY } from '../../env/world.ts';
 import { type Contestant, type Contestants, judging } from '../contest.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
-import type { Database } from '@ori/store';
 import { createApiKey, removeMember } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
 import { sql } from 'kysely';
 import { beforeAll, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../services/management/src/http/operations.ts';

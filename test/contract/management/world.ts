@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { loadManagementConfig, type ManagementParts, startManagement } from '@ori/management';
 import { createLogger } from '@ori/runtime/log';
-import { type Database, managementQueries, openPostgres } from '@ori/store';
 import {
   addMember,
   addSubject,
@@ -12,6 +11,9 @@ import {
   createUser,
   createWorkspace,
 } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
+import { managementQueries } from '@ori/store/management';
+import { openPostgres } from '@ori/store/postgres';
 import { generateKekRing, type KekRing, parseKekRing } from '@ori/store/sealing';
 import { afterAll, expect } from 'vitest';
 import { createHttpClient, type HttpClient, type Reply } from '../../env/http-client.ts';

@@ -1,5 +1,7 @@
-import { excessPrivileges, openPostgres, readPrivileges } from '@ori/store';
+import { excessPrivileges } from '@ori/store/excess-privileges';
 import { migrate } from '@ori/store/migrate';
+import { openPostgres } from '@ori/store/postgres';
+import { readPrivileges } from '@ori/store/privileges';
 import { sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
 import { useSignerWorld } from '../signer-world.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { CONTENT_CLAIM, createDpopNonces } from '@ori/identity/dpop';
+import { CONTENT_CLAIM } from '@ori/identity/dpop/content';
+import { createDpopNonces } from '@ori/identity/dpop/nonces';
 import { createDpopKey, type DpopProofOptions, encode } from '@ori/test-env/dpop';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';

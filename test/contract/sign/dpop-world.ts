@@ -1,4 +1,4 @@
-import { createDpopNonces, DPOP_NONCE_PURPOSE, NONCE_SLOT_SECONDS } from '@ori/identity/dpop';
+import { createDpopNonces, DPOP_NONCE_PURPOSE, NONCE_SLOT_SECONDS } from '@ori/identity/dpop/nonces';
 import { parseKekRing } from '@ori/store/sealing';
 import { createDpopKey, type DpopKey, type DpopProofOptions } from '@ori/test-env/dpop';
 import { expect } from 'vitest';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addMember, addSubject, createUser } from '@ori/store/admin';
-import { turnKey } from '@ori/turns';
+import { turnKey } from '@ori/turns/limiter';
 import { afterAll, expect, test } from 'vitest';
 import { startIssuer } from '../../env/issuer.ts';
 import { expectRefusal } from '../refusal.ts';

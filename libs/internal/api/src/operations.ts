@@ -1,6 +1,6 @@
 import { presentDeadline } from '@ori/http/deadline';
-import type { Presentation } from '@ori/http/envelope';
-import { ED25519, KEY_SET_HEADER, PROOF_HEADERS } from '@ori/proof';
+import type { Presentation } from '@ori/http/presentation';
+import { ED25519, KEY_SET_HEADER, PROOF_HEADERS } from '@ori/proof/wire';
 import { z } from 'zod';
 import { PRESENTATIONS, SIGNING_SCOPE } from './refusals.ts';
 import { signingRequest } from './request.ts';

@@ -1,5 +1,5 @@
-import type { Presentation } from '@ori/http/envelope';
-import type { DpopErrorCode } from '@ori/identity/dpop';
+import type { Presentation } from '@ori/http/presentation';
+import type { DpopErrorCode } from '@ori/identity/dpop/error';
 import { DPOP_CHALLENGE, DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 
 /** The scope that a grant must have for signing. */

@@ -2,8 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { decideKeepAlive, hasUnreadBody } from './keep-alive.ts';
 import type { Presentation } from './presentation.ts';
 
-export type { Presentation } from './presentation.ts';
-
 /** The error envelope: `error.code` is the status; without a reason, `metadata` is absent, never null. */
 export function renderEnvelope(presentation: Presentation): string {
   const { status, message, reason, retryable = false } = presentation;

@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler } from 'express';
-import { type Presentation, sendEnvelope } from './envelope.ts';
+import { sendEnvelope } from './envelope.ts';
 import { findExchange } from './exchange.ts';
+import type { Presentation } from './presentation.ts';
 
 const INTERNAL_ERROR: Presentation = {
   status: 500,

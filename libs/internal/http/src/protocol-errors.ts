@@ -1,6 +1,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { presentDeadline } from './deadline.ts';
-import { type Presentation, renderEnvelope } from './envelope.ts';
+import { renderEnvelope } from './envelope.ts';
+import type { Presentation } from './presentation.ts';
 import { parseTarget } from './target.ts';
 
 /** The answer to bytes that are not a valid request, by the parser's error code. */

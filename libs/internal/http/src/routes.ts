@@ -1,7 +1,8 @@
 import express, { type Express, type RequestHandler } from 'express';
-import { type Presentation, sendEnvelope } from './envelope.ts';
+import { sendEnvelope } from './envelope.ts';
 import { errorHandler, type Presenter } from './error-handler.ts';
 import { findExchange } from './exchange.ts';
+import type { Presentation } from './presentation.ts';
 
 export type { Express, Request } from 'express';
 

@@ -9,9 +9,10 @@ import { Admission } from './admission.ts';
 import { breakOff, holdContinue } from './body.ts';
 import { type Connection, watchConnection } from './connection.ts';
 import { cutUnread, makeRoom } from './connection-limits.ts';
-import { type Presentation, sendEnvelope } from './envelope.ts';
+import { sendEnvelope } from './envelope.ts';
 import { emptyQueue, stopGracefully } from './graceful-stop.ts';
 import { createListener } from './listener.ts';
+import type { Presentation } from './presentation.ts';
 import {
   CONNECT_REFUSED,
   EXPECTATION_UNKNOWN,

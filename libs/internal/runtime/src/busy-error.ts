@@ -1,4 +1,4 @@
-import type { Budget } from './metrics.ts';
+import type { Budget } from './budget.ts';
 
 /** A limit on concurrent work was reached. The request may be repeated shortly. */
 export class BusyError extends Error {

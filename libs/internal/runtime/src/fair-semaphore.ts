@@ -1,5 +1,5 @@
+import type { Budget } from './budget.ts';
 import { BusyError } from './busy-error.ts';
-import type { Budget } from './metrics.ts';
 
 export interface FairSemaphoreOptions {
   /** The name of the budget in the metrics. */

@@ -1,4 +1,5 @@
 import { Histogram, Registry } from 'prom-client';
+import { BUDGETS, type Budget } from './budget.ts';
 import { collectCertificateEnds, type NoteCertificates } from './certificate-ends.ts';
 import { instrumentsOf } from './instruments.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
@@ -7,22 +8,7 @@ import { VERSION } from './version.ts';
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The budgets for concurrent work, each counted separately. */
-const BUDGETS = [
-  'process',
-  'address',
-  'connection',
-  'account',
-  'connections',
-  'bodies',
-  'answers',
-  'write_time',
-  'patterns',
-  'introspections',
-  'work',
-  'overload',
-] as const;
-export type Budget = (typeof BUDGETS)[number];
+export type { Budget };
 
 export interface HttpObservation {
   /** The template of the route; any route that was not registered at the start counts as `other`. */

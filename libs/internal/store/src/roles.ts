@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type Delegation, delegationInput, ED25519, encodeSignature, ROLES } from '@ori/proof';
+import { encodeSignature } from '@ori/proof/signature';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
+import { type Delegation, delegationInput, ROLES } from '@ori/proof/statements';
+import { ED25519 } from '@ori/proof/wire';
 import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
@@ -9,7 +11,7 @@ import { z } from 'zod';
 import { type KeyWrapper, KmsError } from './sealing/key-wrapper.ts';
 import { createTransit, type TransitConfig } from './sealing/transit.ts';
 
-export { ROLES, type Role } from '@ori/proof';
+export { ROLES, type Role } from '@ori/proof/statements';
 
 /** The file of a root's or a role's private key, and the KMS that wrapped it, if any. */
 export interface RoleKeyFile {

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { ApiKeyKind } from './facts.ts';
 import type {
   ByokCredentialsTable,
   GuardrailKeyAssignmentsTable,
@@ -79,7 +80,7 @@ interface MembersTable {
   sessions_valid_from: UnixSeconds;
 }
 
-export type ApiKeyKind = 'api' | 'management';
+export type { ApiKeyKind };
 
 export interface ApiKeysTable {
   hash: string;

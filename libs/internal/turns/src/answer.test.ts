@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { createClusterTurns } from './cluster.ts';
-import { createTurnLimiter, TurnLimiterUnavailable } from './limiter.ts';
+import { createTurnLimiter } from './limiter.ts';
+import { TurnLimiterUnavailable } from './store.ts';
 
 const limits = { user: 3, organization: 5, windowSeconds: 60 };
 const who = { userId: 'ada', organizationId: 'engines' };

@@ -8,9 +8,9 @@ import {
   type TurnCharge,
   type TurnCount,
   TurnLimiterUnavailable,
-  type TurnScope,
   type TurnStore,
 } from './store.ts';
+import type { TurnScope } from './turn.ts';
 
 /**
  * Counts one turn unless the limit is reached: a refused turn changes nothing, so that refunding a charge always

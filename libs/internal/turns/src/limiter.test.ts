@@ -3,15 +3,11 @@ import { Secret } from '@ori/runtime/secret';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createClusterTurns } from './cluster.ts';
-import {
-  createTurnLimiter,
-  type TurnLimiter,
-  TurnLimiterUnavailable,
-  type TurnTaker,
-  turnKey,
-} from './limiter.ts';
+import { createTurnLimiter, type TurnLimiter, turnKey } from './limiter.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { connectRedis, type RedisClient } from './redis/connection.ts';
+import { TurnLimiterUnavailable } from './store.ts';
+import type { TurnTaker } from './turn.ts';
 
 const limits = { turnsPerUser: 3, turnsPerOrganization: 5, windowSeconds: 60 };
 

@@ -2,47 +2,8 @@ import { hash } from 'node:crypto';
 import { createMemoryTurns } from './memory.ts';
 import type { RedisClient } from './redis/connection.ts';
 import { createRedisTurns } from './redis.ts';
-import type {
-  Claims,
-  TurnCharge,
-  TurnCounts,
-  TurnLimits,
-  TurnScope,
-  Unclaimed,
-  WindowsLeft,
-} from './store.ts';
-
-export { EPOCH_LUA, type Epoch } from './epoch.ts';
-export { type Claim, type Claims, TurnLimiterUnavailable, type TurnScope, type Unclaimed } from './store.ts';
-
-export interface TurnPolicy {
-  readonly scope: TurnScope;
-  readonly limit: number;
-  readonly windowSeconds: number;
-}
-
-/** Whether a turn may be taken; everything else describes the scope that is nearest to its limit. */
-export interface TurnVerdict {
-  readonly allowed: boolean;
-  readonly scope: TurnScope;
-  readonly limit: number;
-  readonly remaining: number;
-  /** Until the scope's window ends; whole seconds, at least 1. */
-  readonly resetSeconds: number;
-  /** On a refusal: after how long a turn may be free again; whole seconds, at least 1. */
-  readonly retryAfterSeconds?: number;
-  readonly policies: readonly TurnPolicy[];
-  /** On an allowed turn: when its windows end, in the time of `performance.now()`. */
-  readonly windowEnds?: WindowsLeft;
-}
-
-/** Whose turn it is. */
-export interface TurnTaker {
-  readonly userId: string;
-  readonly organizationId: string;
-  /** The organization's own limits, which replace the limiter's. */
-  readonly limits?: { readonly user?: number; readonly organization?: number } | undefined;
-}
+import type { Claims, TurnCharge, TurnCounts, TurnLimits, Unclaimed } from './store.ts';
+import type { TurnPolicy, TurnScope, TurnTaker, TurnVerdict, WindowsLeft } from './turn.ts';
 
 export interface TurnLimiter {
   /**

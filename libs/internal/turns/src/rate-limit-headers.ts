@@ -1,4 +1,4 @@
-import type { TurnVerdict } from './limiter.ts';
+import type { TurnVerdict } from './turn.ts';
 
 /** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), and `Retry-After` on a refusal. */
 export function rateLimitHeaders(verdict: TurnVerdict): Record<string, string> {

@@ -1,6 +1,5 @@
 import type { Epoch } from './epoch.ts';
-
-export type TurnScope = 'user' | 'organization';
+import type { TurnScope, WindowsLeft } from './turn.ts';
 
 /** The keys of the counters that a turn is charged to. */
 export type TurnCharge = Readonly<Record<TurnScope, string>>;
@@ -35,9 +34,6 @@ export interface Claims {
 
 /** Why nothing was charged: `first` already exists, or is for another epoch. */
 export type Unclaimed = 'replayed' | 'forgotten';
-
-/** The remaining time of the windows that a turn was charged to, in milliseconds. */
-export type WindowsLeft = Readonly<Record<TurnScope, number>>;
 
 /**
  * Refunds a turn, but only to the window that it was charged to: two windows of a counter end at least a

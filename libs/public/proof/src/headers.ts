@@ -162,3 +162,6 @@ function lengthTable(names: readonly string[]): Uint8Array {
   for (const name of names) table[name.length] = 1;
   return table;
 }
+
+/** The header of each answer that has, or confirms, a rooted key set: `<Unix milliseconds> <signature>`. */
+export const KEY_SET_HEADER = 'x-ori-key-set';

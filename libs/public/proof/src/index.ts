@@ -19,7 +19,6 @@ export {
 export { admitPublicKey, thumbprint } from './public-key.ts';
 export {
   createRootedSetReader,
-  KEY_SET_HEADER,
   type RootedSet,
   type RootRules,
   type SetAnswer,

@@ -3,6 +3,7 @@ import { ED25519 } from './algorithms.ts';
 import { base64, base64url } from './base64.ts';
 import { KeyError, type KeyErrorCode } from './errors.ts';
 import { isTimestampSeconds } from './fields.ts';
+import { KEY_SET_HEADER } from './headers.ts';
 import { parseJwkSet } from './jwk-set.ts';
 import { admitPublicKey } from './public-key.ts';
 import { SIGNATURE_BYTES } from './signature.ts';
@@ -16,8 +17,6 @@ import {
 } from './statements.ts';
 import type { VerificationKey } from './verification-key.ts';
 
-/** The header of each answer that has, or confirms, a rooted key set: `<Unix milliseconds> <signature>`. */
-export const KEY_SET_HEADER = 'x-ori-key-set';
 /** How long a set is used after the time of its statement. */
 const SET_AGE_MAX_MS = 60_000;
 /** How far a statement's time may be ahead of the verifier's clock. */

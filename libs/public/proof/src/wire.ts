@@ -14,6 +14,7 @@ export {
   TIMESTAMP_MAX,
 } from './fields.ts';
 export {
+  KEY_SET_HEADER,
   type NewestSignature,
   newestSignature,
   type PresentedProof,

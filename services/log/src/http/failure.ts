@@ -1,6 +1,6 @@
 import { BodyError } from '@ori/http/body';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
-import type { Presentation } from '@ori/http/envelope';
+import type { Presentation } from '@ori/http/presentation';
 
 const TOO_LARGE: Presentation = { status: 413, message: 'The body is too large.' };
 const BAD_BODY: Presentation = { status: 400, message: 'The body cannot be read.' };

@@ -1,4 +1,4 @@
-import type { ApiKeyCaller, Person } from '@ori/store';
+import type { ApiKeyCaller, Person } from '@ori/store/management';
 import { describe, expect, it } from 'vitest';
 import { type Caller, requireInternReader, requireKeyHolder, requireManager } from './caller.ts';
 

@@ -1,4 +1,4 @@
-import type { ApiKeyCaller, Person } from '@ori/store';
+import type { ApiKeyCaller, Person } from '@ori/store/management';
 import { Refusal } from '../refusal.ts';
 
 interface SessionFacts {

@@ -1,13 +1,9 @@
-import type { Identities, Identity } from '@ori/identity';
 import { type Bearer, readBearer } from '@ori/identity/bearer';
-import {
-  keyToProve,
-  type Possession,
-  type ProofTarget,
-  requirePossession,
-  type VerifiedProof,
-} from '@ori/identity/dpop';
-import type { ApiKeyCaller, ManagementQueries } from '@ori/store';
+import { keyToProve, requirePossession } from '@ori/identity/dpop/binding';
+import type { Possession, VerifiedProof } from '@ori/identity/dpop/possession';
+import type { ProofTarget } from '@ori/identity/dpop/target';
+import type { Identities, Identity } from '@ori/identity/identities';
+import type { ApiKeyCaller, ManagementQueries } from '@ori/store/management';
 import type { Caller } from './caller.ts';
 
 interface Credentials {

@@ -1,5 +1,6 @@
-import { drawEpoch, type SpentProofs } from '@ori/identity/dpop';
-import type { ManagementQueries } from '@ori/store';
+import { drawEpoch } from '@ori/identity/dpop/nonces';
+import type { SpentProofs } from '@ori/identity/dpop/spent-proofs';
+import type { ManagementQueries } from '@ori/store/management';
 
 /** Remembers used DPoP proofs in PostgreSQL, for all management processes. Throws `StoreUnavailable`. */
 export function databaseSpentProofs(store: ManagementQueries): SpentProofs {

@@ -1,4 +1,4 @@
-import { GuardrailsTooLarge } from '@ori/store';
+import { GuardrailsTooLarge } from '@ori/store/management';
 import { found, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';

@@ -1,4 +1,4 @@
-import type { GuardrailRow } from '@ori/store';
+import type { GuardrailRow } from '@ori/store/management';
 import type { BuiltinSlug } from '@ori/store/vocabulary';
 import type { Guardrail } from './shape.ts';
 

@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DeadlineError } from '@ori/http/deadline';
-import { type Presentation, sendEnvelope } from '@ori/http/envelope';
+import { sendEnvelope } from '@ori/http/envelope';
 import { countFor, exchangeOf } from '@ori/http/exchange';
+import type { Presentation } from '@ori/http/presentation';
 import { valuesOf } from '@ori/http/raw-headers';
 import { isRegionalHost } from '@ori/http/regional-host';
 import { createExpressApp, type Express, type Request, type Route } from '@ori/http/routes';
 import { parseTarget } from '@ori/http/target';
-import type { DpopNonces } from '@ori/identity/dpop';
+import type { DpopNonces } from '@ori/identity/dpop/nonces';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import type { Principal } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ManagementQueries, type OperationQueries, TooManyAnswers } from '@ori/store';
+import { type ManagementQueries, type OperationQueries, TooManyAnswers } from '@ori/store/management';
 import { type KekRing, open, type SealContext, SealingError, seal } from '@ori/store/sealing';
 import type { Principal } from '../callers/caller.ts';
 import { Refusal } from '../refusal.ts';

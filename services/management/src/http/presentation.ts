@@ -1,14 +1,15 @@
 import { PRESENTATIONS as SIGNING } from '@ori/api/refusals';
 import { BodyError } from '@ori/http/body';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
-import type { Presentation } from '@ori/http/envelope';
-import { IdentityError } from '@ori/identity';
-import { DpopError } from '@ori/identity/dpop';
+import type { Presentation } from '@ori/http/presentation';
+import { DpopError } from '@ori/identity/dpop/error';
 import { DPOP_CHALLENGE, DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
+import { IdentityError } from '@ori/identity/identity-error';
 import { BusyError } from '@ori/runtime/busy-error';
 import type { Budget } from '@ori/runtime/metrics';
-import { AdminError, StoreUnavailable } from '@ori/store';
 import { InvalidCredential } from '@ori/store/byok/invalid-credential';
+import { AdminError } from '@ori/store/management';
+import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 import type { Operation } from './operation.ts';
 

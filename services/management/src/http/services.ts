@@ -1,5 +1,5 @@
-import type { ManagementQueries, OperationQueries } from '@ori/store';
 import type { CredentialVault } from '@ori/store/byok/vault';
+import type { ManagementQueries, OperationQueries } from '@ori/store/management';
 import type { PatternCompiler } from '../guardrails/pattern-compiler.ts';
 
 export interface Services {

@@ -1,4 +1,4 @@
-import type { InternRow } from '@ori/store';
+import type { InternRow } from '@ori/store/management';
 import { expect, it } from 'vitest';
 import type { InternReader } from '../callers/caller.ts';
 import { renderIntern } from './render.ts';

@@ -1,4 +1,4 @@
-import type { InternRow } from '@ori/store';
+import type { InternRow } from '@ori/store/management';
 import type { InternReader } from '../callers/caller.ts';
 import type { Intern } from './shape.ts';
 

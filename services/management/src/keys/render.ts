@@ -1,4 +1,4 @@
-import type { ApiKeyRow } from '@ori/store';
+import type { ApiKeyRow } from '@ori/store/management';
 import type { KeyHolder } from '../callers/caller.ts';
 import { type ApiKey, type CurrentKey, NOT_METERED } from './shape.ts';
 

@@ -1,4 +1,4 @@
-import type { PersonRow } from '@ori/store';
+import type { PersonRow } from '@ori/store/management';
 import { requireManager } from '../callers/caller.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import { PageQuery, renderPage } from '../page.ts';

@@ -1,4 +1,4 @@
-import type { WorkspaceRow } from '@ori/store';
+import type { WorkspaceRow } from '@ori/store/management';
 import { found, type Manager, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';

@@ -1,4 +1,4 @@
-import type { WorkspaceRow } from '@ori/store';
+import type { WorkspaceRow } from '@ori/store/management';
 import { expect, it } from 'vitest';
 import { renderWorkspace } from './render.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { MemberRow, WorkspaceRow } from '@ori/store';
+import type { MemberRow, WorkspaceRow } from '@ori/store/management';
 import { UNUSED, type Workspace, type WorkspaceMember } from './shape.ts';
 
 export function renderWorkspace(row: WorkspaceRow): Workspace {

@@ -1,5 +1,5 @@
-import type { Database } from '@ori/store';
 import { compareAudit, endOfAudit, exportAudit, listAudit, whileExporting } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
 import { openExportFile, readExport } from '../audit-export.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';

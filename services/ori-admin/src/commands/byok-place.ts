@@ -1,5 +1,6 @@
-import { type Database, managementQueries } from '@ori/store';
 import { AdminError, organizationOf, ownerOfCredential } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
+import { managementQueries } from '@ori/store/management';
 import { z } from 'zod';
 import { UsageError } from '../failure.ts';
 

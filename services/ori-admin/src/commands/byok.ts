@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, managementQueries } from '@ori/store';
 import { AdminError, createCredential, deleteCredential, listAllCredentials } from '@ori/store/admin';
 import { applyUpdate } from '@ori/store/byok/apply-update';
 import type { ByokUpdate } from '@ori/store/byok/credential';
 import { createCredentialVault } from '@ori/store/byok/vault';
+import type { Database } from '@ori/store/database';
+import { managementQueries } from '@ori/store/management';
 import { Option } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';

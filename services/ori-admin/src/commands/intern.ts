@@ -1,5 +1,5 @@
-import type { InternProgress } from '@ori/store';
 import { createNamedIntern, deleteIntern, listAllInterns, updateIntern } from '@ori/store/admin';
+import type { InternProgress } from '@ori/store/schema';
 import { INTERN_STATUSES, type InternStatus } from '@ori/store/vocabulary';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from '../command.ts';

@@ -1,4 +1,3 @@
-import type { Database } from '@ori/store';
 import {
   type AddedSigningKey,
   AdminError,
@@ -11,6 +10,7 @@ import {
   rotateSigningKey,
   unlessAdminError,
 } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';

@@ -1,4 +1,3 @@
-import type { Database } from '@ori/store';
 import {
   afterEveryKey,
   type MadeBefore,
@@ -6,6 +5,7 @@ import {
   revokeSigningKeys,
   rotateSigningKeys,
 } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';

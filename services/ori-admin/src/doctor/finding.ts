@@ -1,6 +1,7 @@
 import { explainFailure } from '@ori/http/explain-failure';
 import { ConfigError } from '@ori/runtime/config';
-import { OverprivilegedLogin, StoreUnavailable } from '@ori/store';
+import { OverprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
+import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { tell } from '../failure.ts';
 
 export interface Finding {

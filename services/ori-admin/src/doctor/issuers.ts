@@ -1,4 +1,7 @@
-import { type IdentityConfig, IdentityError, openIdentity, readBearer } from '@ori/identity';
+import { readBearer } from '@ori/identity/bearer';
+import type { IdentityConfig } from '@ori/identity/config';
+import { IdentityError } from '@ori/identity/identity-error';
+import { openIdentity } from '@ori/identity/open-identity';
 import { CheckFailed, examine, type Finding } from './finding.ts';
 
 const NO_API_KEY = { apiKey: () => ({}), now: Date.now };

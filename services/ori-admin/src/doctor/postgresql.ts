@@ -1,7 +1,9 @@
 import type { Environment } from '@ori/runtime/config';
-import { type Database, openPostgres, readPrivileges } from '@ori/store';
 import { readServerFacts } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
 import { GRANTS_AS_OF } from '@ori/store/migrate';
+import { openPostgres } from '@ori/store/postgres';
+import { readPrivileges } from '@ori/store/privileges';
 import { requireClock } from './clock.ts';
 import { CheckFailed } from './finding.ts';
 import { DATABASE, loadPart, type Prefix } from './settings.ts';

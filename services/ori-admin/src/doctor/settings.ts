@@ -1,4 +1,4 @@
-import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity';
+import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
 import {
   type Config,
   ConfigError,

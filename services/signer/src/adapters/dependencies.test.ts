@@ -1,6 +1,6 @@
-import { memorySpentProofs } from '@ori/identity/dpop';
+import { memorySpentProofs } from '@ori/identity/dpop/spent-proofs';
 import { capturedLog } from '@ori/test-env/captured-log';
-import { createTurnLimiter } from '@ori/turns';
+import { createTurnLimiter } from '@ori/turns/limiter';
 import { expect, test } from 'vitest';
 import type { SignerConfig } from '../config.ts';
 import { connectDependencies, type Dependencies } from './dependencies.ts';

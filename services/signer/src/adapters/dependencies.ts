@@ -1,7 +1,9 @@
 import type { NoteCertificates } from '@ori/runtime/certificate-ends';
 import type { Logger } from '@ori/runtime/log';
-import { type Database, openPostgres, type SignerQueries, signerQueries } from '@ori/store';
-import { createTurnLimiter, type TurnLimiter } from '@ori/turns';
+import type { Database } from '@ori/store/database';
+import { openPostgres } from '@ori/store/postgres';
+import { type SignerQueries, signerQueries } from '@ori/store/signer';
+import { createTurnLimiter, type TurnLimiter } from '@ori/turns/limiter';
 import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
 import { redisTlsFiles, type SignerConfig } from '../config.ts';

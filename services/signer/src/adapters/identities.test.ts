@@ -1,6 +1,7 @@
-import { IdentityError, type OpenIdentity } from '@ori/identity';
 import { readBearer } from '@ori/identity/bearer';
-import type { ApiKeyFacts } from '@ori/store';
+import { IdentityError } from '@ori/identity/identity-error';
+import type { OpenIdentity } from '@ori/identity/open-identity';
+import type { ApiKeyFacts } from '@ori/store/signer';
 import { expect, test } from 'vitest';
 import { createIdentities } from './identities.ts';
 

@@ -1,6 +1,7 @@
-import { IdentityError, type OpenIdentity } from '@ori/identity';
 import type { Bearer } from '@ori/identity/bearer';
-import type { ApiKeyFacts } from '@ori/store';
+import { IdentityError } from '@ori/identity/identity-error';
+import type { OpenIdentity } from '@ori/identity/open-identity';
+import type { ApiKeyFacts } from '@ori/store/signer';
 import type { Identity } from '../stages/authenticate.ts';
 import { DependencyError } from './dependency-error.ts';
 

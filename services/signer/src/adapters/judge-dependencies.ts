@@ -1,5 +1,6 @@
 import { ConfigError } from '@ori/runtime/config';
-import { overprivilegedLogin, type SignerQueries } from '@ori/store';
+import { overprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
+import type { SignerQueries } from '@ori/store/signer';
 import { EvictingRedis, type EvictionWatch } from '@ori/turns/redis/eviction';
 
 export interface JudgedDependencies {

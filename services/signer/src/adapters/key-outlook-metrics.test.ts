@@ -1,4 +1,4 @@
-import type { KeyOutlook } from '@ori/store';
+import type { KeyOutlook } from '@ori/store/signer';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { collectKeyOutlook } from './key-outlook-metrics.ts';

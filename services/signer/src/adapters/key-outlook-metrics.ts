@@ -1,5 +1,5 @@
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
-import type { KeyOutlook } from '@ori/store';
+import type { KeyOutlook } from '@ori/store/signer';
 
 /** How long a result is cached: keys expire within days, scrapes repeat within seconds. */
 const REMEMBERED_MS = 60_000;

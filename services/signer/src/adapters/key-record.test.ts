@@ -1,4 +1,4 @@
-import type { PublishedKeyRow } from '@ori/store';
+import type { PublishedKeyRow } from '@ori/store/signer';
 import { expect, test } from 'vitest';
 import { Written } from '../stages/evidence.ts';
 import { createKeyRecord } from './key-record.ts';

@@ -1,4 +1,4 @@
-import type { PublishedKeyRow } from '@ori/store';
+import type { PublishedKeyRow } from '@ori/store/signer';
 import { LRUCache } from 'lru-cache';
 import type { AuditLog } from './audit-file.ts';
 

@@ -1,6 +1,7 @@
 import { unwatchFile, watchFile } from 'node:fs';
-import { encodeSignature, setStatementInput } from '@ori/proof';
+import { encodeSignature } from '@ori/proof/signature';
 import type { SigningKey } from '@ori/proof/signing';
+import { setStatementInput } from '@ori/proof/statements';
 import { ConfigError } from '@ori/runtime/config';
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { Logger } from '@ori/runtime/log';

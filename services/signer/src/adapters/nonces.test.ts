@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { isNonce } from '@ori/proof';
+import { isNonce } from '@ori/proof/wire';
 import { Secret } from '@ori/runtime/secret';
 import { sharedRedisUrl } from '@ori/test-env/redis';
 import { connectRedis } from '@ori/turns/redis';

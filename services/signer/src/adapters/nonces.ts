@@ -1,7 +1,7 @@
 import { createNonce } from '@ori/proof/signing';
-import type { Claim } from '@ori/turns';
 import { onNodeReady, type RedisClient } from '@ori/turns/redis';
-import { issuedKey, issuedValue, loadRedisScripts } from '@ori/verifier/redis';
+import type { Claim } from '@ori/turns/store';
+import { issuedKey, issuedValue, loadRedisScripts } from '@ori/verifier/redis/reservation';
 import type { Reservation } from '../stages/draft-proof.ts';
 import { DependencyError } from './dependency-error.ts';
 

@@ -1,6 +1,6 @@
 import { createSigningKey } from '@ori/proof/signing';
-import type { SigningKeyRow } from '@ori/store';
 import { generateKekRing, type KekRing, parseKekRing, seal, seedContext } from '@ori/store/sealing';
+import type { SigningKeyRow } from '@ori/store/signer';
 import { expect, test } from 'vitest';
 import { createSigningKeys } from './signing-keys.ts';
 

@@ -1,6 +1,6 @@
 import { createSigningKey, type SigningKey, selfTest } from '@ori/proof/signing';
-import type { SigningKeyRow } from '@ori/store';
 import { type KekRing, open, seedContext } from '@ori/store/sealing';
+import type { SigningKeyRow } from '@ori/store/signer';
 import { LRUCache } from 'lru-cache';
 import { chooseKeys } from '../stages/choose-keys.ts';
 import type { UnlockableKey } from '../stages/unlock-key.ts';

@@ -1,7 +1,9 @@
-import { drawEpoch, PROOF_KEPT_SECONDS, type SpendableProof, type SpentProofs } from '@ori/identity/dpop';
-import { type Claims, EPOCH_LUA } from '@ori/turns';
+import { drawEpoch } from '@ori/identity/dpop/nonces';
+import { PROOF_KEPT_SECONDS, type SpendableProof, type SpentProofs } from '@ori/identity/dpop/spent-proofs';
+import { EPOCH_LUA } from '@ori/turns/epoch';
 import type { RedisClient } from '@ori/turns/redis';
 import type { EvictionWatch } from '@ori/turns/redis/eviction';
+import type { Claims } from '@ori/turns/store';
 import { DependencyError } from './dependency-error.ts';
 
 /** Where used DPoP proofs are stored. */

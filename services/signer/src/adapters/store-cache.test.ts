@@ -1,4 +1,4 @@
-import type { SignerQueries } from '@ori/store';
+import type { SignerQueries } from '@ori/store/signer';
 import { expect, test } from 'vitest';
 import { DependencyError } from './dependency-error.ts';
 import { createStoreCache } from './store-cache.ts';

@@ -1,5 +1,11 @@
-import type { ApiKeyHolder } from '@ori/identity';
-import type { ApiKeyFacts, GateFacts, PublishedKeyRow, SignerQueries, SigningKeyRow } from '@ori/store';
+import type { ApiKeyHolder } from '@ori/identity/identities';
+import type {
+  ApiKeyFacts,
+  GateFacts,
+  PublishedKeyRow,
+  SignerQueries,
+  SigningKeyRow,
+} from '@ori/store/signer';
 import type { GateQuestion } from '../sign-proof.ts';
 import { DependencyError } from './dependency-error.ts';
 import { createTtlCache } from './ttl-cache.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { memorySpentProofs } from '@ori/identity/dpop';
+import { memorySpentProofs } from '@ori/identity/dpop/spent-proofs';
 import { Secret } from '@ori/runtime/secret';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
 import { startTcpProxy } from '@ori/test-env/tcp-proxy';
-import { createTurnLimiter, turnKey } from '@ori/turns';
+import { createTurnLimiter, turnKey } from '@ori/turns/limiter';
 import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
 import { issuedKey } from '@ori/verifier/redis';

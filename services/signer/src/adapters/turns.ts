@@ -1,6 +1,8 @@
-import type { SpendableProof } from '@ori/identity/dpop';
-import type { Claims, TurnLimiter, TurnTaker, TurnVerdict } from '@ori/turns';
+import type { SpendableProof } from '@ori/identity/dpop/spent-proofs';
+import type { TurnLimiter } from '@ori/turns/limiter';
 import type { EvictionWatch } from '@ori/turns/redis/eviction';
+import type { Claims } from '@ori/turns/store';
+import type { TurnTaker, TurnVerdict } from '@ori/turns/turn';
 import type { SigningParts } from '../sign-proof.ts';
 import type { Reservation } from '../stages/draft-proof.ts';
 import { TurnTaken } from '../stages/evidence.ts';

@@ -1,5 +1,5 @@
-import { IdentityError } from '@ori/identity';
-import { DpopError } from '@ori/identity/dpop';
+import { DpopError } from '@ori/identity/dpop/error';
+import { IdentityError } from '@ori/identity/identity-error';
 import type { Logger } from '@ori/runtime/log';
 import { DependencyError } from '../adapters/dependency-error.ts';
 import type { SigningCall, SigningParts, signProof } from '../sign-proof.ts';

@@ -1,8 +1,8 @@
 import { PRESENTATIONS } from '@ori/api/refusals';
 import { BodyError } from '@ori/http/body';
 import { DeadlineError } from '@ori/http/deadline';
-import { IdentityError } from '@ori/identity';
-import { DpopError } from '@ori/identity/dpop';
+import { DpopError } from '@ori/identity/dpop/error';
+import { IdentityError } from '@ori/identity/identity-error';
 import { BusyError } from '@ori/runtime/busy-error';
 import type { Budget } from '@ori/runtime/metrics';
 import { expect, test } from 'vitest';

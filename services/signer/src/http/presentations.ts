@@ -1,9 +1,9 @@
 import { PRESENTATIONS, type SigningErrorCode } from '@ori/api/refusals';
 import { BodyError } from '@ori/http/body';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
-import type { Presentation } from '@ori/http/envelope';
-import { IdentityError } from '@ori/identity';
-import { DpopError } from '@ori/identity/dpop';
+import type { Presentation } from '@ori/http/presentation';
+import { DpopError } from '@ori/identity/dpop/error';
+import { IdentityError } from '@ori/identity/identity-error';
 import { BusyError } from '@ori/runtime/busy-error';
 import { rateLimitHeaders } from '@ori/turns/rate-limit-headers';
 import { DependencyError } from '../adapters/dependency-error.ts';

@@ -1,6 +1,7 @@
 import type { Route } from '@ori/http/routes';
-import { type IssuerSettings, OUR_SCOPES } from '@ori/identity';
-import { CONTENT_CLAIM, DPOP_ALGORITHMS } from '@ori/identity/dpop';
+import { DPOP_ALGORITHMS } from '@ori/identity/dpop/algorithms';
+import { CONTENT_CLAIM } from '@ori/identity/dpop/content';
+import { type IssuerSettings, OUR_SCOPES } from '@ori/identity/issuers-file';
 
 /**
  * `GET /.well-known/oauth-protected-resource/v1` (RFC 9728): with it and the base address a client finds the issuer and

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BodyError, readJsonBody } from '@ori/http/body';
 import type { Deadline } from '@ori/http/deadline';
 import type { JsonBudget } from '@ori/http/json-scan';
-import type { ContentDigest } from '@ori/identity/dpop';
+import type { ContentDigest } from '@ori/identity/dpop/content';
 import { checkBodyHeaders } from '../stages/check-body-headers.ts';
 import { SigningError } from '../stages/signing-error.ts';
 

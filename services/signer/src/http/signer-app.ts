@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { Presentation } from '@ori/http/envelope';
+import type { Presentation } from '@ori/http/presentation';
 import { createExpressApp, type Express } from '@ori/http/routes';
-import type { IssuerSettings } from '@ori/identity';
+import type { IssuerSettings } from '@ori/identity/issuers-file';
 import type { Budget } from '@ori/runtime/metrics';
 import type { SignerMetrics } from '../adapters/signer-metrics.ts';
 import { signProof } from '../sign-proof.ts';

@@ -1,6 +1,6 @@
 import { TOKEN_CLOCK_TOLERANCE_SECONDS, type TokenFacts } from '@ori/identity/access-token';
 import type { Bearer } from '@ori/identity/bearer';
-import type { ApiKeyFacts } from '@ori/store';
+import type { ApiKeyFacts } from '@ori/store/facts';
 import type { GlobalHost } from './check-host.ts';
 import { SigningError } from './signing-error.ts';
 

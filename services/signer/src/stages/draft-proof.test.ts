@@ -1,4 +1,4 @@
-import { signingInputV2 } from '@ori/proof';
+import { signingInputV2 } from '@ori/proof/signing-input';
 import { expect, test } from 'vitest';
 import { reservationOf } from './draft-proof.ts';
 import { BODY_SHA256, draftOf, entryOf, keyOf, NONCE, NOW, orderOf, ROUTE } from './stages.fixture.ts';

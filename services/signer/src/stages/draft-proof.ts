@@ -1,4 +1,5 @@
-import { IDENTIFYING_VERSION, issuedVersions, signingInput, type Version } from '@ori/proof';
+import { signingInput } from '@ori/proof/signing-input';
+import { IDENTIFYING_VERSION, issuedVersions, type Version } from '@ori/proof/wire';
 import type { ClockChecked } from './evidence.ts';
 import type { UnlockedKey } from './unlock-key.ts';
 

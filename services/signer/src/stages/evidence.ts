@@ -1,4 +1,4 @@
-import type { TurnVerdict } from '@ori/turns';
+import type { TurnVerdict } from '@ori/turns/turn';
 
 // Results that only an adapter can produce. `npm run check` lets only the adapters import these classes as values, so
 // that the pipeline cannot construct one without the call.

@@ -1,4 +1,4 @@
-import type { GateFacts } from '@ori/store';
+import type { GateFacts } from '@ori/store/facts';
 import { expect, test } from 'vitest';
 import { passGate } from './pass-gate.ts';
 import { requireHolder } from './require-holder.ts';

@@ -1,4 +1,4 @@
-import type { GateFacts } from '@ori/store';
+import type { GateFacts } from '@ori/store/facts';
 import type { Order } from './read-request.ts';
 import { SigningError } from './signing-error.ts';
 

@@ -1,4 +1,5 @@
-import type { ContentDigest, VerifiedProof } from '@ori/identity/dpop';
+import type { ContentDigest } from '@ori/identity/dpop/content';
+import type { VerifiedProof } from '@ori/identity/dpop/possession';
 
 /** The content of a request. That of a bound session is what its DPoP proof covers. */
 class Content {

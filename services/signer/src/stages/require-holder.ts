@@ -1,5 +1,6 @@
 import type { TokenFacts } from '@ori/identity/access-token';
-import { keyToProve, requirePossession, type VerifiedProof } from '@ori/identity/dpop';
+import { keyToProve, requirePossession } from '@ori/identity/dpop/binding';
+import type { VerifiedProof } from '@ori/identity/dpop/possession';
 import type { Caller } from './authenticate.ts';
 
 /** A caller that may use its credential: for a session bound to a key, it has proven possession of that key. */

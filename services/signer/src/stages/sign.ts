@@ -1,4 +1,4 @@
-import { type ProofHeaderValues, renderProof } from '@ori/proof';
+import { type ProofHeaderValues, renderProof } from '@ori/proof/wire';
 import type { RecordedProof } from './record.ts';
 
 /** The interface's signing response: its keys are header names. */

@@ -1,5 +1,5 @@
 import type { SigningErrorCode } from '@ori/api/refusals';
-import type { TurnVerdict } from '@ori/turns';
+import type { TurnVerdict } from '@ori/turns/turn';
 
 export interface SigningErrorOptions extends ErrorOptions {
   /** The limiter's verdict; present with `rate_limited`. */

@@ -1,4 +1,4 @@
-import type { TurnVerdict } from '@ori/turns';
+import type { TurnVerdict } from '@ori/turns/turn';
 import { type Draft, draftProof } from './draft-proof.ts';
 import type { TurnTaken } from './evidence.ts';
 import { SigningError } from './signing-error.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { pageHeaders } from '@ori/faces/html';
 import { BodyError, readJsonBody } from '@ori/http/body';
-import type { Presentation } from '@ori/http/envelope';
+import type { Presentation } from '@ori/http/presentation';
 import { createExpressApp } from '@ori/http/routes';
 import { isPath, PROOF_HEADERS } from '@ori/proof';
 import { renderStartPage, type StartFacts } from './page.ts';

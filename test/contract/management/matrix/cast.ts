@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '@ori/store';
-import { managementQueries } from '@ori/store';
 import {
   addMember,
   addSubject,
@@ -12,6 +10,8 @@ import {
   disableApiKey,
   setIcon,
 } from '@ori/store/admin';
+import type { Database } from '@ori/store/database';
+import { managementQueries } from '@ori/store/management';
 import type { TestIssuer } from '../../../env/issuer.ts';
 import { createTestCredential } from '../world.ts';
 

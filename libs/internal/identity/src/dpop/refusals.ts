@@ -1,4 +1,4 @@
-import type { Presentation } from '@ori/http/envelope';
+import type { Presentation } from '@ori/http/presentation';
 import { DPOP_ALGORITHMS } from './algorithms.ts';
 import { CONTENT_CLAIM } from './content.ts';
 import type { DpopErrorCode } from './dpop-error.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import type { ApiKeyKind } from '../schema.ts';
+import type { ApiKeyFacts } from '../facts.ts';
 import { isKeyDisabled } from './api-keys.ts';
 import { bind } from './bind.ts';
 import { gateFacts } from './gate-facts.ts';
@@ -8,16 +8,9 @@ import { keksInUse } from './keks-in-use.ts';
 import { keyOutlook } from './key-outlook.ts';
 import { publishedKeys, signingKeys } from './signing-keys.ts';
 
-export type { GateFacts, GateQuestion } from './gate-facts.ts';
+export type { ApiKeyFacts, GateFacts, GateQuestion } from '../facts.ts';
 export type { KeyOutlook } from './key-outlook.ts';
 export type { PublishedKeyRow, SigningKeyRow } from './signing-keys.ts';
-
-/** The kinds of API keys. Treat a disabled key like an unknown one. */
-export interface ApiKeyFacts {
-  readonly hash: string;
-  readonly kind: ApiKeyKind;
-  readonly disabled: boolean;
-}
 
 /**
  * All queries of the signer, under the role `ori_signer`. Each call is one round trip and throws `StoreUnavailable` if

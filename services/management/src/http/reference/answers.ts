@@ -1,4 +1,5 @@
-import { type Presentation, renderEnvelope } from '@ori/http/envelope';
+import { renderEnvelope } from '@ori/http/envelope';
+import type { Presentation } from '@ori/http/presentation';
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 

@@ -1,4 +1,4 @@
-import type { Presentation } from '@ori/http/envelope';
+import type { Presentation } from '@ori/http/presentation';
 import type { z } from 'zod';
 
 /** An operation of either service, as described in the document. */

@@ -1,7 +1,7 @@
 import { BodyError } from '@ori/http/body';
 import { DeadlineError } from '@ori/http/deadline';
-import type { Presentation } from '@ori/http/envelope';
-import { DpopError, type DpopErrorCode } from '@ori/identity/dpop';
+import type { Presentation } from '@ori/http/presentation';
+import { DpopError, type DpopErrorCode } from '@ori/identity/dpop/error';
 import { DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 import { BusyError } from '@ori/runtime/busy-error';
 import { requireManager } from '../../callers/caller.ts';

@@ -1,4 +1,6 @@
-import { admitPublicKey, decodeSignature, encodeSignature, keyStatementInput } from '@ori/proof';
+import { admitPublicKey } from '@ori/proof/public-key';
+import { decodeSignature, encodeSignature } from '@ori/proof/signature';
+import { keyStatementInput } from '@ori/proof/statements';
 import type { Selectable, Transaction } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Schema, SigningKeysTable } from '../../schema.ts';

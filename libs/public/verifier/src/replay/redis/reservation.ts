@@ -1,0 +1,2 @@
+export { loadRedisScripts } from './client.ts';
+export { issuedKey, issuedValue } from './keys.ts';
