@@ -26,6 +26,7 @@ it.each([
   [refusal(404, 'not_found'), 4, INTERN_ID],
   [refusal(429, 'rate_limited', { 'retry-after': '17' }), 5, 'in 17 s'],
   [refusal(500, 'internal_error'), 6, 'Try again'],
+  [{ status: 431, body: { error: { code: 431, message: 'Too large.' } } }, 4, '16,000 characters'],
   [{ status: 502, body: 'Bad Gateway' }, 6, '502'],
   [{ status: 307, headers: { location: 'http://127.0.0.1:9/' } }, 4, '307'],
   [{ status: 200, body: { 'x-ori-invoke-user': 'ada' } }, 6, 'not a proof'],

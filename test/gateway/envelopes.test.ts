@@ -34,6 +34,21 @@ describe.skipIf(NGINX === undefined)('an answer of the gateway’s own', () => {
   afterAll(() => gateway?.[Symbol.asyncDispose]());
   const ask = (bytes: string) => askRaw(gateway.port, bytes);
 
+  it('passes on an access token of 16,000 characters, with its DPoP proof', async () => {
+    const authorization: [string, string] = ['Authorization', `DPoP ${'x'.repeat(16_000)}`];
+    for (const headers of [[authorization], [['DPoP', 'x'.repeat(4096)], authorization]] as [
+      string,
+      string,
+    ][][]) {
+      const padded: [string, string][] = [
+        ['X-Filler', 'x'.repeat(1000)],
+        ...headers,
+        ['DPoP', 'x'.repeat(2000)],
+      ];
+      expect((await ask(requestBytes(`POST ${SIGN} HTTP/1.1`, padded))).head).toContain(' 502 ');
+    }
+  });
+
   describe.each(ROUTES)('to $method $route', ({ route, method, isIntern }) => {
     const line = `${method} ${route} HTTP/1.1`;
 

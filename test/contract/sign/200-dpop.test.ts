@@ -45,6 +45,18 @@ test.each([
   expect((await dpop.send({ proofs: [await dpop.proof(options)] })).status).toBe(200);
 });
 
+test('takes an access token of 16,000 characters, with the longest proof', async () => {
+  const sized = async (characters: number, mint: (filler: string) => Promise<string>) => {
+    const { length } = await mint('');
+    return await mint('x'.repeat(Math.floor(((characters - length) * 3) / 4)));
+  };
+  const jkt = dpop.key.thumbprint;
+  const token = await sized(16_000, (groups) => world.token({ claims: { cnf: { jkt }, groups } }));
+  const proof = await sized(4096, (other) => dpop.proof({ accessToken: token, claims: { other } }));
+  expect([token.length > 15_990, proof.length > 4090]).toEqual([true, true]);
+  expect((await dpop.send({ authorization: `DPoP ${token}`, proofs: [proof] })).status).toBe(200);
+});
+
 test('an unbound session needs no DPoP proof, and an unrequested one is ignored', async () => {
   const bearer = await world.token();
   expect((await world.sign({ bearer })).headers).not.toHaveProperty('dpop-nonce');

@@ -280,7 +280,7 @@ describe('what is not a request', () => {
     ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['CONNECT', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n', 404],
     ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
-    ['headers over 16 KiB', `GET /a HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(17_000)}\r\n\r\n`, 431],
+    ['headers over 24 KiB', `GET /a HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(25_000)}\r\n\r\n`, 431],
   ])('is answered with an envelope and never reaches the application: %s', async (_name, bytes, code) => {
     let reached = 0;
     const server = await serve((_req, res) => {

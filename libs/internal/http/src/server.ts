@@ -25,7 +25,8 @@ import type { ApiServer, ApiServerOptions } from './server-options.ts';
 import { Shedding } from './shedding.ts';
 import { followListenerTls, readListenerTls } from './tls.ts';
 
-const HEADER_BYTES_MAX = 16 * 1024;
+/** Room for an access token of 16,000 characters, its DPoP proof and the usual headers. */
+const HEADER_BYTES_MAX = 24 * 1024;
 /** How often connections with a late or partial head are checked, in milliseconds. */
 const CHECK_INTERVAL_MS = 100;
 /** Longer than the idle timeout of common gateways, so that the gateway closes the connection. */

@@ -159,10 +159,14 @@ test('a JWT is judged under the keys of the issuer that it names: once in 60 sec
   const key = await createIssuerKey('ES256');
   const token = await mintToken({ ...expected, keys: [key] }, {});
   const known = (await importJWK(key.publicJwk, 'ES256')) as CryptoKey;
-  const keyFor = vi.fn(async (): Promise<CryptoKey | undefined> => known).mockResolvedValueOnce(undefined);
-  const other = { expected: { ...expected, issuer: 'https://other.test' }, issuer: { keyFor: vi.fn() } };
+  const keysFor = vi
+    .fn(async function* () {
+      yield known;
+    })
+    .mockImplementationOnce(async function* () {});
+  const other = { expected: { ...expected, issuer: 'https://other.test' }, issuer: { keysFor: vi.fn() } };
   const { identify } = createIdentities({
-    authorities: [other, { expected, issuer: { keyFor } }],
+    authorities: [other, { expected, issuer: { keysFor } }],
     apiKey: () => ({}),
     now: Date.now,
   });
@@ -174,16 +178,16 @@ test('a JWT is judged under the keys of the issuer that it names: once in 60 sec
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
   try {
     await identify(bearer, NETWORK);
-    expect(keyFor).toHaveBeenCalledTimes(2);
+    expect(keysFor).toHaveBeenCalledTimes(2);
     ahead = 60_100;
     await vi.waitFor(async () => {
       await identify(bearer, NETWORK);
-      expect(keyFor).toHaveBeenCalledTimes(3);
+      expect(keysFor).toHaveBeenCalledTimes(3);
     });
   } finally {
     clock.mockRestore();
   }
-  expect(other.issuer.keyFor).not.toHaveBeenCalled();
+  expect(other.issuer.keysFor).not.toHaveBeenCalled();
   const foreign = readBearer([
     `Bearer ${await mintToken({ ...expected, issuer: 'https://x.test', keys: [key] }, {})}`,
   ]);

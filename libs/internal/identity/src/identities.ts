@@ -26,7 +26,7 @@ export interface Identities<ApiKey> {
 /** An issuer, and the requirements on its tokens. */
 interface Authority {
   readonly expected: TokenExpectation;
-  readonly issuer: Pick<Issuer, 'keyFor'>;
+  readonly issuer: Pick<Issuer, 'keysFor'>;
   /** Absent without a configured introspection client: its opaque tokens are then not accepted. */
   readonly introspect?: Introspect | undefined;
   /** The prefix of its opaque tokens, which are sent to no other issuer. */

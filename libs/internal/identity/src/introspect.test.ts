@@ -21,8 +21,8 @@ const active = () =>
     client_id: 'ori-cli',
     exp: NOW + 300,
   });
-const metadataWith = (endpoint: string | undefined): IssuerMetadata => ({
-  issuer: expected.issuer,
+const metadataWith = (endpoint: unknown, issuer = expected.issuer): IssuerMetadata => ({
+  issuer,
   jwks_uri: 'https://issuer.test/jwks',
   introspection_endpoint: endpoint,
 });
@@ -78,11 +78,13 @@ test('asks where the newest metadata says, over http too, and nobody without an 
   const { sent, place, ask } = clientWith();
   const endpoints = ['https://issuer.test/introspect', 'http://127.0.0.1:9000/introspect'];
   for (const endpoint of endpoints) {
-    place.metadata = metadataWith(endpoint);
+    place.metadata = metadataWith(endpoint, new URL(endpoint).origin);
     expect(await ask()).toMatchObject({ subject: 'ada' });
   }
-  place.metadata = metadataWith(undefined);
-  await expect(ask()).rejects.toMatchObject(unavailable);
+  for (const endpoint of [undefined, null, 'introspect', 'https://elsewhere.test/introspect']) {
+    place.metadata = metadataWith(endpoint);
+    await expect(ask()).rejects.toMatchObject(unavailable);
+  }
   expect(sent.map(({ url }) => url)).toEqual(endpoints);
 });
 

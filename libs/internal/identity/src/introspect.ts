@@ -62,9 +62,6 @@ export function createIntrospection(
 
   async function configured(): Promise<Configuration> {
     const metadata = await issuer.metadata();
-    if (metadata.introspection_endpoint === undefined) {
-      throw new IdentityError('issuer_unavailable', 'the issuer has no introspection endpoint');
-    }
     if (client?.metadata !== metadata) client = { metadata, configuration: configure(options, metadata) };
     return client.configuration;
   }
@@ -82,13 +79,20 @@ export function createIntrospection(
   };
 }
 
+/** @throws IdentityError `issuer_unavailable` without an endpoint on the origin of the issuer */
+function endpointOf({ issuer, introspection_endpoint: endpoint }: IssuerMetadata): string {
+  if (typeof endpoint === 'string' && URL.parse(endpoint)?.origin === new URL(issuer).origin) return endpoint;
+  throw new IdentityError('issuer_unavailable', 'the issuer has no introspection endpoint on its own origin');
+}
+
 function configure(options: IntrospectionOptions, metadata: IssuerMetadata): Configuration {
   const { clientId, clientSecret, authMethod, timeoutMs } = options;
   const fetchBounded = boundedFetch(ANSWER_BYTES_MAX, options.fetch);
-  const { issuer, jwks_uri, introspection_endpoint } = metadata;
+  const { issuer, jwks_uri } = metadata;
+  const introspection_endpoint = endpointOf(metadata);
   const authenticate = authMethod === 'client_secret_basic' ? ClientSecretBasic : ClientSecretPost;
   const configuration = new Configuration(
-    { issuer, jwks_uri, ...(introspection_endpoint === undefined ? {} : { introspection_endpoint }) },
+    { issuer, jwks_uri, introspection_endpoint },
     clientId,
     {},
     authenticate(clientSecret.reveal()),
@@ -96,6 +100,6 @@ function configure(options: IntrospectionOptions, metadata: IssuerMetadata): Con
   configuration.timeout = timeoutMs / 1000;
   configuration[customFetch] = (url, init) => fetchBounded(url, init as RequestInit);
   // Whether plain http is permitted was already checked for the issuer's own address.
-  if (introspection_endpoint?.startsWith('http:')) allowInsecureRequests(configuration);
+  if (introspection_endpoint.startsWith('http:')) allowInsecureRequests(configuration);
   return configuration;
 }

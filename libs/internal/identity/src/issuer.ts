@@ -1,7 +1,8 @@
 import { createRemoteJson, type RemoteJson } from '@ori/remote-json';
-import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } from 'jose';
+import type { CryptoKey, JWSHeaderParameters } from 'jose';
 import { z } from 'zod';
 import { IdentityError } from './identity-error.ts';
+import { type KeySet, readKeySet } from './key-set.ts';
 
 /** How long the issuer's keys are used before they are fetched again, in seconds. */
 const KEYS_FRESH_SECONDS = 300;
@@ -26,7 +27,8 @@ export interface IssuerOptions {
 export interface IssuerMetadata {
   readonly issuer: string;
   readonly jwks_uri: string;
-  readonly introspection_endpoint?: string | undefined;
+  /** As the issuer gives it; only an issuer with an introspection client needs one. */
+  readonly introspection_endpoint?: unknown;
 }
 
 /** The documents of the OpenID issuer. Nothing is fetched before the first use. */
@@ -34,20 +36,19 @@ export interface Issuer {
   /** @throws IdentityError `issuer_unavailable` */
   metadata(): Promise<IssuerMetadata>;
   /**
-   * The key that the header of a JWT names. An unknown one triggers another fetch, at most once per cool-down.
+   * The keys that the header of a JWT may mean, to be tried in turn: several if it has no `kid`, or if two keys share
+   * one. If there is none, or the header names none and all have been tried, the keys are fetched again, at most once
+   * per cool-down, and the new ones follow.
    *
-   * @returns undefined if the issuer has no such key
-   * @throws IdentityError `issuer_unavailable` if that cannot be determined now
+   * @throws IdentityError `issuer_unavailable` if it cannot be determined now whether there are more
    */
-  keyFor(header: JWSHeaderParameters): Promise<CryptoKey | undefined>;
+  keysFor(header: JWSHeaderParameters): AsyncIterable<CryptoKey>;
   /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
   check(): Promise<void>;
   /** Seconds since the issuer's keys were last fetched; NaN before the first time. */
   keysAgeSeconds(): number;
   close(): void;
 }
-
-type KeySet = ReturnType<typeof createLocalJWKSet>;
 
 export function createIssuer(options: IssuerOptions): Issuer {
   const { issuer, coolDownSeconds, keysStaleSeconds, timeoutMs, allowPlainHttp } = options;
@@ -74,7 +75,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
     const json = createRemoteJson({
       ...limits,
       url: uri,
-      parse: (value) => createLocalJWKSet(jwkSet.parse(value)),
+      parse: readKeySet,
       freshSeconds: KEYS_FRESH_SECONDS,
       staleSeconds: keysStaleSeconds,
     });
@@ -84,20 +85,21 @@ export function createIssuer(options: IssuerOptions): Issuer {
 
   return {
     metadata: () => orUnavailable(discovery.get()),
-    async keyFor(header) {
+    async *keysFor(header) {
       const json = await keySet();
       const known = await orUnavailable(json.get());
-      const key = await choose(known, header);
-      if (key !== undefined) return key;
+      const keys = await known(header);
+      yield* keys;
+      if (keys.length > 0 && header.kid !== undefined) return;
       const asked = await orUnavailable(json.refresh());
-      const newKey = asked === known ? undefined : await choose(asked, header);
-      if (newKey === undefined && json.isFailing()) {
+      const newKeys = asked === known ? [] : await asked(header);
+      yield* newKeys;
+      if (newKeys.length === 0 && json.isFailing()) {
         throw new IdentityError(
           'issuer_unavailable',
           'the key is unknown, and the keys of the issuer cannot be fetched',
         );
       }
-      return newKey;
     },
     async check() {
       await orUnavailable((await keySet()).get());
@@ -124,33 +126,19 @@ class OtherIssuer extends Error {
 }
 
 /**
- * Checks the discovery document (OpenID Connect Discovery 1.0, 4.3): it must name exactly the issuer, and no endpoint
- * on another origin.
+ * Checks the discovery document (OpenID Connect Discovery 1.0, 4.3): it must name exactly the issuer, and keys on its
+ * origin.
  */
 function metadataOf(issuer: string) {
   const { origin } = new URL(issuer);
-  const ownUrl = z.url().refine((url) => new URL(url).origin === origin, 'not on the origin of the issuer');
   return z.object({
     issuer: z.string().refine((named) => {
       if (named !== issuer) throw new OtherIssuer(issuer, named);
       return true;
     }),
-    jwks_uri: ownUrl,
-    introspection_endpoint: ownUrl.optional(),
+    jwks_uri: z.url().refine((url) => new URL(url).origin === origin, 'not on the origin of the issuer'),
+    introspection_endpoint: z.unknown(),
   });
-}
-
-const jwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
-
-async function choose(keys: KeySet, header: JWSHeaderParameters): Promise<CryptoKey | undefined> {
-  try {
-    return await keys(header);
-  } catch (error) {
-    // No key with that id and algorithm, more than one, or an unusable one: there is no key for this token.
-    if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException)
-      return undefined;
-    throw error;
-  }
 }
 
 function orUnavailable<T>(document: Promise<T>): Promise<T> {

@@ -12,7 +12,11 @@ import { verifyJwt } from './verify-jwt.ts';
 
 const key = await createIssuerKey('ES256');
 const stranger = await createIssuerKey('ES256');
-const issuer = { keyFor: async () => (await importJWK(key.publicJwk, 'ES256')) as CryptoKey };
+const issuer = {
+  async *keysFor() {
+    yield (await importJWK(key.publicJwk, 'ES256')) as CryptoKey;
+  },
+};
 const now = () => Math.floor(Date.now() / 1000);
 
 /** The settings as the file of issuers gives them. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { BEARER_CHARACTERS_MAX, OPAQUE_CHARACTERS_MIN, readBearer } from './read-bearer.ts';
+import { OPAQUE_CHARACTERS_MIN, readBearer } from './read-bearer.ts';
 
 const key = `sk-ori-v1-${'0a'.repeat(32)}`;
 const REFUSED = expect.objectContaining({ name: 'IdentityError', code: 'bearer_refused' });
@@ -11,7 +11,7 @@ test.each([
   ['jwt', 'eyJh.eyJh.c2ln'],
   ['jwt', '..'],
   ['opaque', opaque],
-  ['opaque', 'x'.repeat(BEARER_CHARACTERS_MAX)],
+  ['opaque', 'x'.repeat(16_000)],
   ['opaque', `${'A0-._~+/'.repeat(3)}==`],
   ['opaque', 'ory_at_0123456789.0123456789'],
 ])('recognizes a credential of kind %s by its form', (kind, token) => {
@@ -39,7 +39,6 @@ test.each([
   ['a token with a space', [`Bearer ${opaque} x`]],
   ['a token with padding inside', [`Bearer ${opaque}=x`]],
   ['a token with a character beyond ASCII', [`Bearer ${opaque}\u00e4`]],
-  ['a token that is too long', [`Bearer ${'x'.repeat(BEARER_CHARACTERS_MAX + 1)}`]],
   ['an opaque token that could be guessed', [`Bearer ${opaque.slice(1)}`]],
   ['an API key of another version', [`Bearer ${key.replace('v1', 'v2')}`]],
   ['an API key behind a prefix', [`Bearer sk-${key}`]],

@@ -13,7 +13,7 @@ import type { Issuer } from './issuer.ts';
 export async function verifyJwt(
   token: string,
   expected: TokenExpectation,
-  issuer: Pick<Issuer, 'keyFor'>,
+  issuer: Pick<Issuer, 'keysFor'>,
   now: number,
 ): Promise<TokenFacts> {
   const header = orRefused(() => decodeProtectedHeader(token));
@@ -21,18 +21,19 @@ export async function verifyJwt(
   const claims = orRefused(() => decodeJwt(token));
   const facts = checkTokenClaims(claims, expected, now, type);
   const { alg, kid } = header;
-  const key = await issuer.keyFor({
-    ...(alg === undefined ? {} : { alg }),
-    ...(kid === undefined ? {} : { kid }),
-  });
-  if (key === undefined) throw new IdentityError('bearer_refused', 'access token under an unknown key');
-  try {
-    await compactVerify(token, key, { algorithms: [...TOKEN_ALGORITHMS] });
-  } catch (cause) {
-    if (!(cause instanceof errors.JOSEError || cause instanceof TypeError)) throw cause;
-    throw new IdentityError('bearer_refused', 'access token with a bad signature', { cause });
+  const wanted = { ...(alg === undefined ? {} : { alg }), ...(kid === undefined ? {} : { kid }) };
+  let cause: unknown;
+  for await (const key of issuer.keysFor(wanted)) {
+    try {
+      await compactVerify(token, key, { algorithms: [...TOKEN_ALGORITHMS] });
+      return facts;
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError || error instanceof TypeError)) throw error;
+      cause = error;
+    }
   }
-  return facts;
+  const why = cause === undefined ? 'under an unknown key' : 'with a bad signature';
+  throw new IdentityError('bearer_refused', `access token ${why}`, { cause });
 }
 
 /** The `iss` that a JWT claims, which selects the settings for its verification. @throws IdentityError `bearer_refused` */

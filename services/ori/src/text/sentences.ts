@@ -192,7 +192,10 @@ const SENTENCES: Sentences = {
   refused: {
     exit: EXIT.refused,
     what: (said) => `The API refused: ${serverSaid(said)}`,
-    next: () => 'The same request will be refused again.',
+    next: ({ status }) =>
+      status === 431
+        ? 'The access token may be too long (16,000 characters): have the issuer put fewer groups or roles into it.'
+        : 'The same request will be refused again.',
   },
   rate_limited: {
     exit: EXIT.rateLimited,
