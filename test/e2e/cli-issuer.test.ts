@@ -1,4 +1,4 @@
-import { lstat, readFile, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
 import { runOri, startOri } from './cli-in-process.ts';
@@ -249,15 +249,15 @@ it('does not follow the metadata to another place', async () => {
   expect(login.stderr).toContain('302');
 });
 
-it('signs a device in despite "not yet", "slow down" and a lost connection', async () => {
+it('signs a device in despite "not yet", "slow down", "too many" and a lost connection', async () => {
   const pending = { status: 400, body: { error: 'authorization_pending' } };
   const slowDown = { status: 400, body: { error: 'slow_down' } };
-  issuer.tokenAnswers.push(pending, 'cut', slowDown);
+  issuer.tokenAnswers.push(pending, 'cut', { status: 429, body: { error: 'too_many_requests' } }, slowDown);
   const login = startOri(home, ['login', '--oidc', '--device']);
   await login.told(/enter the code\n {2}BCDF-GHJK\n/);
   expect(await login.result).toMatchObject({ exit: 0, stdout: 'Signed in as user_2abc.\n' });
-  const [, , third, fourth] = issuer.tokenRequests.map(({ at }) => at);
-  expect((fourth ?? 0) - (third ?? 0)).toBeGreaterThan(5000);
+  const [fourth = 0, last = 0] = issuer.tokenRequests.slice(-2).map(({ at }) => at);
+  expect(last - fourth).toBeGreaterThan(5000);
 });
 
 it.each([
@@ -360,13 +360,80 @@ it.each<[string, Record<string, unknown>, IdTokenBend]>([
   await endToken();
   issuer.tokenMembers = { refresh_token: 'successor', ...members };
   issuer.idToken = bend;
-  expect((await runOri(home, ['whoami'])).exit).not.toBe(0);
+  const refused = await runOri(home, ['whoami']);
+  expect(refused.exit).not.toBe(0);
+  expect(refused.stderr).not.toContain('Nothing was stored');
   expect(JSON.parse(await readFile(home.sessionFile, 'utf8')).refresh_token).toBe('successor');
 
   issuer.tokenMembers = {};
   issuer.idToken = {};
   expect(await runOri(home, ['whoami'])).toMatchObject({ exit: 0 });
   expect(issuer.tokenRequests.at(-1)?.form.get('refresh_token')).toBe('successor');
+});
+
+const BUSY = [
+  [503, 'temporarily_unavailable'],
+  [429, 'too_many_requests'],
+  [429, 'slow_down'],
+  [400, 'temporarily_unavailable'],
+  [400, 'server_error'],
+] as const;
+
+it.each(BUSY)('survives a moment in which the issuer answers %i %s', async (status, error) => {
+  await signIn();
+  const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
+  const ending = { ...session, expires_at: Math.floor(Date.now() / 1000) + 20 };
+  await writeFile(home.sessionFile, JSON.stringify(ending), { mode: 0o600 });
+  issuer.tokenAnswers.push({ status, body: { error } }, { status, body: { error } });
+  expect(await runOri(home, ['whoami'])).toMatchObject({ exit: 0 });
+  await endToken();
+  expect(await runOri(home, ['whoami'])).toMatchObject({ exit: 6, stdout: '' });
+  expect(await runOri(home, ['whoami'])).toMatchObject({ exit: 0 });
+});
+
+it.each([
+  [400, 'invalid_request'],
+  [401, 'invalid_client'],
+  [200, 'invalid_grant'],
+])('asks for a new sign-in if the issuer refuses the refresh token with %i %s', async (status, error) => {
+  await signIn();
+  await endToken();
+  issuer.tokenAnswers.push({ status, body: { error } });
+  const refused = await runOri(home, ['whoami']);
+  expect(refused).toMatchObject({ exit: 3, stdout: '' });
+  expect(refused.stderr).toContain('ori login');
+  // What was not said of the token itself may be repaired at the issuer.
+  expect(await runOri(home, ['whoami'])).toMatchObject({ exit: 0 });
+});
+
+it('spends no refresh token whose successor it could not store', async () => {
+  await signIn();
+  await endToken();
+  const sent = issuer.tokenRequests.length;
+  await mkdir(`${home.sessionFile}.tmp/in the way`, { recursive: true });
+  expect(await runOri(home, ['whoami'])).toMatchObject({ exit: 1, stdout: '' });
+  expect(issuer.tokenRequests).toHaveLength(sent);
+});
+
+it.each([
+  ['refresh_token', {}, { refresh_token: null }],
+  ['expires_in', {}, { expires_in: null }],
+  ['device_authorization_endpoint', { device_authorization_endpoint: null }, {}],
+])('takes null for an absent %s', async (_name, members, tokenMembers) => {
+  issuer.metadata = members;
+  issuer.tokenMembers = tokenMembers;
+  expect(await signIn()).toMatchObject({ exit: 0 });
+});
+
+it('proves its key by the time of an answer to a POST if the metadata came from a cache', async () => {
+  metadata = { ...metadata, dpop_signing_alg_values_supported: ['ES256'] };
+  issuer.metadata = { dpop_signing_alg_values_supported: ['ES256'] };
+  issuer.metadataHeaders = { date: new Date(Date.now() - 120_000).toUTCString() };
+  issuer.tokenMembers = { token_type: 'DPoP' };
+  expect(await signIn()).toMatchObject({ exit: 0 });
+  const [, payload = ''] = String(issuer.tokenRequests.at(-1)?.dpop).split('.');
+  const { iat } = JSON.parse(Buffer.from(payload, 'base64url').toString());
+  expect(Math.abs(iat - Date.now() / 1000)).toBeLessThan(60);
 });
 
 it('marks a session that the issuer ended, and does not renew it again', async () => {

@@ -8,6 +8,8 @@ export interface ScriptedIssuer extends AsyncDisposable {
   readonly url: string;
   /** Members of its metadata to replace. */
   metadata: Record<string, unknown>;
+  /** Headers of its metadata. */
+  metadataHeaders: Record<string, string>;
   /** Members of its token responses to replace. */
   tokenMembers: Record<string, unknown>;
   /** Changes the ID token of every token response. */
@@ -15,8 +17,8 @@ export interface ScriptedIssuer extends AsyncDisposable {
   /** The next answers of the token endpoint; `cut` closes the connection instead. */
   readonly tokenAnswers: (Scripted | 'cut')[];
   deviceAnswer: Record<string, unknown>;
-  /** Requests to the token endpoint: their form, and their time in milliseconds. */
-  readonly tokenRequests: { form: URLSearchParams; at: number }[];
+  /** Requests to the token endpoint: their form, their DPoP proof, and their time in milliseconds. */
+  readonly tokenRequests: { form: URLSearchParams; dpop: unknown; at: number }[];
   /** The forms of the revocation requests. */
   readonly revocations: Record<string, string>[];
   /** The redirect that the issuer sends for the authorization request `url`. */
@@ -37,7 +39,8 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
 
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const form = new URLSearchParams(await text(req));
-    if (req.url === '/.well-known/openid-configuration') return send(res, { status: 200, body: discovery() });
+    if (req.url === '/.well-known/openid-configuration')
+      return send(res, { status: 200, headers: issuer.metadataHeaders, body: discovery() });
     if (req.url === '/jwks')
       return send(res, { status: 200, body: { keys: [own.publicKey.export({ format: 'jwk' })] } });
     if (req.url === '/device') return send(res, { status: 200, body: issuer.deviceAnswer });
@@ -46,7 +49,7 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
       return send(res, { status: 200 });
     }
     if (req.url !== '/token') return send(res, { status: 404 });
-    issuer.tokenRequests.push({ form, at: performance.now() });
+    issuer.tokenRequests.push({ form, dpop: req.headers['dpop'], at: performance.now() });
     const script = issuer.tokenAnswers.shift();
     if (script === 'cut') req.socket.destroy();
     else send(res, script ?? { status: 200, body: tokens() });
@@ -94,6 +97,7 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
   const issuer: ScriptedIssuer = {
     url: server.url,
     metadata: {},
+    metadataHeaders: {},
     tokenMembers: {},
     idToken: {},
     tokenAnswers: [],

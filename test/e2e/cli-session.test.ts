@@ -36,19 +36,21 @@ it('refreshes once if several commands find the token expired at the same time',
   }
 });
 
-it('completes a refresh that Ctrl-C interrupts, so that no rotated token is lost', async () => {
+it.each<[string, NodeJS.Signals[], number[]]>([
+  // One Ctrl-C may arrive twice; the kernel merges two equal pending signals. Of two at once, either may be first.
+  ['Ctrl-C', ['SIGINT', 'SIGTERM'], [130, 143]],
+  ['a terminal that closes', ['SIGHUP'], [129]],
+  ['Ctrl-\\', ['SIGQUIT'], [131]],
+])('completes a refresh that %s interrupts, so that no rotated token is lost', async (_, signals, exits) => {
   await using home = await world.newHome();
   await world.signIn(home);
   await changeSession(home, { expires_at: 1 });
   const before = await readSession(home);
   const signing = home.start([...SIGN, '--verbose']);
   await signing.told(/Refreshing/);
-  // One Ctrl-C may arrive twice; the kernel merges two equal pending signals.
-  signing.child.kill('SIGINT');
-  signing.child.kill('SIGTERM');
+  for (const signal of signals) signing.child.kill(signal);
   const { exit, stdout } = await signing.result;
-  // Of two at once, either may be handled first.
-  expect([130, 143]).toContain(exit);
+  expect(exits).toContain(exit);
   expect(stdout).toBe('');
   expect((await readSession(home)).refresh_token).not.toBe(before.refresh_token);
   expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });

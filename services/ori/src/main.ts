@@ -4,6 +4,8 @@ import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { explainSystemError } from '@ori/faces/system-error';
+import { exitAtTheEnd } from './adapters/to-the-end.ts';
+import { readProxyEnvironment } from './core/proxy-environment.ts';
 
 // Compilation takes half of the start-up time. The cache is in the user's own folder, because the default one is
 // shared.
@@ -18,8 +20,8 @@ let ending: number | undefined;
 let firstAt = 0;
 
 function stop(exit: number): void {
-  // A second signal ends the process immediately.
-  if (ending !== undefined && performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(ending);
+  // A second signal ends the process immediately, unless a session is being renewed.
+  if (ending !== undefined && performance.now() - firstAt > SAME_SIGNAL_MS) exitAtTheEnd(ending);
   if (ending !== undefined) return;
   ending = exit;
   firstAt = performance.now();
@@ -28,6 +30,9 @@ function stop(exit: number): void {
 
 process.on('SIGINT', () => stop(130));
 process.on('SIGTERM', () => stop(143));
+// The terminal was closed.
+process.on('SIGHUP', () => stop(129));
+process.on('SIGQUIT', () => stop(131));
 // `ori … | head`: the reader has closed the pipe, so there is nobody to report to.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(STDOUT_CLOSED);
@@ -39,9 +44,14 @@ process.stderr.on('error', () => {});
 /** Not at the top level, so that it can also be bundled as CommonJS, for the executable. */
 export async function main(): Promise<void> {
   // Before the first request: Node itself reads these variables only with NODE_USE_ENV_PROXY.
-  if (process.env['HTTPS_PROXY'] || process.env['https_proxy']) {
-    const { HTTPS_PROXY, https_proxy, NO_PROXY, no_proxy } = process.env;
-    setGlobalProxyFromEnv({ https_proxy: https_proxy || HTTPS_PROXY, no_proxy: no_proxy || NO_PROXY });
+  try {
+    const proxy = readProxyEnvironment(process.env);
+    if (proxy !== undefined) setGlobalProxyFromEnv({ ...proxy });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    writeSync(2, `ori: ${error.message}.\n`);
+    process.exitCode = 2;
+    return;
   }
   const { run } = await import('./program.ts');
   const exit = await run(process.argv.slice(2), {
@@ -53,6 +63,6 @@ export async function main(): Promise<void> {
     nowSeconds: () => Math.floor(Date.now() / 1000),
   });
   process.exitCode = ending ?? exit;
-  // Does not wait for anything after an interruption.
-  if (ending !== undefined) process.exit();
+  // Does not wait for anything else after an interruption.
+  if (ending !== undefined) exitAtTheEnd(ending);
 }

@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import type { LookupFunction } from 'node:net';
 import { explainSystemError } from '@ori/faces/system-error';
 import { CliError } from '../core/errors.ts';
 
@@ -46,6 +47,7 @@ export async function openRequest(
     // machine.
     ...(isTls ? {} : { agent: false }),
     maxHeaderSize: 64 * 1024,
+    ...(origin.hostname === 'localhost' && { lookup: lookUpLoopback }),
     signal: limits.signal,
     ...options,
   });
@@ -70,6 +72,13 @@ export async function openRequest(
   answer.catch(() => {});
   return { request, answer, cause, expire };
 }
+
+/** RFC 6761, section 6.3: `localhost` is this machine, at both addresses, whatever its hosts file lists. */
+const lookUpLoopback: LookupFunction = (_hostname, _options, callback) =>
+  callback(null, [
+    { address: '127.0.0.1', family: 4 },
+    { address: '::1', family: 6 },
+  ]);
 
 function toCliError(error: unknown, peer: Peer, origin: URL): CliError {
   if (error instanceof CliError) return error;

@@ -3,11 +3,14 @@ import { CliError } from '../core/errors.ts';
 
 const REQUEST_SECONDS = 10;
 const REFUSALS = new Set(['access_denied', 'login_required', 'consent_required', 'interaction_required']);
+/** What an issuer says of its own state; some say it with status 400. */
+const BUSY = new Set(['temporarily_unavailable', 'server_error', 'slow_down', 'too_many_requests']);
 
 /**
- * Converts a failure of openid-client to a CliError. An OAuth error becomes `sign_in_denied`, `session_ended`
- * (invalid_grant) or `sign_in_failed`; a failed connection `unreachable` or `timed_out`; an answer that fails a check
- * `sign_in_failed`. Recognizes errors by names and codes, so that openid-client need not be loaded.
+ * Converts a failure of openid-client to a CliError: the one judgement of an issuer's answers, for signing in, polling
+ * and renewing. An OAuth error becomes `issuer_busy`, `sign_in_denied`, `session_ended` (invalid_grant) or
+ * `sign_in_failed`; a failed connection `unreachable` or `timed_out`; an answer that fails a check `sign_in_failed`.
+ * Recognizes errors by names and codes, so that openid-client need not be loaded.
  */
 export function toIssuerFailure(error: unknown, address: string, signal: AbortSignal): CliError {
   if (signal.aborted) return new CliError('interrupted', {});
@@ -15,7 +18,7 @@ export function toIssuerFailure(error: unknown, address: string, signal: AbortSi
   const peer = { what: 'the issuer', address };
   if (error instanceof Error && error.cause instanceof CliError) return error.cause;
   const oauth = oauthError(error);
-  if (oauth !== undefined) return toRefusal(oauth, error);
+  if (oauth !== undefined) return toRefusal(oauth, address, error);
   if (!(error instanceof Error)) return new CliError('sign_in_failed', { why: 'for a reason unknown' });
   const code = systemErrorCode(error);
   if (code === 'OAUTH_TIMEOUT') return new CliError('timed_out', { ...peer, seconds: REQUEST_SECONDS });
@@ -33,15 +36,29 @@ export function toIssuerFailure(error: unknown, address: string, signal: AbortSi
   return new CliError('sign_in_failed', { why: error.message }, { cause: error });
 }
 
-/** True for a failure that may be temporary: no answer, or not in time. */
+const PASSING = ['unreachable', 'timed_out', 'answer_not_understood', 'issuer_busy'];
+
+/** True for a failure that may be temporary: no answer, not in time, or one that is about the issuer's own state. */
 export function isPassing(error: unknown): boolean {
-  return (
-    error instanceof CliError && ['unreachable', 'timed_out', 'answer_not_understood'].includes(error.code)
-  );
+  return error instanceof CliError && PASSING.includes(error.code);
 }
 
-function toRefusal({ error, description }: OauthError, cause: unknown): CliError {
+/**
+ * The failure of a refresh that the issuer refused in another way than RFC 6749, section 5.2, has for the token, or
+ * whose answer fails a check: trying again may help, and signing in does.
+ */
+export function ofRefresh(failure: CliError): CliError {
+  const { why } = failure.facts as { why?: string };
+  const isAboutSignIn = failure.code === 'sign_in_failed' || failure.code === 'sign_in_denied';
+  return isAboutSignIn
+    ? new CliError('session_not_renewed', { why: why ?? 'refused' }, { cause: failure })
+    : failure;
+}
+
+function toRefusal({ error, description, status }: OauthError, address: string, cause: unknown): CliError {
   const why = description === undefined ? error : `${error}: ${description}`;
+  if (status === 429 || (status ?? 0) >= 500 || BUSY.has(error))
+    return new CliError('issuer_busy', { address, why }, { cause });
   if (error === 'invalid_grant') return new CliError('session_ended', { why }, { cause });
   if (REFUSALS.has(error)) return new CliError('sign_in_denied', { why }, { cause });
   return new CliError('sign_in_failed', { why }, { cause });
@@ -50,11 +67,20 @@ function toRefusal({ error, description }: OauthError, cause: unknown): CliError
 interface OauthError {
   readonly error: string;
   readonly description?: string;
+  readonly status?: number;
 }
 
-// ResponseBodyError and AuthorizationResponseError have the OAuth code in `error`.
+/** The OAuth code of a ResponseBodyError or an AuthorizationResponseError. */
+export const oauthCodeOf = (error: unknown): string | undefined => oauthError(error)?.error;
+
+// Both have the code in `error`.
 function oauthError(error: unknown): OauthError | undefined {
   if (!(error instanceof Error) || !('error' in error) || typeof error.error !== 'string') return undefined;
   const description = 'error_description' in error ? error.error_description : undefined;
-  return { error: error.error, ...(typeof description === 'string' ? { description } : {}) };
+  const status = 'status' in error ? error.status : undefined;
+  return {
+    error: error.error,
+    ...(typeof description === 'string' ? { description } : {}),
+    ...(typeof status === 'number' ? { status } : {}),
+  };
 }

@@ -42,9 +42,17 @@ export function createIssuerFetch(address: string, signal: AbortSignal): IssuerF
           : await readBounded(response.body, ANSWER_BYTES_MAX, tooLong);
       if (init?.method === 'POST') refreshToken = refreshTokenIn(body) ?? refreshToken;
       const { status, statusText } = response;
-      return new Response(body.length === 0 ? null : body, { status, statusText, headers: response.headers });
+      const content = body.length === 0 ? null : withoutNulls(body);
+      return new Response(content, { status, statusText, headers: response.headers });
     },
   };
+}
+
+/** Some issuers write an absent member as null, which the standards do not know (RFC 6749, section 5.1; RFC 8414, section 2). */
+function withoutNulls(body: Buffer): Buffer | string {
+  const value = parseJson(body.toString('utf8'));
+  if (typeof value !== 'object' || value === null || !Object.values(value).includes(null)) return body;
+  return JSON.stringify(Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)));
 }
 
 function refreshTokenIn(body: Buffer): string | undefined {

@@ -11,7 +11,7 @@ import { isClockWrong } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
 import { isBearer } from '../core/given-token.ts';
 import type { Grant } from '../core/session.ts';
-import { toIssuerFailure } from './issuer-failure.ts';
+import { ofRefresh, toIssuerFailure } from './issuer-failure.ts';
 import { createIssuerFetch, type IssuerFetch } from './issuer-fetch.ts';
 import type { PrivateJwk } from './proof-key.ts';
 
@@ -48,6 +48,8 @@ export async function openIssuer(address: string, clientId: string, signal: Abor
       [client.customFetch]: send,
     });
     requireSafeEndpoints(found);
+    // The metadata may come from a cache, with its old Date; no cache answers a POST.
+    if (isClockWrong(answers.clockAheadSeconds())) await askTime(answers, found.serverMetadata().jwks_uri);
     const aheadSeconds = answers.clockAheadSeconds();
     if (!isClockWrong(aheadSeconds)) return { client, config: found, address, clientId, answers };
     // Tokens are validated by the issuer's own time, which arrives over the same connection.
@@ -62,6 +64,12 @@ export async function openIssuer(address: string, clientId: string, signal: Abor
   }
 }
 
+async function askTime({ fetch }: IssuerFetch, url: string | undefined): Promise<void> {
+  if (url === undefined) return;
+  const signal = AbortSignal.timeout(REQUEST_SECONDS * 1000);
+  await fetch(url, { method: 'POST', redirect: 'manual', signal }).catch(() => undefined);
+}
+
 export function offers(
   issuer: Issuer,
   endpoint: 'device_authorization_endpoint' | 'revocation_endpoint',
@@ -71,7 +79,7 @@ export function offers(
 
 /**
  * Redeems the refresh token (RFC 6749, section 6). Throws CliError `session_ended` if the issuer refuses it, or if the
- * answer names another subject (OpenID Connect Core 1.0, section 12.2).
+ * answer names another subject (OpenID Connect Core 1.0, section 12.2); `session_not_renewed` for any other refusal.
  */
 export async function refreshGrant(
   issuer: Issuer,
@@ -89,7 +97,7 @@ export async function refreshGrant(
     }
     return toGrant(tokens, session.key !== undefined);
   } catch (error) {
-    throw toIssuerFailure(error, issuer.address, signal);
+    throw ofRefresh(toIssuerFailure(error, issuer.address, signal));
   }
 }
 

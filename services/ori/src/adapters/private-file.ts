@@ -1,5 +1,16 @@
 import { constants, readFileSync, type Stats } from 'node:fs';
-import { access, chmod, type FileHandle, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  type FileHandle,
+  mkdir,
+  open,
+  rename,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CliError } from '../core/errors.ts';
 
@@ -20,7 +31,8 @@ export async function readPrivateFile(file: string, trusting: boolean): Promise<
     if (!stats.isFile() || stats.size > BYTES_MAX) throw new CliError('session_file_damaged', { file });
     if (!trusting) {
       requirePrivate(file, stats, OTHERS);
-      requirePrivate(dirname(file), await lstat(dirname(file)), OTHERS_WRITE);
+      // Of the folder itself, if the path is a link to it.
+      requirePrivate(dirname(file), await stat(dirname(file)), OTHERS_WRITE);
     }
     return await handle.readFile('utf8');
   } catch (error) {
@@ -58,11 +70,21 @@ export async function writePrivateFile(file: string, text: string): Promise<void
     } finally {
       await handle.close();
     }
-    await rename(temporary, file);
+    await rename(temporary, file).catch((error) => {
+      if (!isSystemError(error, 'EBUSY')) throw error;
+      return writeMounted(temporary, file, text);
+    });
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
     throw unusable(file, error);
   }
+}
+
+/** A file that is mounted into a container cannot be replaced. The complete text is in the other file meanwhile. */
+async function writeMounted(temporary: string, file: string, text: string): Promise<void> {
+  await writeFile(file, text, { flag: 'r+', flush: true });
+  await truncate(file, Buffer.byteLength(text));
+  await rm(temporary);
 }
 
 /** Removes the file, and temporary files of a killed writer. Returns whether it existed. */
@@ -90,7 +112,7 @@ export async function requireWritable(folder: string): Promise<void> {
 /** Creates the folder with mode 0700, or sets that mode if it exists and is ours. */
 export async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (hasModes() && ((await lstat(folder)).mode & OTHERS) !== 0) await chmod(folder, 0o700);
+  if (hasModes() && ((await stat(folder)).mode & OTHERS) !== 0) await chmod(folder, 0o700);
 }
 
 function temporaryOf(file: string): string {

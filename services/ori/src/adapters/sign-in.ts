@@ -1,11 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client';
 import { requireSafeAddress } from '../core/address.ts';
+import { nextIntervalSeconds } from '../core/device-interval.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { holdsScope } from '../core/scopes.ts';
 import type { Grant } from '../core/session.ts';
 import { startCallbackServer } from './callback-server.ts';
 import { type Issuer, offers, provingWith, resourceOf, toGrant } from './issuer.ts';
-import { isPassing, toIssuerFailure } from './issuer-failure.ts';
+import { isPassing, oauthCodeOf, toIssuerFailure } from './issuer-failure.ts';
 import type { PrivateJwk } from './proof-key.ts';
 
 /** The user, from the validated ID token, and the granted tokens. */
@@ -127,27 +129,31 @@ export async function signInByDevice(
 type Started = Awaited<ReturnType<Issuer['client']['initiateDeviceAuthorization']>>;
 type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
 
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+const INTERVAL_SECONDS_DEFAULT = 5;
+
 async function pollDevice(
   issuer: Issuer,
   started: Started,
   asked: SignInRequest,
   signal: AbortSignal,
 ): Promise<Tokens> {
-  const proving = await provingWith(issuer, asked.key);
-  // openid-client checks the signal only every few seconds, which is too slow for Ctrl-C.
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
   const { client, config } = issuer;
+  const proving = await provingWith(issuer, asked.key);
+  const parameters = { device_code: started.device_code, ...resourceOf(asked) };
+  let seconds = started.interval ?? INTERVAL_SECONDS_DEFAULT;
   for (;;) {
+    await pause(seconds * 1000, undefined, { signal });
     try {
-      const polling = client.pollDeviceAuthorizationGrant(config, started, resourceOf(asked), {
-        signal,
-        ...proving,
-      });
-      return await Promise.race([polling, aborted]);
+      return await client.genericGrantRequest(config, DEVICE_GRANT, parameters, proving);
     } catch (error) {
-      if (signal.aborted || !isPassing(toIssuerFailure(error, issuer.address, signal))) throw error;
+      const code = oauthCodeOf(error);
+      const isPassed = isPassing(toIssuerFailure(error, issuer.address, signal));
+      if (signal.aborted || !(isPassed || code === 'authorization_pending')) throw error;
+      seconds = nextIntervalSeconds(
+        seconds,
+        code === 'slow_down' || code === 'authorization_pending' ? code : 'none',
+      );
     }
   }
 }

@@ -4,6 +4,7 @@ import { isPassing } from '../adapters/issuer-failure.ts';
 import { type PrivateJwk, proofKeyOf, readGivenKey, readProofKey } from '../adapters/proof-key.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { readSession, writeSession } from '../adapters/session-store.ts';
+import { toTheEnd } from '../adapters/to-the-end.ts';
 import { isClockWrong } from '../core/clock.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { sessionOfToken } from '../core/given-token.ts';
@@ -115,7 +116,7 @@ export async function freshSession(context: Context, refused?: string): Promise<
   if (good(session) || session.client_id === null) return session;
   return withSessionLock(sessionPlace(context).lock, context.interrupted, async () => {
     const current = await requireSession(context);
-    return good(current) ? current : refresh(context, current, refused);
+    return good(current) ? current : toTheEnd(() => refresh(context, current, refused));
   });
 }
 
@@ -135,6 +136,8 @@ async function refresh(context: Context, session: Session, refused: string | und
     noteClock(context, issuer);
     const { refresh_token: refreshToken, resource, subject } = session;
     const key = await keyOf(context, session);
+    // Shows that its successor can be stored before the refresh token is spent.
+    await store(session);
     const grant = await refreshGrant(issuer, { refreshToken, resource, subject, key }, signal);
     const renewed = renewSession(session, grant, context.nowSeconds());
     await store(renewed);

@@ -26,6 +26,8 @@ export interface CliErrorFacts {
   token_unusable: { why: string };
   profile_malformed: { profile: string };
   session_ended: { why?: string };
+  session_not_renewed: { why: string };
+  issuer_busy: { address: string; why: string };
   sign_in_denied: { why?: string };
   sign_in_failed: { why: string };
   sign_in_timed_out: { seconds: number };

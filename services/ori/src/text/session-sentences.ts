@@ -80,6 +80,16 @@ export const SESSION_SENTENCES = {
     what: ({ why }) => `The session has ended${why === undefined ? '' : ` (${why})`}.`,
     next: () => SIGN_IN,
   },
+  session_not_renewed: {
+    exit: EXIT.signInNeeded,
+    what: ({ why }) => `The session cannot be renewed: ${why}.`,
+    next: () => 'Try again; if it fails again, sign in again: ori login',
+  },
+  issuer_busy: {
+    exit: EXIT.unavailable,
+    what: ({ address, why }) => `The issuer ${address} cannot answer now (${why}).`,
+    next: () => 'Try again in a moment.',
+  },
   scope_not_granted: {
     exit: EXIT.refused,
     what: ({ scopes }) => `The issuer did not grant ${scopes.join(', ')}.`,
