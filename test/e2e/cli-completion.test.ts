@@ -22,7 +22,7 @@ const STARTS: Readonly<Record<Shell, { command: string; setUp: string }>> = {
 
 /** What is typed, with the Tab key as `\t`, and what the shell then runs. */
 const TYPED = [
-  ['ori doc\tga\t', '<doctor gateway>'],
+  ['ori doc\tca\t', '<doctor call>'],
   ['ori interns li\t--st\t', '<interns list --status>'],
   ['ori --verbose who\t', '<--verbose whoami>'],
   ['ori call --dae\t', '<call --daemon>'],

@@ -120,7 +120,7 @@ it('explains what changed, and what to do', async () => {
     '',
   ]);
   expect(stderr).toContain('(request_not_coverable): the request changed on the way (method, path).');
-  expect(stderr).toContain('ori doctor gateway');
+  expect(stderr).toContain('Something in between changes requests.');
 });
 
 it('reports that a call sent twice arrived as it was signed, and why it was refused', async () => {

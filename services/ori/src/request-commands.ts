@@ -4,7 +4,6 @@ import {
   API_HELP,
   CALL_HELP,
   DOCTOR_CALL_HELP,
-  DOCTOR_GATEWAY_HELP,
   DPOP_PROOF_HELP,
   HEADERS_HELP,
   MCP_HELP,
@@ -127,15 +126,6 @@ export function declareRequests(
       (await import('./commands/log-verify.ts')).logVerify(context(), intern, options),
     );
   const doctor = program.command('doctor').description('find out why a proof is refused');
-  doctor
-    .command('gateway')
-    .description('check an nginx configuration for what breaks proofs')
-    .argument('<nginx.conf>', 'the main configuration, or an included file (- for stdin)')
-    .option('--skip-missing', 'skip included files that do not exist')
-    .addHelpText('after', wrapped(DOCTOR_GATEWAY_HELP))
-    .action(async (file, options) =>
-      (await import('./commands/doctor-gateway.ts')).doctorGateway(context(), file, options),
-    );
   takingCall(doctor.command('call'))
     .description('call a daemon, report what changed on the way, and attack it')
     .option('--one', 'make the call only, without attacks')

@@ -82,7 +82,7 @@ async function lookAtAll(
     ...ops.map((url) => examine(url, () => lookAtInstance(url), 'check that it runs, and the address')),
   ]);
   const signer = await lookAtIdentity('SIGNER', env, token);
-  return [...findings, ...signer, ...(await lookAtIdentity('MANAGEMENT', env)), GATEWAY];
+  return [...findings, ...signer, ...(await lookAtIdentity('MANAGEMENT', env))];
 }
 
 async function lookAtIdentity(prefix: Prefix, env: Environment, token?: string): Promise<Finding[]> {
@@ -112,13 +112,6 @@ const skipped = (prefix: Prefix): Finding => ({
   found: `no ${prefix}_… setting is given`,
   fix: 'name the environment file of the service with --settings',
 });
-
-const GATEWAY: Finding = {
-  check: 'gateway',
-  state: 'skipped',
-  found: 'its configuration is judged by another command',
-  fix: 'run ori doctor gateway nginx.conf',
-};
 
 const MARKS = { ok: 'ok  ', failing: 'FAIL', skipped: 'skip' };
 

@@ -57,16 +57,12 @@ export interface CliErrorFacts {
   daemon_failed: DaemonSaid;
   answer_broke_off: { what: string; address: string };
   revocation_failed: { issuer: string; why: string };
-  configuration_unreadable: { file: string; why: string; from?: { file: string; line: number } };
-  configuration_malformed: { file: string; line: number; why: string };
-  gateway_without_route: { file: string };
   call_changed: { status: number; code: string; fields: readonly string[] };
   call_unchanged: { status: number; code: string };
   call_undiagnosed: { status: number; code: string };
   call_not_judged: { status: number; location?: string | undefined };
   daemon_unsafe: { holes: readonly AttackName[] };
   daemon_unproven: { attacks: readonly AttackName[] };
-  gateway_faulty: { errors: number; warnings: number };
   proof_not_logged: { origin: string; isSigned: boolean };
   proof_not_for_call: { internId: string; of: 'headers' | 'proof' };
   log_file_unusable: { file: string; why: string };

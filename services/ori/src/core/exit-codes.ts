@@ -1,7 +1,4 @@
-/**
- * Exit codes. Scripts depend on them: add, never renumber. `unexpected` is also the exit code of `ori doctor gateway`
- * with findings, as in linters; the findings are on stdout.
- */
+/** Exit codes. Scripts depend on them: add, never renumber. */
 export const EXIT = {
   ok: 0,
   unexpected: 1,

@@ -4,36 +4,12 @@ import { daemonAdvice } from './daemon-advice.ts';
 import type { Sentences } from './sentence.ts';
 
 export const DOCTOR_SENTENCES = {
-  configuration_unreadable: {
-    exit: EXIT.usage,
-    what: ({ file, why }) => `Cannot read ${file}: ${why}.`,
-    next: ({ from }) =>
-      from === undefined
-        ? 'Check the name and its permissions.'
-        : `It is included at ${from.file}:${from.line}; a relative name starts at the folder of the main file. Without it: --skip-missing.`,
-  },
-  configuration_malformed: {
-    exit: EXIT.usage,
-    what: ({ file, line, why }) => `${file}:${line}: ${why}.`,
-    next: () =>
-      'nginx would not start with it; see nginx -t. For a gateway other than nginx, make a call through it: ori doctor call',
-  },
-  gateway_without_route: {
-    exit: EXIT.usage,
-    what: ({ file }) => `Nothing in ${file} forwards requests, so there is nothing to check.`,
-    next: () => 'Name the main configuration, nginx.conf, or a file with the servers that call a daemon.',
-  },
-  gateway_faulty: {
-    exit: EXIT.unexpected,
-    what: ({ errors, warnings }) =>
-      `This gateway is not safe for proofs: ${counted(errors, 'error')}, ${counted(warnings, 'warning')}.`,
-    next: () => 'The findings are above. To accept a warning: # ori-doctor: allow RULE, because …',
-  },
   call_changed: {
     exit: EXIT.daemonRefused,
     what: ({ status, code, fields }) =>
       `The daemon answered ${status} (${code}): the request changed on the way (${fields.join(', ')}).`,
-    next: () => 'Check what is in between, such as nginx: ori doctor gateway /etc/nginx/nginx.conf',
+    next: () =>
+      'Something in between changes requests. Configurations that do not: deploy/gateway/README.md.',
   },
   call_unchanged: {
     exit: EXIT.daemonRefused,
@@ -45,14 +21,14 @@ export const DOCTOR_SENTENCES = {
     what: ({ status, code }) =>
       `The daemon answered ${status} (${code}) and does not report what it received.`,
     next: () =>
-      'Enable it in the daemon, with requireProof(verifier, { bodyBytesMax, diagnose: true }), then run this again. To check a gateway: ori doctor gateway /etc/nginx/nginx.conf',
+      'Enable it in the daemon, with requireProof(verifier, { bodyBytesMax, diagnose: true }), then run this again.',
   },
   call_not_judged: {
     exit: EXIT.daemonRefused,
     what: ({ status, location }) =>
       `The answer is ${status}${location === undefined ? '' : `, pointing to ${location}`}, and says nothing about the proof.`,
     next: () =>
-      'Either a gateway answered, or the daemon accepted the proof and answered this itself: check its address and the path. A gateway may also have cut or rewritten the path: ori doctor gateway /etc/nginx/nginx.conf',
+      'Either a gateway answered, or the daemon accepted the proof and answered this itself: check its address and the path. A gateway may also have cut or rewritten the path.',
   },
   daemon_unsafe: {
     exit: EXIT.unexpected,
@@ -81,10 +57,6 @@ const UNCHANGED_ADVICE: Readonly<Record<string, string>> = {
   signature_invalid:
     'The daemon serves another intern, or has this intern’s keys from another signer. Check the intern’s id and the address.',
   nonce_replayed:
-    'Something sent the request twice, or another daemon received a copy first (a mirror or a retry). Check the gateway: ori doctor gateway /etc/nginx/nginx.conf',
+    'Something sent the request twice, or another daemon received a copy first: look for a mirror or a retry in the gateway.',
   request_not_coverable: 'This daemon accepts another media type; see --content-type.',
 };
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
-}

@@ -13,7 +13,6 @@ Examples:
   curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
   ori proxy int_7Qm2
   ori mcp int_7Qm2
-  ori doctor gateway deploy/gateway/nginx.conf --skip-missing
   ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
 
 Environment:
@@ -104,20 +103,6 @@ the path. Signs in with a browser if nobody is signed in. Failures are JSON-RPC 
 Examples:
   ori mcp int_7Qm2
   ori mcp difference /api/mcp --daemon https://my-intern.example.com`;
-
-export const DOCTOR_GATEWAY_HELP = `
-Reads the file and everything that it includes; starts nothing. Each finding gives its place, its effect on a proof, and a fix.
-To accept one, add a comment at the directive or on the line above it:
-
-  # ori-doctor: allow RULE, because …
-
-It reads only nginx configurations. For Envoy, HAProxy, Caddy or a cloud load balancer, make a call through it:
-ori doctor call reports what changed on the way.
-
-Examples:
-  ori doctor gateway /etc/nginx/nginx.conf
-  nginx -T | ori doctor gateway -
-  ori doctor gateway deploy/gateway/nginx.conf --skip-missing --json`;
 
 export const DOCTOR_CALL_HELP = `
 This makes a real call: if the daemon accepts it, it is carried out. The answer is not printed.
