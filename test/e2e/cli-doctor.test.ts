@@ -1,8 +1,12 @@
-import { request as openRequest } from 'node:http';
+import { request as openRequest, type RequestListener } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { createLocalKeySet, createVerifier, type VerifierOptions } from '@ori/verifier';
+import { requireProof as expressProof } from '@ori/verifier/express';
+import { requireProof } from '@ori/verifier/node';
+import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
+import express from 'express';
 import { expect, it } from 'vitest';
 import { runOri } from './cli-in-process.ts';
-import { makeOriHome } from './cli-process.ts';
 import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from './cli-world.ts';
 
 const PATH = '/api//invoke/%41';
@@ -98,11 +102,11 @@ it.each<[string, (message: Message) => Promise<Scripted>, object]>([
   });
 });
 
-it('reports that the call arrived as it was signed, and prints nothing else of the response', async () => {
+it('reports that a call was accepted, and prints nothing else of the response', async () => {
   const { exit, stdout, stderr } = await doctor(passOn);
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   expect(stdout).toMatch(
-    /^http:\/\/127\.0\.0\.1:\d+\/api\/\/invoke\/%41 answered 200: the request arrived unchanged/,
+    /^http:\/\/127\.0\.0\.1:\d+\/api\/\/invoke\/%41 answered 200: the call was accepted\.$/m,
   );
   expect(stdout).not.toContain('user');
   expect(await verdictOf(passOn)).toEqual({ exit: 0, verdict: 'accepted', changes: [], code: null });
@@ -183,14 +187,39 @@ it.each<[string, Scripted, object]>([
   expect(await verdictOf(async () => answer)).toEqual({ changes: [], ...expected });
 });
 
-it('checks a configuration that comes on stdin, as nginx -T prints it', async () => {
-  await using home = await makeOriHome();
-  const judge = (pass: string) => {
-    const stdin = `events {}\nhttp { server { location / { proxy_pass ${pass}; } } }\n`;
-    return home.ori(['doctor', 'gateway', '-'], { stdin });
-  };
-  const changed = await judge('http://127.0.0.1:8080/api/');
-  expect(changed.exit).toBe(1);
-  expect(changed.stdout).toContain('path-replaced');
-  expect((await judge('http://127.0.0.1:8080')).stdout).not.toContain('path-replaced');
+const right = (options: Partial<VerifierOptions> = {}): RequestListener => {
+  const keys = createLocalKeySet(world.jwks);
+  const verifier = createVerifier({ internId: INTERN_ID, keys, replay: createTestReplayStore(), ...options });
+  return requireProof(verifier, { bodyBytesMax: 1000, diagnose: true }, (_req, res) =>
+    send(res, { status: 200 }),
+  );
+};
+
+function afterBodyParser(): RequestListener {
+  const keys = createLocalKeySet(world.jwks);
+  const verifier = createVerifier({ internId: INTERN_ID, keys, replay: createTestReplayStore() });
+  const verify = expressProof(verifier, { bodyBytesMax: 1000 }, (_req, res) => res.json({}));
+  return express().use(express.json()).post('/api//invoke/%41', verify);
+}
+
+const anotherSigner = () => createLocalKeySet(createTestSigner({ internId: INTERN_ID }).jwks);
+
+it.each<[string, RequestListener, string, RegExp]>([
+  ['serves another intern', right({ internId: 'int_other' }), 'unchanged', /another intern/],
+  [
+    'has the keys of another signer',
+    right({ keys: anotherSigner() }),
+    'unchanged',
+    /keys from another signer/,
+  ],
+  ['has a clock that is ahead', right({ now: () => Date.now() + 90_000 }), 'unchanged', /check the clocks/],
+  ['has a clock that is behind', right({ now: () => Date.now() - 90_000 }), 'unchanged', /clock is behind/],
+  ['mounts the verifier after a body parser', afterBodyParser(), 'refused', /body parser/],
+])('names what is wrong with a daemon that %s', async (_what, daemon, verdict, said) => {
+  const server = await listen(daemon);
+  const args = ['doctor', 'call', INTERN_ID, PATH, '--data', BODY, '--daemon', server.url, '--json'];
+  const { stdout, stderr } = await runOri(home, args, { ORI_BASE_URL: world.baseUrl });
+  await server.stop();
+  expect(JSON.parse(stdout).verdict).toBe(verdict);
+  expect(JSON.parse(stderr).error.next).toMatch(said);
 });

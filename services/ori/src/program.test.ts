@@ -70,7 +70,7 @@ it('reports a missing command to a script as one JSON error', async () => {
 });
 
 it('keeps its help within 80 columns', async () => {
-  for (const command of [[], ['login'], ['sign'], ['call'], ['doctor', 'call'], ['doctor', 'gateway']]) {
+  for (const command of [[], ['login'], ['sign'], ['call'], ['doctor', 'call']]) {
     const { stdout } = await ori(...command, '--help');
     for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
   }
@@ -79,6 +79,6 @@ it('keeps its help within 80 columns', async () => {
 it.each(['bash', 'zsh', 'fish'])('prints a completion for %s that knows every command', async (shell) => {
   const { exit, stdout } = await ori('completion', shell);
   expect(exit).toBe(EXIT.ok);
-  for (const word of ['login', 'whoami', 'profiles', 'call', 'gateway', 'content-type'])
+  for (const word of ['login', 'whoami', 'profiles', 'call', 'doctor', 'content-type'])
     expect(stdout).toContain(word);
 });

@@ -127,8 +127,7 @@ export function declareRequests(
     );
   const doctor = program.command('doctor').description('find out why a proof is refused');
   takingCall(doctor.command('call'))
-    .description('call a daemon, report what changed on the way, and attack it')
-    .option('--one', 'make the call only, without attacks')
+    .description('call a daemon, and report what changed on the way')
     .addHelpText('after', wrapped(DOCTOR_CALL_HELP))
     .action(async (intern, path, options) =>
       (await import('./commands/doctor-call.ts')).doctorCall(context(), intern, path, options),

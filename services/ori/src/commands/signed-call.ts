@@ -3,7 +3,6 @@ import type { ProofHeaderValues } from '@ori/proof/wire';
 import { callDaemon, type DaemonCall, type DaemonResponse } from '../adapters/daemon.ts';
 import type { RequestBody } from '../adapters/request-body.ts';
 import { parseDaemonAddress } from '../core/address.ts';
-import type { AttackRequest } from '../core/attacks.ts';
 import { CliError } from '../core/errors.ts';
 import { parseHeaders } from '../core/extra-headers.ts';
 import { requirePath } from '../core/proof-request.ts';
@@ -36,10 +35,6 @@ export interface ReadyCall extends AsyncDisposable {
   readonly body: RequestBody;
   /** Signs and sends the call. If the daemon asks for it, waits, then signs and sends it once more. */
   send(): Promise<{ answer: DaemonAnswer; proof: ProofHeaderValues }>;
-  /** A new proof, which is not sent. */
-  sign(path: string, bodySha256: string): Promise<ProofHeaderValues>;
-  /** Sends another request to the daemon: any headers of a proof, with any path and body. */
-  sendInstead(request: Omit<AttackRequest, 'body'> & { readonly body: RequestBody }): Promise<DaemonAnswer>;
 }
 
 export interface CallTarget {
@@ -105,20 +100,14 @@ export function readyCall(
   const { contentType = CONTENT_TYPE_DEFAULT, silenceSeconds = SILENCE_SECONDS_DEFAULT, onFlushed } = request;
   const trace = takeTrace(context, headers['traceparent']);
   const sending = { origin, contentType, headers, silenceSeconds, trace, onFlushed };
-  const sign: ReadyCall['sign'] = (path, bodySha256) =>
-    signFor(context, { internId, bodySha256, path }, trace);
-  const sendInstead: ReadyCall['sendInstead'] = async ({ headers: proof, ...request }) =>
-    readAnswer(await present(context, { ...sending, ...request, proof }));
   const signAndSend = async () => {
-    const proof = await sign(path, body.sha256);
-    return { proof, answer: await sendInstead({ path, body, headers: proof }) };
+    const proof = await signFor(context, { internId, bodySha256: body.sha256, path }, trace);
+    return { proof, answer: await readAnswer(await present(context, { ...sending, path, body, proof })) };
   };
   return {
     origin,
     contentType,
     body,
-    sign,
-    sendInstead,
     async send() {
       const sent = await signAndSend();
       const seconds = pauseNamed(sent.answer);
@@ -135,8 +124,7 @@ export function readyCall(
 async function present(context: Context, call: DaemonCall): Promise<DaemonResponse> {
   const { terminal, interrupted } = context;
   const { origin, path, body, proof } = call;
-  const carried = Object.keys(proof).join(', ') || 'no proof';
-  terminal.detail(`POST ${origin.origin}${path}, ${body.bytes} bytes, with ${carried}`);
+  terminal.detail(`POST ${origin.origin}${path}, ${body.bytes} bytes, with ${Object.keys(proof).join(', ')}`);
   const shown = body.bytes > PROGRESS_BYTES ? { onSent: progressOf(context, body.bytes) } : {};
   const response = await callDaemon({ ...call, ...shown }, interrupted).finally(() => terminal.progress(''));
   terminal.detail(`${response.status}, with ${Object.keys(response.headers).join(', ')}`);

@@ -1,5 +1,3 @@
-import type { AttackName } from './attacks.ts';
-
 /** Every failure of `ori`, with the facts for its message (text/sentences.ts has the messages). */
 export interface CliErrorFacts {
   usage: { detail: string; next?: string };
@@ -61,8 +59,6 @@ export interface CliErrorFacts {
   call_unchanged: { status: number; code: string };
   call_undiagnosed: { status: number; code: string };
   call_not_judged: { status: number; location?: string | undefined };
-  daemon_unsafe: { holes: readonly AttackName[] };
-  daemon_unproven: { attacks: readonly AttackName[] };
   proof_not_logged: { origin: string; isSigned: boolean };
   proof_not_for_call: { internId: string; of: 'headers' | 'proof' };
   log_file_unusable: { file: string; why: string };

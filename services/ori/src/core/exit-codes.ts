@@ -17,7 +17,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** One line each, for `--help`. */
 export const EXIT_MEANINGS: ReadonlyArray<readonly [ExitCode, string]> = [
   [EXIT.ok, 'done'],
-  [EXIT.unexpected, 'an unexpected failure; for doctor: it found something'],
+  [EXIT.unexpected, 'an unexpected failure'],
   [EXIT.usage, 'the command line, or a file or address in it, cannot be used'],
   [EXIT.signInNeeded, 'not signed in, or the session ended: ori login'],
   [EXIT.refused, 'refused by the API or the OpenID issuer'],

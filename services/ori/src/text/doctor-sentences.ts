@@ -1,5 +1,4 @@
 import { EXIT } from '../core/exit-codes.ts';
-import { tellAttack, tellCause } from './attacks.ts';
 import { daemonAdvice } from './daemon-advice.ts';
 import type { Sentences } from './sentence.ts';
 
@@ -30,27 +29,7 @@ export const DOCTOR_SENTENCES = {
     next: () =>
       'Either a gateway answered, or the daemon accepted the proof and answered this itself: check its address and the path. A gateway may also have cut or rewritten the path.',
   },
-  daemon_unsafe: {
-    exit: EXIT.unexpected,
-    what: ({ holes }) => `This daemon is not safe. It accepted ${listed(holes.map(tellAttack))}.`,
-    // A daemon that checks no proof has the other holes too, for this one reason.
-    next: ({ holes }) =>
-      holes.includes('no_proof') && holes.includes('body_changed')
-        ? `Nothing verifies proofs on this path. ${tellCause('no_proof')}`
-        : [...new Set(holes.map(tellCause))].join(' '),
-  },
-  daemon_unproven: {
-    exit: EXIT.unexpected,
-    what: ({ attacks }) =>
-      `The daemon accepted the call, but it did not refuse ${listed(attacks.map(tellAttack))} as a verifier does.`,
-    next: () =>
-      'Something else may have answered, such as a gateway or a limit. The codes that a verifier answers with are in SPEC.md, section 7.',
-  },
 } satisfies Partial<Sentences>;
-
-function listed(parts: readonly string[]): string {
-  return new Intl.ListFormat('en', { type: 'conjunction' }).format(parts);
-}
 
 /** Advice on codes that have other causes when the request arrived unchanged. */
 const UNCHANGED_ADVICE: Readonly<Record<string, string>> = {

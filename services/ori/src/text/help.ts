@@ -108,9 +108,6 @@ export const DOCTOR_CALL_HELP = `
 This makes a real call: if the daemon accepts it, it is carried out. The answer is not printed.
 If the daemon refuses it, the report says what changed on the way; for that, the daemon must report what it received:
 requireProof(verifier, { bodyBytesMax, diagnose: true }).
-If the daemon accepts it, it is attacked with calls that it must refuse, which takes two more turns: without a proof, with
-another body, path, person or time, with a query, with version 1, and the same call again. A daemon that is not safe
-carries them out. --one makes the call only.
 
 Examples:
   ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
