@@ -20,7 +20,7 @@ import { complaintsOfAddress } from '@ori/store/postgres-address';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
 import type { RootJwk } from '@ori/verifier';
 
-const { regionalHosts, databasePoolMax, ...COMMON_SPEC } = SERVICE_SPEC;
+const { regionalHosts, databasePoolMax, requestsInFlightPerAccountMax, ...COMMON_SPEC } = SERVICE_SPEC;
 
 const MIB = 1024 * 1024;
 
@@ -103,13 +103,6 @@ export const GUARD_SPEC = {
     default: 64 * 1024,
     doc: 'How much of one body is kept in memory',
     unit: 'bytes',
-  }),
-  daemonConnectMs: integer({
-    min: 10,
-    max: 60_000,
-    default: 1000,
-    doc: 'Time to connect to the daemon, then 502',
-    unit: 'ms',
   }),
   daemonAnswerMs: integer({
     min: 100,

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
+import { LIMITS } from '@ori/runtime/limits';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { GuardConfig } from './config.ts';
 import { headersForClient } from './headers.ts';
@@ -40,18 +41,15 @@ export interface Daemon {
   close(): Promise<void>;
 }
 
-type Options = Pick<
-  GuardConfig,
-  'daemonUrl' | 'daemonConnectMs' | 'daemonAnswerMs' | 'daemonIdleMs' | 'writeTimeoutMs'
->;
+/** Time to connect to the daemon, then 502. */
+const CONNECT_MS = 1000;
 
 /** The daemon behind the guard. A call is never sent twice: if its connection breaks, it has failed. */
-export function createDaemon(options: Options): Daemon {
-  const { daemonUrl, daemonConnectMs, daemonAnswerMs, daemonIdleMs, writeTimeoutMs } = options;
+export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardConfig): Daemon {
   const pool = new Pool(daemonUrl, {
     connections: null,
     pipelining: 1,
-    connect: { timeout: daemonConnectMs },
+    connect: { timeout: CONNECT_MS },
     headersTimeout: daemonAnswerMs,
     bodyTimeout: 0,
     keepAliveTimeout: daemonIdleMs,
@@ -61,14 +59,14 @@ export function createDaemon(options: Options): Daemon {
     call: ({ method, path, headers, body }, res) =>
       new Promise((resolve, reject) => {
         const request = { method, path, headers, body: body ?? null } as Dispatcher.DispatchOptions;
-        pool.dispatch(request, stream(res, writeTimeoutMs, { resolve, reject }));
+        pool.dispatch(request, stream(res, LIMITS.writeTimeoutMs, { resolve, reject }));
       }),
     check() {
       const { hostname, port, protocol } = new URL(daemonUrl);
       const host = hostname.replace(/^\[|\]$/g, '');
       return new Promise((resolve, reject) => {
         const socket = connect(Number(port) || (protocol === 'https:' ? 443 : 80), host);
-        socket.setTimeout(daemonConnectMs, () => socket.destroy(new Error('timed out connecting')));
+        socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('timed out connecting')));
         socket.once('error', reject).once('connect', () => {
           socket.destroy();
           resolve();

@@ -23,7 +23,6 @@ export const KMS_AGENT_SPEC = {
     expected: 'hexadecimal digits',
     accepts: (value) => /^(?:[0-9a-fA-F]{2}){1,32}$/.test(value),
   }),
-  pkcs11Tool: path({ default: 'pkcs11-tool', doc: 'OpenSC’s command, 0.22 or later' }),
   awsKeyId: text({
     optional: true,
     doc: 'The id, ARN or alias of a symmetric key; region and credentials as the AWS SDK finds them (`AWS_…`)',
@@ -66,7 +65,7 @@ export function loadAgentConfig(env: Environment): AgentConfig {
   return {
     socket,
     logLevel,
-    key: { pkcs11: { module, token, pin, keyId, tool: loaded.pkcs11Tool, environment: env } },
+    key: { pkcs11: { module, token, pin, keyId, tool: 'pkcs11-tool', environment: env } },
   };
 }
 

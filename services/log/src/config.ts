@@ -17,7 +17,7 @@ import { TlogError } from '@ori/tlog/error';
 import { isSeed } from '@ori/tlog/log-keys';
 import { type Policy, parsePolicy } from '@ori/tlog/policy';
 
-const { regionalHosts, databasePoolMax, ...COMMON_SPEC } = SERVICE_SPEC;
+const { regionalHosts, databasePoolMax, requestsInFlightPerAccountMax, ...COMMON_SPEC } = SERVICE_SPEC;
 
 /** A name that may be a checkpoint's origin and the prefix of a URL. */
 const ORIGIN = /^[a-z0-9.-]+(:\d+)?(\/[A-Za-z0-9._-]+)+$/;

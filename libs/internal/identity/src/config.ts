@@ -45,13 +45,6 @@ export const IDENTITY_SPEC = {
     default: 'client_secret_basic',
     doc: 'How it authenticates to the issuer',
   }),
-  introspectionsInFlightMax: integer({
-    min: 1,
-    max: 1000,
-    default: 64,
-    doc: 'Concurrent introspections; further ones wait',
-    unit: 'calls',
-  }),
   issuerCoolDownSeconds: integer({
     min: 1,
     max: 300,

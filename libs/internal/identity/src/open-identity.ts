@@ -9,6 +9,8 @@ import type { IssuerSettings } from './issuers-file.ts';
  * one second.
  */
 const DOCUMENT_TIMEOUT_MS = 400;
+/** Concurrent introspections of an issuer; further ones wait. */
+const INTROSPECTIONS_IN_FLIGHT_MAX = 64;
 const INTROSPECTION_TIMEOUT_MS = 700;
 
 export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
@@ -44,7 +46,7 @@ export function openIdentity<ApiKey>(
     authorities: opened.map(({ settings, issuer }) => ({
       expected: settings,
       issuer,
-      introspect: introspectionOf(settings, config, issuer, fetch),
+      introspect: introspectionOf(settings, issuer, fetch),
       tokenPrefix: settings.introspection?.tokenPrefix,
     })),
   });
@@ -69,13 +71,17 @@ function firstOf(error: unknown): never {
 
 function introspectionOf(
   { introspection }: IssuerSettings,
-  { introspectionsInFlightMax: inFlightMax }: IdentityConfig,
   issuer: Issuer,
   fetch: typeof globalThis.fetch | undefined,
 ): Introspect | undefined {
   if (introspection === undefined) return undefined;
   return createIntrospection(
-    { ...introspection, inFlightMax, timeoutMs: INTROSPECTION_TIMEOUT_MS, fetch },
+    {
+      ...introspection,
+      inFlightMax: INTROSPECTIONS_IN_FLIGHT_MAX,
+      timeoutMs: INTROSPECTION_TIMEOUT_MS,
+      fetch,
+    },
     issuer,
   );
 }
