@@ -13,7 +13,14 @@ import { isSeed } from '@ori/tlog/log-keys';
 import type { Policy } from '@ori/tlog/policy';
 import { readPolicy } from '../config.ts';
 
-const { regionalHosts, databasePoolMax, otlpEndpoint, otlpSampledPercent, ...COMMON_SPEC } = SERVICE_SPEC;
+const {
+  regionalHosts,
+  databasePoolMax,
+  requestsInFlightPerAccountMax,
+  otlpEndpoint,
+  otlpSampledPercent,
+  ...COMMON_SPEC
+} = SERVICE_SPEC;
 
 /** The environment of the witness: `WITNESS_…`. */
 export const WITNESS_SPEC = {
