@@ -16,10 +16,16 @@ const exchanged = (changes: Partial<Exchanged> = {}): Exchanged => ({
 });
 const envelope = (code: number, metadata?: object) =>
   JSON.stringify({ error: { code, message: 'No.', ...(metadata && { metadata }) } });
+const added = (at: string): Partial<Exchanged> => {
+  const member = { id: 'w:u', workspace_id: 'w', user_id: 'u', role: 'member', created_at: at };
+  const text = JSON.stringify({ added_count: 1, data: [member] });
+  return { method: 'POST', path: '/v1/workspaces/w/members/add', text };
+};
 const hidden = { reason: 'not_found', retryable: false };
 
 test.each<[string, Partial<Exchanged>]>([
   ['a success', {}],
+  ['a time with milliseconds', added('2026-11-20T12:00:00.000Z')],
   ['a refusal', { status: 404, text: envelope(404) }],
   [
     'a refusal with its reason',
@@ -40,6 +46,7 @@ test.each<[string, Partial<Exchanged>]>([
   ['another media type', { headers: { ...json, 'content-type': 'text/html' } }],
   ['a property that is not described', { text: '{"deleted":true,"id":1}' }],
   ['a value that is not described', { text: '{"deleted":false}' }],
+  ['a time without milliseconds', added('2026-11-20T12:00:00Z')],
   ['a missing header', { headers: { ...json, 'cache-control': undefined } }],
   ['a missing request id', { headers: { ...json, 'x-request-id': undefined } }],
   ['another value of a header', { headers: { ...json, 'cache-control': 'public' } }],

@@ -41,6 +41,8 @@ const BASE_PATH = '/v1';
 const document = createApiDocument(`http://127.0.0.1${BASE_PATH}`);
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);
+// Every time is in UTC and has milliseconds.
+ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 ajv.addSchema(document, 'api');
 const validators = new Map<string, ValidateFunction>();
 

@@ -14,11 +14,12 @@ export const SAMPLE = {
 export const Deleted = z.strictObject({ deleted: z.literal(true) }).meta({ id: 'Deleted' });
 
 /** A point in time: ISO 8601, UTC, with milliseconds. */
-export const Timestamp = z.iso.datetime({ precision: 3 }).meta({
-  description: 'ISO 8601 UTC time with milliseconds.',
-  example: SAMPLE.at,
-  override: { pattern: '\\.[0-9]{3}Z$' },
-});
+export const Timestamp = z.iso
+  .datetime({ precision: 3 })
+  .meta({ description: 'ISO 8601 UTC time with milliseconds.', example: SAMPLE.at });
+
+/** Of a display name. Both ends are anchored, because some clients match a pattern from the start only. */
+export const NOT_BLANK = /^\s*\S[\s\S]*$/;
 
 export const WorkspaceId = z
   .string()

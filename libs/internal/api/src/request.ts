@@ -13,7 +13,9 @@ export const signingRequest = z
       .strictObject({
         method: z.literal(PROOF_METHOD),
         path: z.string().refine(isPath).meta({
-          pattern: '^/[!"$->@-~]{0,2047}$',
+          // Without the length: some engines limit counted repetitions to 1,000.
+          pattern: '^/[!"$->@-~]*$',
+          maxLength: 2048,
           description: 'Percent-encoded path as it will be sent, without origin or query.',
           example: '/api/invoke',
         }),

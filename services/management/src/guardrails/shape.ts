@@ -6,7 +6,7 @@ import {
   SCAN_SCOPES,
 } from '@ori/store/vocabulary';
 import { z } from 'zod';
-import { SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
+import { NOT_BLANK, SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
 import { offsetPage, pageOf } from '../page.ts';
 
 const builtin = {
@@ -52,16 +52,7 @@ const BuiltinFilters = z
   .refine((entries) => new Set(entries.map(({ slug }) => slug)).size === entries.length, {
     error: 'a slug is given more than once',
   })
-  .meta({
-    description: 'At most one entry for each slug.',
-    override: ({ jsonSchema }) => {
-      jsonSchema.allOf = BUILTIN_SLUGS.map((slug) => ({
-        contains: { properties: { slug: { const: slug } }, required: ['slug'] },
-        minContains: 0,
-        maxContains: 1,
-      }));
-    },
-  });
+  .meta({ description: 'At most one entry for each slug.' });
 
 const label = z
   .string()
@@ -136,7 +127,12 @@ const policy = {
     .meta({ description: 'Whether spending on own provider keys counts. Default: false.', example: false }),
 };
 
-const name = z.string().min(1).max(200).regex(/\S/, 'must not be blank').meta({ example: 'Support team' });
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(NOT_BLANK, 'must not be blank')
+  .meta({ example: 'Support team' });
 
 export const Guardrail = z
   .strictObject({

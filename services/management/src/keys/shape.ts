@@ -1,13 +1,13 @@
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { z } from 'zod';
-import { SAMPLE, Timestamp, UserId, WorkspaceId } from '../fields.ts';
+import { NOT_BLANK, SAMPLE, Timestamp, UserId, WorkspaceId } from '../fields.ts';
 import { booleanParameter, dataOf, offsetPage } from '../page.ts';
 
 const name = z
   .string()
   .min(1)
   .max(255)
-  .regex(/\S/, 'must not be blank')
+  .regex(NOT_BLANK, 'must not be blank')
   .meta({ description: 'A display name.', example: 'Support bot' });
 
 const label = z.string().meta({ description: 'Masked rendering of the key.', example: 'sk-...7c2e' });
@@ -84,10 +84,15 @@ export const KeyListQuery = z.object({
 export const KEYS_PER_PAGE = 100;
 export const KeyPage = z.strictObject({ data: z.array(ApiKey) }).meta({ id: 'ApiKeyPage' });
 
+const isNull = (value: unknown) => value === null;
+
 /** A limit that was accepted and not enforced would be taken for one that is. */
 const noLimit = {
-  limit: z.null('keys have no spending limit here; use limit_usd of a guardrail'),
-  limit_reset: z.null('keys have no spending limit here; use reset_interval of a guardrail'),
+  limit: spending.limit.refine(isNull, 'keys have no spending limit here; use limit_usd of a guardrail'),
+  limit_reset: spending.limit_reset.refine(
+    isNull,
+    'keys have no spending limit here; use reset_interval of a guardrail',
+  ),
   include_byok_in_limit: z.literal(false, 'keys have no spending limit here'),
 };
 
@@ -102,7 +107,7 @@ export const KeyCreate = z
     }),
     expires_at: z.iso
       .datetime('must be an ISO 8601 UTC time with seconds')
-      .regex(WITH_SECONDS, 'must be an ISO 8601 UTC time with seconds')
+      .refine((text) => WITH_SECONDS.test(text), 'must be an ISO 8601 UTC time with seconds')
       .transform((text) => new Date(text))
       .nullable()
       .optional()

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { SAMPLE, Timestamp, UserId, WorkspaceId } from '../fields.ts';
+import { NOT_BLANK, SAMPLE, Timestamp, UserId, WorkspaceId } from '../fields.ts';
 import { booleanParameter, dataOf, pageOf } from '../page.ts';
 
 const name = z
   .string()
   .min(1)
   .max(255)
-  .regex(/\S/, 'must not be blank')
+  .regex(NOT_BLANK, 'must not be blank')
   .meta({ description: 'A display name.', example: 'Workshop' });
 const slug = z
   .string()

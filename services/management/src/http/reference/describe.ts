@@ -100,7 +100,8 @@ export function renderOperation(described: Described, baseUrl: string): ZodOpenA
 
 function contentOf({ body, mediaTypes }: Omit<DescribedAnswer, 'description'>) {
   if (body !== undefined) return json(body);
-  return mediaTypes && Object.fromEntries(mediaTypes.map((type) => [type, {}]));
+  const schema: ZodOpenApiMediaTypeObject['schema'] = { type: 'string', format: 'binary' };
+  return mediaTypes && Object.fromEntries(mediaTypes.map((type) => [type, { schema }]));
 }
 
 function json(schema: z.ZodType): Record<'application/json', ZodOpenApiMediaTypeObject> {

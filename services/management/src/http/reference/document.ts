@@ -59,15 +59,19 @@ export function createApiDocument(baseUrl: string): ApiDocument {
   return createDocument(document, { override: ({ jsonSchema }) => simplify(jsonSchema) });
 }
 
-/** Simplifies a schema: a type or null is one schema with both types, and a UUID needs no pattern. */
+/**
+ * Simplifies a schema: a type or null is one schema with both types, and a UUID and a time need no pattern. Generated
+ * clients match it against the time as they print it.
+ */
 function simplify(schema: Schema): void {
-  if (schema.format === 'uuid') delete schema.pattern;
   const [plain, nothing, ...others] = schema.anyOf ?? [];
-  if (plain === undefined || others.length > 0 || nothing?.type !== 'null') return;
-  if (typeof plain.type !== 'string' || plain.$ref !== undefined) return;
-  delete schema.anyOf;
-  Object.assign(schema, { ...plain, type: [plain.type, 'null'] }, { ...schema });
-  if (schema.enum !== undefined) schema.enum = [...schema.enum, null];
+  const isPlain = typeof plain?.type === 'string' && plain.$ref === undefined;
+  if (isPlain && nothing?.type === 'null' && others.length === 0) {
+    delete schema.anyOf;
+    Object.assign(schema, { ...plain, type: [plain.type, 'null'] }, { ...schema });
+    if (schema.enum !== undefined) schema.enum = [...schema.enum, null];
+  }
+  if (schema.format === 'uuid' || schema.format === 'date-time') delete schema.pattern;
 }
 
 function pathsOf(described: readonly Described[], baseUrl: string): ZodOpenApiPathsObject {
