@@ -12,15 +12,12 @@ import { publicationOf } from '../bundle/publication.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** The packages in the order of their dependencies, the private libraries that are copied into each, and its documents. */
-const LIBRARIES: readonly {
-  readonly name: string;
-  readonly inlined: readonly string[];
-  readonly documents: Places;
-}[] = [
+const OURS = '@ori/';
+
+/** The packages, and the documents of each. */
+const LIBRARIES: readonly { readonly name: string; readonly documents: Places }[] = [
   {
     name: 'proof',
-    inlined: [],
     documents: {
       'libs/public/proof/README.md': 'README.md',
       'libs/public/proof/SPEC.md': 'SPEC.md',
@@ -32,12 +29,8 @@ const LIBRARIES: readonly {
       'test/vectors/version-3.json': 'vectors/version-3.json',
     },
   },
-  { name: 'tlog', inlined: [], documents: { 'libs/public/tlog/README.md': 'README.md' } },
-  {
-    name: 'verifier',
-    inlined: ['remote-json'],
-    documents: { 'libs/public/verifier/README.md': 'README.md' },
-  },
+  { name: 'tlog', documents: { 'libs/public/tlog/README.md': 'README.md' } },
+  { name: 'verifier', documents: { 'libs/public/verifier/README.md': 'README.md' } },
 ];
 
 /** The fields of a workspace's package.json that the shipped one contains. */
@@ -54,10 +47,16 @@ interface Manifest {
   readonly peerDependenciesMeta?: Record<string, object>;
 }
 
+/** A library that is copied into the package of another, so that no package manager asks a registry for it. */
+interface Inlined {
+  readonly name: string;
+  readonly manifest: Manifest;
+}
+
 /**
  * Compiles the published libraries and packs each from its `dist` with its own package.json: in the workspace, the
- * entry points are the sources and the packages are private to prevent accidental publication. Returns the tarballs in
- * the order of their dependencies.
+ * entry points are the sources and the packages are private to prevent accidental publication. Each contains the
+ * libraries of ours that it imports. Returns the tarballs.
  */
 export async function packLibraries(destination: string): Promise<string[]> {
   await mkdir(destination, { recursive: true });
@@ -88,17 +87,17 @@ export async function packCommand(destination: string): Promise<string> {
 }
 
 async function packLibrary(
-  { name, inlined, documents }: (typeof LIBRARIES)[number],
+  { name, documents }: (typeof LIBRARIES)[number],
   destination: string,
 ): Promise<string> {
-  const library = join(ROOT, 'libs/public', name);
   const staging = await mkdtemp(join(tmpdir(), 'ori-pack-'));
   try {
-    await stageCode(library, staging, '', inlined);
-    for (const other of inlined) await stageCode(join(ROOT, 'libs/public', other), staging, other, inlined);
+    const manifest = await manifestOf(name);
+    const inlined = await inlinedInto(manifest);
+    await stageCode(name, staging, '', inlined);
+    for (const other of inlined) await stageCode(other.name, staging, other.name, inlined);
     await stageDocuments(documents, staging);
     await cp(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
-    const manifest: Manifest = JSON.parse(await readFile(join(library, 'package.json'), 'utf8'));
     await writeFile(
       join(staging, 'package.json'),
       `${JSON.stringify(await shipped(manifest, inlined), null, 2)}\n`,
@@ -107,6 +106,21 @@ async function packLibrary(
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
+}
+
+async function manifestOf(name: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(ROOT, 'libs/public', name, 'package.json'), 'utf8'));
+}
+
+/** The libraries of ours that a package needs, and those that they need. */
+async function inlinedInto({ dependencies = {} }: Manifest): Promise<readonly Inlined[]> {
+  const found = new Map<string, Inlined>();
+  for (const dependency of Object.keys(dependencies).filter(isOurs)) {
+    const name = dependency.slice(OURS.length);
+    const manifest = await manifestOf(name);
+    for (const one of [{ name, manifest }, ...(await inlinedInto(manifest))]) found.set(one.name, one);
+  }
+  return [...found.values()];
 }
 
 async function pack(folder: string, destination: string): Promise<string> {
@@ -124,11 +138,12 @@ async function sourcesOf(library: string): Promise<string[]> {
 
 /** Copies the compiled modules of a library to `folder` of the staging. */
 async function stageCode(
-  library: string,
+  name: string,
   staging: string,
   folder: string,
-  inlined: readonly string[],
+  inlined: readonly Inlined[],
 ): Promise<void> {
+  const library = join(ROOT, 'libs/public', name);
   const dist = join(library, 'dist');
   const built = await readdir(dist, { recursive: true });
   for (const module of await sourcesOf(library)) {
@@ -144,12 +159,19 @@ async function stageCode(
   }
 }
 
-/** Rewrites imports of an inlined library to the copy; each has one module with its own name. */
-function inline(code: string, from: string, inlined: readonly string[]): string {
-  return inlined.reduce((text, name) => {
-    const path = relative(from, join(name, `${name}.js`));
-    return text.replaceAll(`'@ori/${name}'`, `'${path.startsWith('.') ? path : `./${path}`}'`);
-  }, code);
+/** Rewrites imports of an inlined library to the copy. */
+function inline(code: string, from: string, inlined: readonly Inlined[]): string {
+  const entries = inlined.flatMap(({ name, manifest }) =>
+    Object.entries(manifest.exports).map(([entry, source]) => [
+      `'${OURS}${name}${entry.slice(1)}'`,
+      relative(from, join(name, toDist(source, '.js'))),
+    ]),
+  );
+  return entries.reduce(
+    (text, [entry = '', path = '']) =>
+      text.replaceAll(entry, `'${path.startsWith('.') ? path : `./${path}`}'`),
+    code,
+  );
 }
 
 /** Declarations keep the `.ts` of their sources' imports, which older compilers do not accept. */
@@ -158,10 +180,16 @@ async function readCode(file: string): Promise<string> {
   return file.endsWith('.d.ts') ? text.replace(/((?:from|import)\s*\(?'\.[\w./-]+)\.ts'/g, "$1.js'") : text;
 }
 
-async function shipped(manifest: Manifest, inlined: readonly string[]): Promise<object> {
-  const { exports, imports, dependencies = {}, peerDependencies, peerDependenciesMeta } = manifest;
+async function shipped(manifest: Manifest, inlined: readonly Inlined[]): Promise<object> {
   const { name, version, description, keywords, license } = manifest;
-  const isInlined = (other: string): boolean => inlined.some((own) => other === `@ori/${own}`);
+  const { exports, peerDependencies, peerDependenciesMeta } = manifest;
+  const imports = Object.assign(
+    importsOf(manifest, ''),
+    ...inlined.map((one) => importsOf(one.manifest, `${one.name}/`)),
+  );
+  const needed = [manifest, ...inlined.map((one) => one.manifest)].flatMap(({ dependencies = {} }) =>
+    Object.entries(dependencies).filter(([other]) => !isOurs(other)),
+  );
   return {
     name,
     version,
@@ -179,10 +207,20 @@ async function shipped(manifest: Manifest, inlined: readonly string[]): Promise<
       })),
       './package.json': './package.json',
     },
-    ...(imports && { imports: mapValues(imports, (by) => mapValues(by, (source) => toDist(source, '.js'))) }),
-    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([other]) => !isInlined(other))),
+    imports,
+    dependencies: Object.fromEntries(needed),
     ...(peerDependencies && { peerDependencies, peerDependenciesMeta }),
   };
+}
+
+function importsOf({ imports = {} }: Manifest, folder: string): object {
+  return mapValues(imports, (by) =>
+    mapValues(by, (source) => toDist(source, '.js').replace('./', `./${folder}`)),
+  );
+}
+
+function isOurs(name: string): boolean {
+  return name.startsWith(OURS);
 }
 
 function toDist(source: string, extension: string): string {

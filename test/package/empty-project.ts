@@ -18,13 +18,13 @@ export interface Project {
   link(...names: readonly string[]): Promise<void>;
 }
 
-/** An empty project that installs only the verifier, from tarballs, and its dependencies. The caller removes the folder. */
+/** An empty project that installs only the verifier, from its tarball, and its dependencies. The caller removes the folder. */
 export async function createProject(): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-package-'));
   const tarballs = await packed(join(folder, 'tarballs'));
   await writeFile(join(folder, 'package.json'), '{"name":"daemon","private":true,"type":"module"}');
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
-  const wanted = tarballs.filter((tarball) => !tarball.includes('ori-tlog'));
+  const wanted = tarballs.filter((tarball) => tarball.includes('ori-verifier'));
   await run('npm', ['install', ...flags, ...wanted], { cwd: folder });
   return {
     folder,
@@ -36,7 +36,7 @@ export async function createProject(): Promise<Project> {
 }
 
 /** Packed under a umask that keeps others out, which the tarballs must not show. */
-async function packed(folder: string): Promise<string[]> {
+export async function packed(folder: string): Promise<string[]> {
   const pack = `import(${JSON.stringify(PACK)}).then(async ({ packLibraries }) =>
     console.log((await packLibraries(process.argv[1])).join('\\n')))`;
   const words = ['-c', 'umask 077; exec "$0" "$@"', process.execPath, '-e', pack, folder];

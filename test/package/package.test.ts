@@ -41,19 +41,20 @@ test('every link of a packed document leads somewhere', async () => {
 });
 
 test('the vectors are packed as their manifest describes them', async () => {
-  const folder = join(project, 'node_modules/@ori/proof/vectors');
-  const { files } = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'));
+  const tarball = tarballs.find((one) => one.includes('ori-proof')) ?? '';
+  const vectors = await mkdtemp(join(project, 'vectors-'));
+  await run('tar', ['-xzf', tarball, '--strip-components=2', '-C', vectors, 'package/vectors']);
+  const { files } = JSON.parse(await readFile(join(vectors, 'manifest.json'), 'utf8'));
   for (const [name, { sha256 }] of Object.entries<{ sha256: string }>(files)) {
-    const bytes = await readFile(join(folder, name));
+    const bytes = await readFile(join(vectors, name));
     expect([name, createHash('sha256').update(bytes).digest('hex')]).toEqual([name, sha256]);
   }
 });
 
-test('the verifier depends only on @ori/proof and works without any framework', async () => {
+test('the verifier works without any framework, and installs two packages more', async () => {
   const manifest = JSON.parse(
     await readFile(join(project, 'node_modules/@ori/verifier/package.json'), 'utf8'),
   );
-  expect(Object.keys(manifest.dependencies)).toEqual(['@ori/proof']);
   for (const name of Object.keys(manifest.peerDependencies)) {
     expect(manifest.peerDependenciesMeta[name]).toEqual({ optional: true });
   }
@@ -63,7 +64,6 @@ test('the verifier depends only on @ori/proof and works without any framework', 
   expect(installed.sort()).toEqual([
     '@noble/curves/package.json',
     '@noble/hashes/package.json',
-    '@ori/proof/package.json',
     '@ori/verifier/package.json',
   ]);
 });
@@ -83,6 +83,8 @@ test('registries and resolvers understand the manifests', async () => {
       sideEffects: false,
       publishConfig: { provenance: true },
     });
+    // Anybody may register such a name in a public registry.
+    expect(Object.keys(manifest.dependencies).filter((other) => other.startsWith('@ori/'))).toEqual([]);
     const { messages } = await publint({ pkgDir, level: 'suggestion', strict: true });
     expect(messages.map((message) => formatMessage(message, manifest))).toEqual([]);
   }
