@@ -23,6 +23,13 @@ const alone = [
   'test/siege/{overload,siege}.test.ts',
 ];
 
+/** Part of the deep tier: the contract of the signer once more, against what ships. */
+const dist = [
+  'test/contract/{any-route,protected-resource}/*.test.ts',
+  'test/contract/jwks/{304,403,404,405}-*.test.ts',
+  'test/contract/sign/{200-proof,400,401-bearer,403,404,405,413,415,429}*.test.ts',
+];
+
 /** Replaces a module of Node for itself, or waits for a warning that a process gives once: shares its process with no file. */
 const isolated = [
   'services/signer/src/adapters/audit-file-partial.test.ts',
@@ -59,6 +66,16 @@ export default defineConfig({
       { test: { name: 'isolated', include: isolated, maxWorkers: 2, ...limits } },
       {
         test: { name: 'deep', include: deep, exclude: without(alone), maxWorkers: 2, ...limits },
+      },
+      {
+        test: {
+          name: 'dist',
+          include: dist,
+          env: { CONTRACT: 'shipped' },
+          isolate: false,
+          maxWorkers: 2,
+          ...limits,
+        },
       },
       { test: { name: 'alone', include: alone, maxWorkers: 1, sequence: { groupOrder: 1 }, ...limits } },
     ],

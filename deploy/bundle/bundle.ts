@@ -3,6 +3,7 @@ import { isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
 import { stageDocuments } from './documents.ts';
+import { leaveOut } from './left-out.ts';
 import { packagesOf, renderLicences } from './licences.ts';
 import { SHIPPED, type ShippedFolder } from './programs.ts';
 import { publicationOf } from './publication.ts';
@@ -72,6 +73,7 @@ async function bundleProgram(
     cwd: ROOT,
     platform: 'node',
     external: [...NOT_SHIPPED, ...optionalDependencies],
+    plugins: [leaveOut],
     // An older Node must be able to parse a program that reports the required version.
     ...(manifest === undefined ? {} : { transform: { target: 'node20' } }),
     onLog(_level, { message }) {

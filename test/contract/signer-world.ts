@@ -35,9 +35,13 @@ export interface SignerWorld extends Omit<World, 'sign'> {
   auditLines(): Promise<Record<string, unknown>[]>;
 }
 
+/** Whether tests that inject nothing run against the signer as it ships. */
+const AS_IT_SHIPS = process.env['CONTRACT'] === 'shipped';
+
 export async function startSignerWorld(options: WorldOptions = {}): Promise<SignerWorld> {
   await using stack = new AsyncDisposableStack();
-  const world = stack.use(await startWorld(options));
+  const isProcess = AS_IT_SHIPS && options.parts === undefined;
+  const world = stack.use(await startWorld(isProcess ? { ...options, process: true } : options));
   const redisUrl = world.environment['SIGNER_REDIS_URL'] ?? '';
   const redis = stack.adopt(new Redis(redisUrl, { lazyConnect: true }), (client) => client.disconnect());
   const tenants = await createTenants(world);

@@ -71,6 +71,16 @@ test.each(['signer', 'management', 'log', 'guard'])(
   },
 );
 
+test('what Express loads and no handler calls is left out, and says so if it is called', async () => {
+  const licences = await readFile(join(built, 'signer/THIRD-PARTY-LICENSES'), 'utf8');
+  expect(licences).toMatch(/^express /m);
+  expect(licences).not.toMatch(/^(body-parser|qs|send|serve-static) /m);
+  const main = join(ROOT, 'test/deploy/bundle/uses-body-parser.js');
+  await bundle(join(room.directory, 'unused'), [{ name: 'uses', programs: { main } }]);
+  const { read } = await import(join(room.directory, 'unused/uses/main.js'));
+  expect(read).toThrow('not bundled: body-parser');
+});
+
 test('a stack trace names the source if source maps are enabled', async () => {
   const main = join(built, 'signer/main.js');
   const lines = (await readFile(main, 'utf8')).split('\n');
