@@ -1,4 +1,4 @@
-import { createPrivateKey, hash, type KeyObject, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { createLocalKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
@@ -16,16 +16,9 @@ export interface Proof {
   readonly rawHeaders: readonly string[];
 }
 
-const seed = randomBytes(32);
-const key = createSigningKey(seed);
+const key = createSigningKey(randomBytes(32));
 
-/** The key pair as Node key objects, for peers that sign themselves. */
 export const PUBLIC_JWK = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key.publicKey).toString('base64url') };
-export const PRIVATE_KEY: KeyObject = createPrivateKey({
-  key: { ...PUBLIC_JWK, d: seed.toString('base64url') },
-  format: 'jwk',
-});
-
 /** A new proof of version 2 over a body, with the headers that a request through a gateway has. */
 export function createProof(nowMs: number, bodySha256 = BODY_SHA256): Proof {
   const named = { internId: INTERN_ID, timestamp: Math.floor(nowMs / 1000), user: 'ada', bodySha256 };

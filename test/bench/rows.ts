@@ -5,7 +5,7 @@ import { guardRow } from './rows/guard.ts';
 import { logRow } from './rows/log.ts';
 import { longRunRow } from './rows/long-run.ts';
 import { noncesRow } from './rows/nonces.ts';
-import { signGatewayRow, signPeerRow, signRow, signUnseenRow } from './rows/sign.ts';
+import { signGatewayRow, signRow, signUnseenRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
 import { startRow } from './rows/start.ts';
@@ -17,7 +17,6 @@ import { verifyStreamRow } from './rows/verify-stream.ts';
 export const ROWS: readonly Row[] = [
   costRow,
   signRow,
-  signPeerRow,
   signUnseenRow,
   signBoundRow,
   signGatewayRow,

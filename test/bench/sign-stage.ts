@@ -7,7 +7,7 @@ import { SIGN_BODY, startWorld, type World } from '../env/world.ts';
 import type { LoadOrder, LoadReport } from './load.ts';
 import { cpuSeconds, pin, startServer, startShipped, startWorker } from './processes.ts';
 import type { Bench } from './row.ts';
-import { checkPeer, checkProofs } from './sign-checks.ts';
+import { checkProofs } from './sign-checks.ts';
 
 /** A server that signs, and a check of its responses. */
 export interface SigningSide {
@@ -57,15 +57,14 @@ async function openSignStage(bench: Bench) {
   while (!(await isUp())) await pause(20);
   const signer = { name: 'signer', port: Number(new URL(world.baseUrl).port), pid, check: checkProofs };
   const pkcs8 = pkcs8Of(world.demo.seed);
-  const start = async (name: string, facts: readonly string[], check = checkProofs) => {
+  const start = async (name: string, facts: readonly string[]) => {
     const server = stack.use(await startServer(name, 'servers', [pkcs8, ...facts]));
-    return { ...server, name, check };
+    return { ...server, name, check: checkProofs };
   };
   // What the contract demands, and nothing more.
   const leastWork = await start('least-work', [redis.url, join(room.directory, 'least-work.jsonl')]);
   // The bare route: no checks, no store, no record.
   const floor = await start('floor', []);
-  const peer = await start('peer', [redis.url, world.issuer.url, world.baseUrl], checkPeer);
   const generator = stack.use(startWorker<LoadOrder, LoadReport>('load-process.ts', 'others'));
   const sessions = { length: SESSIONS };
   const tokens = Array.from(sessions, () => world.token({ expiresInSeconds: SESSION_SECONDS }));
@@ -96,7 +95,7 @@ async function openSignStage(bench: Bench) {
   };
 
   bench.progress('warming up');
-  for (const side of [signer, leastWork, floor, peer]) {
+  for (const side of [signer, leastWork, floor]) {
     // Starts with few connections: cold code is slow, and a dependency must answer within 0.2 s.
     await load(side, { seconds: bench.load.seconds / 2, connections: 2 });
     for (let proofs = 0; proofs < bench.warmProofs; ) proofs += (await load(side, bench.load)).answers;
@@ -107,7 +106,6 @@ async function openSignStage(bench: Bench) {
     ours: signer,
     leastWork,
     floor,
-    peer,
     load,
     /** Starts another floor, which also verifies one signature per request. */
     verifyingFloor: async (algorithm: string): Promise<SigningSide> => {

@@ -50,13 +50,11 @@ export const AREAS: Readonly<Record<string, Area>> = {
   'replay-redis': {
     sources: [`${VERIFIER}/replay/redis`, `${VERIFIER}/replay/shared-store.ts`],
     tests: [`${VERIFIER}/replay/redis/{acl,cluster,store}.test.ts`],
-    slowTests: [`${VERIFIER}/replay/redis/processes.test.ts`],
     mark: 98,
   },
   'replay-postgres': {
     sources: [`${VERIFIER}/replay/postgres`],
     tests: [`${VERIFIER}/replay/postgres/{doubt,forget,roles,settings,store}.test.ts`],
-    slowTests: [`${VERIFIER}/replay/postgres/processes.test.ts`],
     mark: 98,
   },
   identity: {

@@ -2,16 +2,11 @@ import { createPublicKey, verify } from 'node:crypto';
 import type { SignedRequest } from '@ori/verifier';
 import { type Contestant, type Contestants, judging } from '../contest.ts';
 import { BODY, createProof, openVerifier, PATH, type Proof, PUBLIC_JWK } from '../proofs.ts';
-import { openJose, openMessageSignatures, openWebBotAuth, openWebhooks } from './peers.ts';
 
-/** Verifies a version 2 proof over 1 KiB with a memory store; the peers verify the same request. */
+/** Verifies a version 2 proof over 1 KiB with a memory store. */
 export const CONTESTANTS: Contestants = {
   verify: openVerify,
   raw: openRaw,
-  jose: openJose,
-  'http-message-signatures': openMessageSignatures,
-  'web-bot-auth': openWebBotAuth,
-  standardwebhooks: openWebhooks,
 };
 
 /** `verifier.verify` with a memory store. */

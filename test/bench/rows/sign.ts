@@ -61,16 +61,6 @@ export const signRow: Row = {
   },
 };
 
-/** The same against a service built from Fastify, its rate limiter and jose. */
-export const signPeerRow: Row = {
-  name: 'sign-peer',
-  async run(bench) {
-    const stage = await warmStage(bench);
-    const { ours, peer: theirs } = stage;
-    return compare(bench, stage, { ours, theirs, throughput: 1.25 });
-  },
-};
-
 /** More than a server can answer in a second. */
 const TOKENS_PER_SECOND = 6000;
 
