@@ -6,8 +6,8 @@ const everything = ['libs/*/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 
 /** `npm run test:deep`: what takes long, or needs a machine to itself. */
 const deep = [
   'test/conformance/**/!(vectors).test.ts',
-  'test/{client,deploy,env,exactly-once,faults,fuzz,gateway,hardening,leaks,model,mutation,package}/**/*.test.ts',
-  'test/{prometheus,runtimes,shipped,siege,transparency}/**/*.test.ts',
+  'test/{client,deploy,env,faults,fuzz,gateway,hardening,leaks,package,prometheus}/**/*.test.ts',
+  'test/{runtimes,shipped,transparency}/**/*.test.ts',
   'libs/public/verifier/src/replay/*/faults.test.ts',
   'test/e2e/{cli-install,cli-recording,foreign-providers,ori-admin-root,pages,readme-clone}.test.ts',
   'test/contract/management/concurrent-changes.test.ts',
@@ -16,12 +16,13 @@ const deep = [
 ];
 
 /** Part of the deep tier: judges how a service behaves under load, and so must be the only load there is. */
-const alone = [
-  'test/exactly-once/harness.test.ts',
-  'test/faults/{disk,matrix}.test.ts',
-  'test/shipped/{not-ready,operations}.test.ts',
-  'test/siege/{overload,siege}.test.ts',
-];
+const alone = ['test/faults/{disk,matrix}.test.ts', 'test/shipped/{not-ready,operations}.test.ts'];
+
+/** `npm run test:lab`: what a change of the protocol, or of its cost, is tested with. */
+const lab = ['test/lab/**/*.test.ts'];
+
+/** Part of it that must be the only load there is. */
+const labAlone = ['test/lab/exactly-once/harness.test.ts', 'test/lab/siege/{overload,siege}.test.ts'];
 
 /** Part of the deep tier: the contract of the signer once more, against what ships. */
 const dist = [
@@ -57,7 +58,7 @@ export default defineConfig({
         test: {
           name: 'quick',
           include: everything,
-          exclude: without(deep, isolated),
+          exclude: without(deep, lab, isolated),
           isolate: false,
           maxWorkers: 2,
           ...limits,
@@ -76,6 +77,10 @@ export default defineConfig({
           maxWorkers: 2,
           ...limits,
         },
+      },
+      { test: { name: 'lab', include: lab, exclude: without(labAlone), maxWorkers: 2, ...limits } },
+      {
+        test: { name: 'lab-alone', include: labAlone, maxWorkers: 1, sequence: { groupOrder: 1 }, ...limits },
       },
       { test: { name: 'alone', include: alone, maxWorkers: 1, sequence: { groupOrder: 1 }, ...limits } },
     ],

@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '../exactly-once/random.ts';
+import { createRandom, type Random } from '../lab/exactly-once/random.ts';
 import {
   CLAIM,
   type Claim,

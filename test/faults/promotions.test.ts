@@ -6,7 +6,7 @@ import { startSentinelPair } from '../env/redis-sentinel.ts';
 import { startTcpProxy } from '../env/tcp-proxy.ts';
 import { renderTable } from '../env/text-table.ts';
 import { startWorld, type World } from '../env/world.ts';
-import { ask } from '../exactly-once/stores/postgres-single.ts';
+import { ask } from '../lab/exactly-once/stores/postgres-single.ts';
 import { startLoad } from '../shipped/constant-load.ts';
 
 const PER_SECOND = 50;

@@ -11,7 +11,7 @@ import {
   newRoot,
   urlOf,
 } from '../../libs/public/verifier/src/keys/test-root.fixture.ts';
-import { createRandom } from '../exactly-once/random.ts';
+import { createRandom } from '../lab/exactly-once/random.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 

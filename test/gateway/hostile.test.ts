@@ -8,7 +8,7 @@ import { startWorld } from '@ori/test-env/world';
 import { createLocalKeySet, createVerifier, type SignedRequest } from '@ori/verifier';
 import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
 import { expect, test } from 'vitest';
-import { createRandom, type Random } from '../exactly-once/random.ts';
+import { createRandom, type Random } from '../lab/exactly-once/random.ts';
 
 // A server in between on both hops, from the client to the signer and from the client to the daemon: it sees every
 // request and sends what it likes. HOSTILE_SEED repeats a run.

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRoom } from '../env/room.ts';
-import { hasProVerif } from '../model/symbolic/prove.ts';
+import { hasProVerif } from '../lab/model/symbolic/prove.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -15,13 +15,14 @@ const RUN_BY: Readonly<Record<string, readonly [file: string, words: string]>> =
   setup: ['.ci/run', 'npm run --silent setup'],
   test: ['.ci/run', 'npm test'],
   'test:deep': ['.ci/run', 'npm run --silent test:deep'],
+  'test:lab': ['.ci/run', 'npm run --silent test:lab'],
   check: ['.ci/run', 'npm run --silent check'],
   build: ['test/e2e/readme-clone.test.ts', "commandsOf('Install'"],
   pack: ['test/e2e/readme-clone.test.ts', "commandsOf('Install'"],
   bench: ['.ci/run', 'npm run --silent bench'],
   conformance: ['test/conformance/harness.test.ts', "'main.ts'"],
-  mutation: ['test/mutation/sample.test.ts', "'main.ts'"],
-  faults: ['test/exactly-once/harness.test.ts', "'main.ts'"],
+  mutation: ['test/lab/mutation/sample.test.ts', "'main.ts'"],
+  faults: ['test/lab/exactly-once/harness.test.ts', "'main.ts'"],
   sbom: ['test/package/sbom.test.ts', "'sbom'"],
   'setup:runtimes': ['test/conformance/daemon/runtimes.ts', 'setUpRuntimes()'],
 };

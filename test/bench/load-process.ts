@@ -1,6 +1,0 @@
-import { answer } from '../env/worker.ts';
-import { runLoad } from './load.ts';
-
-// The process of the load generator.
-
-answer(runLoad);

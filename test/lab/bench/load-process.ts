@@ -1,0 +1,6 @@
+import { answer } from '../../env/worker.ts';
+import { runLoad } from './load.ts';
+
+// The process of the load generator.
+
+answer(runLoad);

@@ -1,0 +1,89 @@
+import { type JsonBudget, JsonScanner } from '@ori/http/json-scan';
+import { ByokUpdate } from '@ori/store/byok/credential';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { KeySelection } from '../../../services/management/src/assignments/shape.ts';
+import { GuardrailCreate } from '../../../services/management/src/guardrails/shape.ts';
+import { requireBody } from '../../../services/management/src/http/read-call.ts';
+import { readRequest } from '../../../services/signer/src/stages/read-request.ts';
+import type { Grant } from '../../../services/signer/src/stages/require-scope.ts';
+import { contentOf } from '../../../services/signer/src/stages/stages.fixture.ts';
+
+const BODIES = 10_000;
+const CHUNK_BYTES = 65_536;
+/** Twice the limit for two idle cores. */
+const LOOP_MS_MAX = 40;
+const REPEATS = 7;
+
+const sizes = fc.oneof({ weight: 9, arbitrary: fc.nat(30_000) }, { weight: 1, arbitrary: fc.nat(1_048_576) });
+
+/** Bodies of a given size, made by repeating a pattern. */
+const shapes: readonly ((size: number) => string)[] = [
+  (size) => '['.repeat(size),
+  (size) => `${'['.repeat(size / 2)}${']'.repeat(size / 2)}`,
+  (size) => '{"a":'.repeat(size / 5),
+  (size) => `{"name":"x","allowed_models":[${'1,'.repeat(size / 2)}1]}`,
+  (size) => `{"name":"x","allowed_models":[${'"",'.repeat(size / 3)}""]}`,
+  (size) => `{"name":"x","content_filters":[${'{},'.repeat(size / 3)}{}]}`,
+  (size) => `{${Array.from({ length: size / 12 }, (_, at) => `"m${at}":0`).join()}}`,
+  (size) => `{"name":"${'\\u0000'.repeat(size / 6)}"}`,
+  (size) => `{"name":"${'\\ud83d'.repeat(size / 6)}"}`,
+  (size) => `{"bodySha256":"${'a'.repeat(size)}"}`,
+  (size) => `${' \n'.repeat(size / 2)}{"bodySha256":"x"}`,
+  (size) => `{"route":{"path":"/${'\\\\"'.repeat(size / 3)}"}}`,
+  (size) => '"'.repeat(size),
+  (size) => '\\'.repeat(size),
+  (size) => '9'.repeat(size),
+  (size) => '[1e9,'.repeat(size / 5),
+];
+
+/** The readers of bodies: the budget, then the validation, of each. */
+const READERS: readonly (readonly [JsonBudget, ...((text: Buffer) => unknown)[]])[] = [
+  [{ bytesMax: 16 * 1024, depthMax: 8, valuesMax: 64 }, (text) => readRequest({} as Grant, contentOf(text))],
+  [
+    { bytesMax: 512 * 1024, depthMax: 16, valuesMax: 5000 },
+    (text) => requireBody(GuardrailCreate, JSON.parse(text.toString())),
+    (text) => requireBody(ByokUpdate, JSON.parse(text.toString())),
+    (text) => requireBody(KeySelection, JSON.parse(text.toString())),
+  ],
+];
+
+/** The longest time that a body blocks the event loop, on any route. */
+function heldMs(text: string): number {
+  const bytes = Buffer.from(text).subarray(0, 1_048_576);
+  let longest = 0;
+  const measure = (work: () => void) => {
+    const before = performance.now();
+    try {
+      work();
+    } catch {
+      // Refused, like nearly all of them.
+    }
+    longest = Math.max(longest, performance.now() - before);
+  };
+  for (const [budget, ...judges] of READERS) {
+    const scanner = new JsonScanner(budget);
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+      measure(() => scanner.push(bytes.subarray(at, at + CHUNK_BYTES)));
+    }
+    if (scanner.isBeyond) continue;
+    for (const judge of judges) measure(() => judge(scanner.text));
+  }
+  return longest;
+}
+
+test(`none of ${BODIES} hostile bodies blocks the event loop for long`, { timeout: 300_000 }, () => {
+  let longest = { ms: 0, text: '' };
+  // The first runs include compilation.
+  for (const shape of shapes) for (let round = 0; round < 20; round += 1) heldMs(shape(20_000));
+  const corpus = fc.sample(fc.tuple(fc.constantFrom(...shapes), sizes), { numRuns: BODIES, seed: 14 });
+  for (const [shape, size] of corpus) {
+    const text = shape(size);
+    let ms = heldMs(text);
+    // Other processes interfere, so the cost of a body is its minimum over several runs.
+    for (let again = 0; again < REPEATS && ms > longest.ms; again += 1) ms = Math.min(ms, heldMs(text));
+    if (ms > longest.ms) longest = { ms, text: `${text.slice(0, 40)}… of ${text.length} characters` };
+  }
+  console.log(`event loop: ${BODIES} bodies, at most ${longest.ms.toFixed(1)} ms (${longest.text})`);
+  expect(longest.ms, longest.text).toBeLessThan(LOOP_MS_MAX);
+});

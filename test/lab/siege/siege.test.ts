@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { addSigningKey, createIntern } from '@ori/store/admin';
+import { parseKekRing } from '@ori/store/sealing';
+import { expect, test } from 'vitest';
+import { createTenant } from '../../contract/management/world.ts';
+import { NGINX } from '../../env/gateway.ts';
+import { forgetPeak, peakBytes } from '../../env/peak-memory.ts';
+import { renderTable } from '../../env/text-table.ts';
+import { startWorker } from '../../env/worker.ts';
+import { type ShippedWorld, startShippedWorld } from '../../shipped/world.ts';
+import type { Assault } from './attacker.ts';
+import { ATTACKS, type Target } from './attacks.ts';
+import {
+  DisposableAgent,
+  type Errand,
+  HONEST_SHARE,
+  honestErrands,
+  MEMORY_LIMIT_BYTES,
+  MEMORY_SHARE,
+  serveAll,
+} from './honest.ts';
+
+const ATTACK_MS = Number(process.env['SIEGE_MS'] ?? 1200);
+/** Runs only attacks whose name contains this. */
+const CHOSEN = process.env['SIEGE_ATTACKS'] ?? '';
+/** For comparison: without budgets there are no guarantees, and a service that dies is restarted. */
+const HAS_BUDGETS = process.env['SIEGE_BUDGETS'] !== 'off';
+const NO_BUDGETS = {
+  REQUESTS_IN_FLIGHT_MAX: '100000',
+  REQUESTS_IN_FLIGHT_PER_ADDRESS_MAX: '100000',
+  REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: '100000',
+  CONNECTIONS_MAX: '100000',
+};
+
+test.skipIf(NGINX === undefined)(
+  'ten members of another tenant are served during attacks from one client or a thousand',
+  { timeout: 600_000 },
+  async () => {
+    await using world = await startShippedWorld(
+      HAS_BUDGETS ? {} : { SIGNING_AT_ONCE_MAX: '10000' },
+      { requestsPerSecond: HAS_BUDGETS ? 50 : 100_000, behindBalancer: true },
+      HAS_BUDGETS ? {} : NO_BUDGETS,
+    );
+    using agent = new DisposableAgent();
+    const target = await prepare(world);
+    const errands = await honestErrands(world, agent.agent);
+    const services = [...world.signers, world.management];
+    await using attacker = startWorker<Assault, 'done'>(join(import.meta.dirname, 'attacker.ts'));
+    const rows: string[][] = [];
+    const broken: string[] = [];
+    try {
+      await serveAll(errands, 1500);
+      for (const addresses of ['one', 'thousand'] as const) {
+        for (const name of Object.keys(ATTACKS).filter((each) => each.includes(CHOSEN))) {
+          for (const { pid } of services) forgetPeak(pid);
+          const pids = services.map(({ pid }) => pid);
+          const [honest] = await Promise.all([
+            serveAll(errands, ATTACK_MS),
+            attacker.ask({ name, target, addresses, ms: ATTACK_MS }),
+          ]);
+          const peak = Math.max(...services.map(({ pid }) => peakBytes(pid)));
+          const isWell = await wellAgain(errands, 5000);
+          const share = honest.right / Math.max(1, honest.answered);
+          const label = `${name}, ${addresses === 'one' ? 'one address' : '1,000 addresses'}`;
+          const died = services.some(({ pid }, index) => pid !== pids[index] || peakBytes(pid) === 0);
+          rows.push([
+            label,
+            `${(100 * share).toFixed(1)} %`,
+            `${honest.worstMs.toFixed(0)} ms`,
+            `${(peak / 2 ** 20).toFixed(0)} MiB`,
+          ]);
+          for (const service of services) if (peakBytes(service.pid) === 0) await service.start();
+          if (share < HONEST_SHARE || died || peak > MEMORY_SHARE * MEMORY_LIMIT_BYTES || !isWell) {
+            broken.push(
+              `${rows.at(-1)?.join(', ')}${died ? ', a process died' : ''}${isWell ? '' : ', not well after 5 s'}`,
+            );
+          }
+        }
+      }
+    } finally {
+      console.log(renderTable([['attack', 'honest', 'worst', 'peak'], ...rows]));
+    }
+    if (HAS_BUDGETS) expect(broken).toEqual([]);
+    else console.log(`fallen:\n${broken.join('\n')}`);
+  },
+);
+
+async function prepare({ store, issuer, gateway, kekText }: ShippedWorld): Promise<Target> {
+  const tenant = await createTenant(store, issuer.url);
+  const { id: internId } = await createIntern(store, { workspaceId: tenant.workspaceId, name: 'theirs' });
+  await addSigningKey(store, {
+    internId,
+    seed: crypto.getRandomValues(Buffer.alloc(32)),
+    sealer: parseKekRing(kekText),
+  });
+  return {
+    port: gateway.port,
+    securePort: gateway.securePort,
+    stranger: await issuer.token({ subject: 'nobody', expiresInSeconds: 3600 }),
+    member: await issuer.token({ subject: tenant.subject, expiresInSeconds: 3600 }),
+    apiKey: tenant.apiKey,
+    managementKey: tenant.managementKey,
+    internId,
+  };
+}
+
+async function wellAgain(errands: readonly Errand[], withinMs: number): Promise<boolean> {
+  for (const until = performance.now() + withinMs; performance.now() < until; await pause(100)) {
+    const right = await Promise.all(errands.map((errand) => errand()));
+    if (right.every(Boolean)) return true;
+  }
+  return false;
+}
