@@ -71,7 +71,8 @@ export interface SigningParts {
   readonly gate: {
     facts(question: GateQuestion): GateFacts | undefined | Promise<GateFacts | undefined>;
   };
-  readonly keys: { unlock(internId: string): Promise<UnlockableKey> };
+  /** An opened key is returned without a promise. */
+  readonly keys: { unlock(internId: string): UnlockableKey | Promise<UnlockableKey> };
   /** Limits how many requests use the dependencies concurrently; the others wait, and accounts take turns. */
   readonly atWork: FairSemaphore;
   readonly turns: {

@@ -2,6 +2,7 @@ import { createSigningKey, type SigningKey, selfTest } from '@ori/proof/signing'
 import { type KekRing, open, seedContext } from '@ori/store/sealing';
 import type { SigningKeyRow } from '@ori/store/signer';
 import { LRUCache } from 'lru-cache';
+import type { SigningParts } from '../sign-proof.ts';
 import { chooseKeys } from '../stages/choose-keys.ts';
 import type { UnlockableKey } from '../stages/unlock-key.ts';
 
@@ -29,9 +30,7 @@ interface Opened {
  * Opens the signing keys of interns. Each row is opened once: unsealed for its row and intern, admitted, and tested against
  * the published half. The key to sign with is chosen at each call.
  */
-export function createSigningKeys(options: SigningKeysOptions): {
-  unlock(internId: string): Promise<UnlockableKey>;
-} {
+export function createSigningKeys(options: SigningKeysOptions): SigningParts['keys'] {
   const { rows, onlyStated = false, ring, now, onUnusable } = options;
   const opened = new LRUCache<string, Opened>({ max: OPENED_KEYS_MAX });
 
@@ -46,11 +45,16 @@ export function createSigningKeys(options: SigningKeysOptions): {
     }
   }
 
-  async function openOnce(row: SigningKeyRow): Promise<UnlockableKey> {
+  /** The outcome of opening this row before; undefined if it must be opened now. */
+  function recall(row: SigningKeyRow): Opened | undefined {
     const known = opened.get(row.id);
-    if (known !== undefined && isSame(known.row, row)) {
-      if (known.key !== undefined || known.revision === ring.revision) return known.key;
-    }
+    if (known === undefined || !isSame(known.row, row)) return undefined;
+    return known.key !== undefined || known.revision === ring.revision ? known : undefined;
+  }
+
+  async function openOnce(row: SigningKeyRow): Promise<UnlockableKey> {
+    const known = recall(row);
+    if (known !== undefined) return known.key;
     const { revision } = ring;
     const key = await load(row).catch((error: unknown) => {
       onUnusable?.(row, error);
@@ -60,14 +64,25 @@ export function createSigningKeys(options: SigningKeysOptions): {
     return key;
   }
 
+  async function openFirst(candidates: readonly SigningKeyRow[]): Promise<UnlockableKey> {
+    for (const row of candidates) {
+      const key = await openOnce(row);
+      if (key !== undefined) return key;
+    }
+    return undefined;
+  }
+
+  function unlockOf(published: readonly SigningKeyRow[]): UnlockableKey | Promise<UnlockableKey> {
+    const stated = onlyStated ? published.filter(({ statement }) => statement !== null) : published;
+    const candidates = chooseKeys(stated, Math.floor(now() / 1000));
+    const [newest] = candidates;
+    return (newest && recall(newest)?.key) ?? openFirst(candidates);
+  }
+
   return {
-    async unlock(internId) {
-      for (const row of chooseKeys(await rows(internId), Math.floor(now() / 1000))) {
-        if (onlyStated && row.statement === null) continue;
-        const key = await openOnce(row);
-        if (key !== undefined) return key;
-      }
-      return undefined;
+    unlock(internId) {
+      const published = rows(internId);
+      return published instanceof Promise ? published.then(unlockOf) : unlockOf(published);
     },
   };
 }
