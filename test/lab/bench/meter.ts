@@ -5,7 +5,7 @@ import { getHeapStatistics } from 'node:v8';
 /** What a process has created or used so far, by name. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** Counting objects uses memory itself, so memory is counted first. */
+/** Counting objects uses memory itself, so a process counts one or the other. */
 export type Counted = 'memory' | 'objects';
 
 /**
@@ -14,26 +14,22 @@ export type Counted = 'memory' | 'objects';
  */
 export const EXACT_FLAGS = ['--no-opt', '--no-maglev', '--single-threaded-gc', '--max-semi-space-size=32'];
 
-/** The bytes in use in this process's heap, which grow by what is allocated until the next collection. */
-const readMemory = (): Counts => ({ bytes: getHeapStatistics().used_heap_size });
+const objects = { promises: 0, timers: 0 };
+const hook = createHook({
+  init(_id, type) {
+    if (type === 'PROMISE') objects.promises += 1;
+    else if (type === 'Timeout' || type === 'Immediate') objects.timers += 1;
+  },
+});
 
-/** The promises and timers that this process has created since the first call. */
-const readObjects = (): Counts => {
-  objects ??= countObjects();
-  return { ...objects };
-};
-let objects: Counts | undefined;
-
-export const readMeter = (counted: Counted): Counts => (counted === 'memory' ? readMemory() : readObjects());
-
-function countObjects(): Counts {
-  const counts = { promises: 0, timers: 0 };
-  const init = (_id: number, type: string) => {
-    if (type === 'PROMISE') counts.promises += 1;
-    else if (type === 'Timeout' || type === 'Immediate') counts.timers += 1;
-  };
-  createHook({ init }).enable();
-  return counts;
+/** The bytes in use in this process's heap, or the promises and timers that it created while they were counted. */
+export function readMeter(counted: Counted): Counts {
+  if (counted === 'objects') {
+    hook.enable();
+    return { ...objects };
+  }
+  hook.disable();
+  return { bytes: getHeapStatistics().used_heap_size };
 }
 
 /** The kernel's count of a process's reading and writing system calls; only on Linux. */
