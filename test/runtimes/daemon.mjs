@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { createRemoteKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
 
-const [adapter, internId, jwksUrl] = process.argv.slice(2);
+const [adapter, internId, jwksUrl, port = 0] = process.argv.slice(2);
 const verifier = createVerifier({
   internId,
   keys: createRemoteKeySet(jwksUrl),
@@ -24,7 +24,7 @@ function answer(given) {
 
 const tell = () => JSON.stringify(ran);
 const listening = (port) => console.log(`port ${port}`);
-const listen = (server) => server.listen(0, '127.0.0.1', () => listening(server.address().port));
+const listen = (server) => server.listen(port, '127.0.0.1', () => listening(server.address().port));
 
 /** Uses the runtime's own server for Fetch handlers. */
 async function serveFetch(fetch) {

@@ -7,7 +7,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@ori/test-env/ports';
 import { expect, onTestFinished, test } from 'vitest';
+import { GOOD } from './bench.ts';
+import { startKeyServer } from './key-server.ts';
 import { judgeCell, portCells, readStates } from './runtimes.ts';
+import { runningAt } from './suite.ts';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 const DAEMON = fileURLToPath(new URL('../../runtimes/daemon.mjs', import.meta.url));
@@ -66,17 +69,39 @@ test('reports by sentence what a daemon without a verifier does', async () => {
   expect(junit.match(/<failure message="it was accepted">/g)).toHaveLength(5);
 });
 
-test('tests a daemon that runs already, with keys from the port that it is told', async () => {
-  const keysPort = await freePort();
+test('waits for a daemon that is started after it, with keys from the port that it is told', async () => {
+  const [keysPort, port] = [await freePort(), await freePort()];
   const jwks = `http://127.0.0.1:${keysPort}/0/jwks.json`;
-  const daemon = spawn(process.execPath, [DAEMON, 'node', 'int_7Qm2', jwks]);
+  const url = `http://127.0.0.1:${port}`;
+  const main = spawn(process.execPath, [
+    MAIN,
+    '--daemon',
+    '--only',
+    'V15',
+    '--keys-port',
+    `${keysPort}`,
+    url,
+  ]);
+  const lines: string[] = [];
+  const printed = createInterface({ input: main.stdout }).on('line', (line) => lines.push(line));
+  await once(printed, 'line');
+  expect(lines).toEqual([`intern int_7Qm2, key set ${jwks}, daemon ${url}`]);
+  const daemon = spawn(process.execPath, [DAEMON, 'node', 'int_7Qm2', jwks, `${port}`]);
   onTestFinished(() => void daemon.kill());
-  const [line] = await once(createInterface({ input: daemon.stdout }), 'line');
-  const url = `http://127.0.0.1:${String(line).replace('port ', '')}`;
-  const { code, stdout } = await suite('--only', 'V15', '--keys-port', `${keysPort}`, url);
-  expect(stdout).toContain(`intern int_7Qm2, key set ${jwks}\n`);
-  expect(stdout).toMatch(/^V15 +ok /m);
+  const [code] = await once(main, 'close');
+  expect(lines.join('\n')).toMatch(/^V15 +ok /m);
   expect(code).toBe(0);
+});
+
+test('serves a daemon that runs already no key set that outlives its check', async () => {
+  await using keyServer = await startKeyServer();
+  const daemons = runningAt(new URL(keyServer.firstUrl), keyServer);
+  expect((await fetch(keyServer.firstUrl)).status).toBe(503);
+  const { keys } = await daemons.start(GOOD);
+  const freshness = async () => (await fetch(keys.url)).headers.get('cache-control');
+  expect(await freshness()).toBe('max-age=10');
+  keys.answer = { ...GOOD, headers: { 'cache-control': 'no-store' } };
+  expect(await freshness()).toBe('no-store');
 });
 
 test.each([

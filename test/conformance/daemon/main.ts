@@ -11,6 +11,9 @@ const USAGE = `Usage: npm run conformance -- --daemon [options] URL
        npm run conformance -- --runtimes
 test/conformance/README.md describes them, and the options.`;
 
+/** Where a daemon with an address of its own fetches its key set, so that it can be started before the suite. */
+const KEYS_PORT = 9000;
+
 /** One line per sentence of SPEC.md about verifiers, for a daemon of any language. Returns the exit status. */
 export async function testDaemon(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -19,7 +22,7 @@ export async function testDaemon(args: readonly string[]): Promise<number> {
     options: {
       path: { type: 'string', default: '/api/invoke' },
       'body-bytes-max': { type: 'string', default: '1000000' },
-      'keys-port': { type: 'string', default: '0' },
+      'keys-port': { type: 'string' },
       fetch: { type: 'boolean', default: false },
       only: { type: 'string' },
       json: { type: 'string' },
@@ -31,10 +34,10 @@ export async function testDaemon(args: readonly string[]): Promise<number> {
     console.error(USAGE);
     return 2;
   }
-  await using keyServer = await startKeyServer(Number(values['keys-port']));
   const isUrl = /^http:\/\//.test(first);
+  await using keyServer = await startKeyServer(Number(values['keys-port'] ?? (isUrl ? KEYS_PORT : 0)));
   const daemons = isUrl ? runningAt(new URL(first), keyServer) : startedBy(positionals, keyServer);
-  if (isUrl) console.log(`intern ${INTERN_ID}, key set ${keyServer.firstUrl}`);
+  if (isUrl) console.log(`intern ${INTERN_ID}, key set ${keyServer.firstUrl}, daemon ${first}`);
   const { path, only } = values;
   const options = { path, only, bodyBytesMax: Number(values['body-bytes-max']), isFetch: values.fetch };
   let outcomes: readonly Outcome[];

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { INTERN_ID } from '../../vectors/generator/scenario.ts';
@@ -80,19 +81,43 @@ async function addressOf(lines: AsyncIterable<string>): Promise<URL> {
   throw new Error('it printed no address');
 }
 
-/** A daemon that runs already. Between two key sets the suite waits until it may fetch again. */
+/** The freshness that a set needs so that the next one is fetched 10 s later (SPEC.md, K16). */
+const BRIEFLY = { 'cache-control': 'max-age=10' };
+const STARTS_WITHIN_MS = 120_000;
+
+/**
+ * A daemon that is started by someone else, at an address. Until the first check its key set is an error, and between two sets
+ * the suite waits until the daemon may fetch again.
+ */
 export function runningAt(url: URL, keyServer: KeyServer): Daemons {
-  const keys = keyServer.open(GOOD);
+  const keys = keyServer.open({ status: 503 });
   let isFirst = true;
   return {
     areSeparate: false,
     async start(answer) {
-      keys.answer = answer;
-      if (!isFirst) await pause(10_500);
+      if (isFirst) await listening(url);
+      else await pause(10_500);
       isFirst = false;
+      keys.answer = { ...answer, headers: { ...BRIEFLY, ...answer.headers } };
       return { url, keys, [Symbol.asyncDispose]: async () => undefined };
     },
   };
+}
+
+/** Resolves as soon as the address accepts a connection. */
+async function listening(url: URL): Promise<void> {
+  const endMs = performance.now() + STARTS_WITHIN_MS;
+  for (;;) {
+    const socket = connect(Number(url.port), url.hostname.replace(/^\[|\]$/g, ''));
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (isOpen) return;
+    if (performance.now() > endMs) throw new Error(`nothing listens at ${url.origin}`);
+    await pause(200);
+  }
 }
 
 const AT_ONCE = 6;
