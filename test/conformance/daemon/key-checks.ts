@@ -83,7 +83,6 @@ export const KEY_CHECKS: readonly KeyCheck[] = [
     ...setOf(key),
     headers: { 'content-type': 'text/plain' },
   })),
-  usable('K30', 'with a byte order mark', (key) => ({ body: `\ufeff${setOf(key).body}` })),
   usable('K7', 'in which another key ends beyond all numbers', (key) => ({
     body: JSON.stringify({ keys: [{ ...own, exp: 0 }, jwk(key.publicKey)] }).replace(
       '"exp":0',

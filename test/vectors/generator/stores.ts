@@ -127,6 +127,22 @@ const slowScenarios: Scenario[] = [
     step('ok', issued('later', TIMESTAMP + 200)),
     step('nonce_replayed', { now: TIMESTAMP + 200, or: 'proof_expired' }),
   ]),
+  scenario('V23', 'may forget for a verifier of a smaller age a nonce that it spent for a greater one', [
+    verifierStep({ maxAgeSeconds: 600 }),
+    step('ok'),
+    verifierStep({}),
+    step('ok', { ...issued('first', TIMESTAMP + 200), or: 'nonce_replayed' }),
+    step('nonce_replayed', {
+      ...issued('first', TIMESTAMP + 200),
+      now: TIMESTAMP + 201,
+      or: 'proof_expired',
+    }),
+  ]),
+  scenario(
+    'V23',
+    'does not forget a nonce before the verifier that presents it would refuse its proof as expired',
+    [step('ok'), step('nonce_replayed', issued('first', TIMESTAMP + 91))],
+  ),
 ];
 
 const FAR_AHEAD = TIMESTAMP + 300;
@@ -355,6 +371,19 @@ const versionOneScenarios: Scenario[] = [
     step('nonce_replayed', { now: TIMESTAMP + 11 }),
     step('nonce_replayed', { now: OLDEST }),
   ]),
+  scenario(
+    'O7',
+    'does not shorten a mark when a verifier of a smaller age sets it again',
+    [
+      step('ok', { claim: nonceOf('first') }),
+      verifierStep({ acceptV1: true }),
+      step('ok', { claim: nonceOf('second') }),
+      verifierStep({ acceptV1: true, maxAgeSeconds: 600 }),
+      step('nonce_replayed', { headers: V1_ONLY, now: TIMESTAMP + 93, or: 'proof_expired' }),
+      step('nonce_replayed', { headers: V1_ONLY, now: TIMESTAMP + 600, or: 'proof_expired' }),
+    ],
+    { verifier: { acceptV1: true, maxAgeSeconds: 600 } },
+  ),
   acceptingV1('O3', 'marks a version 2 proof whose version 1 signature is forged', [
     step('ok', { headers: FORGED_V1 }),
     step('nonce_replayed', { headers: V1_ONLY }),
@@ -419,6 +448,17 @@ const versionOneScenarios: Scenario[] = [
     step('nonce_replayed', { claim: nonceOf('first') }),
     step('ok', { claim: { ...nonceOf('first'), body: Buffer.from('{"prompt":"other"}') } }),
   ]),
+  scenario(
+    'O8',
+    'refuses version 1 up to the newest of the proofs spent unmarked, though it was spent first',
+    [
+      step('ok', { claim: nonceOf('newer') }),
+      step('ok', { claim: { ...nonceOf('older'), timestamp: String(TIMESTAMP - 5) } }),
+      verifierStep({ acceptV1: true }),
+      step('proof_before_fence', { headers: V1_ONLY }),
+      step('proof_before_fence', { claim: V1 }),
+    ],
+  ),
   scenario('O8', 'refuses version 1 up to the newest proof spent unmarked', [
     step('ok'),
     step('ok', { claim: { ...nonceOf('newer'), timestamp: String(TIMESTAMP + 8) } }),

@@ -304,7 +304,8 @@ class MemoryStore:
 
     def __init__(self, clock=time.time, capacity=100_000):
         self.clock, self.capacity, self.fence = clock, capacity, clock()
-        self.spent, self.by_age = set(), []
+        # The ids, until when each is remembered, and the same in the order of that.
+        self.spent, self.by_end = {}, []
         self.floor, self.highest, self.marks_from = -1, -1, None
         self.lock = threading.Lock()
 
@@ -318,11 +319,13 @@ class MemoryStore:
             now = self.clock()
             if timestamp > now + verifier.tolerance:
                 raise Refused("proof_not_yet_valid")
-            horizon = now - verifier.max_age - verifier.tolerance - BODY_SECONDS
-            while self.by_age and self.by_age[0][0] <= horizon:
-                self.floor = max(self.floor, self.by_age[0][0])
-                self.spent.discard(heapq.heappop(self.by_age)[1])
-            if timestamp <= max(horizon, self.floor):
+            retention = verifier.max_age + verifier.tolerance + BODY_SECONDS
+            while self.by_end and self.by_end[0][0] <= now:
+                end, stamped, ended = heapq.heappop(self.by_end)
+                if self.spent.get(ended) == end:
+                    self.floor = max(self.floor, stamped)
+                    del self.spent[ended]
+            if timestamp <= max(now - retention, self.floor):
                 raise Refused("proof_expired")
             fence = math.ceil(self.fence + verifier.tolerance)
             if nonce is None:
@@ -339,9 +342,10 @@ class MemoryStore:
             if len(self.spent) + len(recorded) > self.capacity:
                 raise Refused("replay_store_full")
             for each in recorded:
-                if each not in self.spent:
-                    self.spent.add(each)
-                    heapq.heappush(self.by_age, (timestamp, each))
+                end = timestamp + retention
+                if self.spent.get(each, 0) < end:
+                    self.spent[each] = end
+                    heapq.heappush(self.by_end, (end, timestamp, each))
             self.highest = max(self.highest, timestamp)
 
 
