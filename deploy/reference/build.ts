@@ -36,7 +36,9 @@ export async function buildReference(target: string): Promise<void> {
     // `npm run check` does it.
     skipErrorChecking: true,
     readme: join(ROOT, 'libs/public/verifier/README.md'),
-    projectDocuments: [join(ROOT, 'libs/public/proof/SPEC.md')],
+    projectDocuments: ['SPEC', 'KEY-SETS', 'REPLAY-STORES', 'ROOTED-KEY-SETS'].map((name) =>
+      join(ROOT, `libs/public/proof/${name}.md`),
+    ),
     disableSources: true,
     hideGenerator: true,
     excludeExternals: true,

@@ -5,9 +5,9 @@ const BODY_SECONDS = 30;
 const retentionOf = ({ maxAgeSeconds = 60, clockToleranceSeconds = 2 }: Configuration): number =>
   maxAgeSeconds + clockToleranceSeconds + BODY_SECONDS;
 
-/** Of a proof that the store may have forgotten, though its clock now says otherwise: the floor may be anywhere (V30). */
+/** Of a proof that the store may have forgotten, though its clock now says otherwise: the floor may be anywhere (N3). */
 const BELOW_FLOOR = ['ok', 'nonce_replayed', 'proof_expired', 'proof_before_fence'];
-/** Of a nonce that the store may have forgotten or may still know (V23). */
+/** Of a nonce that the store may have forgotten or may still know (N8). */
 const PERHAPS_KNOWN = ['ok', 'nonce_replayed'];
 /** The same of a version 1 id, whose proof the store may also compare with one spent unmarked (O8). */
 const PERHAPS_MARKED = [...PERHAPS_KNOWN, 'proof_before_fence'];
@@ -30,7 +30,7 @@ interface Presented {
  */
 export function createChoices(): (command: Command, verdict: string) => readonly string[] | undefined {
   let verifier: Configuration;
-  /** The smallest retention of the verifiers of this store (V23). */
+  /** The smallest retention of the verifiers of this store (N8). */
   let retention = Number.POSITIVE_INFINITY;
   /** The highest permitted floor. */
   let floor = Number.NEGATIVE_INFINITY;

@@ -38,7 +38,7 @@ export async function ask(driver: Driver, question: Question): Promise<Result> {
   return { section, title, steps: exchanges.length, differences, ...(codes === undefined ? {} : { codes }) };
 }
 
-/** Compares the answers of one scenario, in order. Whatever is expected, no proof may be accepted twice by one store (V22). */
+/** Compares the answers of one scenario, in order. Whatever is expected, no proof may be accepted twice by one store (N7). */
 export function createJudge(others?: string): (exchange: Exchange, answer: Verdict) => string | undefined {
   const accepted = new Set<string>();
   return ({ command, expected }, answer) => {

@@ -48,7 +48,7 @@ function requestOf(options: StepOptions): RequestCommand {
 function race(title: string, requests: RequestCommand[], acceptV1 = false): Trial {
   return {
     title: `accepts one of ${requests.length} ${title}`,
-    section: '5.6',
+    section: 'replay',
     exchanges: [
       start(acceptV1),
       { command: { do: 'race', now: NOW, requests }, expected: { verdict: 'done' } },
@@ -63,7 +63,7 @@ function interleaved(count: number): Trial {
   const names = Array.from({ length: count }, (_, index) => `copy ${index}`);
   return {
     title: `accepts one of ${count} copies whose bodies are interleaved`,
-    section: '5.6',
+    section: 'replay',
     exchanges: [
       start(false),
       ...names.map((name) => exchangeOf(begin(name, 'continue', { now: TIMESTAMP + 60 }))),
@@ -82,7 +82,7 @@ function flood(count: number): Trial {
   }));
   return {
     title: `remembers every one of ${count} proofs`,
-    section: '5.6',
+    section: 'replay',
     exchanges: [
       start(false),
       ...nonces.map((options) => exchangeOf(step('ok', options))),
@@ -91,7 +91,7 @@ function flood(count: number): Trial {
   };
 }
 
-/** Section 5.6 under concurrency and load. */
+/** REPLAY-STORES.md under concurrency and load. */
 export const TRIALS: readonly Trial[] = [
   ...[2, 8, 64].map((count) =>
     race(

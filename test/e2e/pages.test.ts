@@ -84,7 +84,7 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     ]);
     expect(await page.locator('#signed').innerText()).toContain('13:ori-invoke-v2,');
 
-    expect(await abuse('Repeat it')).toBe('401 nonce_replayed, SPEC V22');
+    expect(await abuse('Repeat it')).toBe('401 nonce_replayed, SPEC N7');
     expect(await abuse('Change one byte of the body')).toBe('401 signature_invalid, SPEC V15');
     expect(await abuse('Change the path')).toBe('401 signature_invalid, SPEC V15');
     expect(await abuse('Use it in grace’s name')).toBe('401 signature_invalid, SPEC V15');

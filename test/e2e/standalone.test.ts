@@ -212,7 +212,7 @@ describe('the start page', () => {
     expect(expected).toBe(signed);
     expect(signed).toContain(`,64:${createHash('sha256').update(BODY).digest('hex')},`);
     for (const [change, code, id] of [
-      [{}, 'nonce_replayed', 'V22'],
+      [{}, 'nonce_replayed', 'N7'],
       [{ body: '{"prompt":"hellp"}' }, 'signature_invalid', 'V15'],
       [{ path: '/api/./invoke' }, 'signature_invalid', 'V15'],
       [{ intern: 'analytical' }, 'signature_invalid', 'V15'],

@@ -56,12 +56,12 @@ const PARTS: readonly Part[] = [
   },
 ];
 
-/** Go and Ruby; Ed25519 and an ASGI server for Python. */
+/** Go; Ed25519 and an ASGI server for Python. */
 const PORTS: Part = {
   title: 'Ports',
   programs: [],
-  packages: ['golang-go', 'python3-cryptography', 'python3-uvicorn', 'ruby'],
-  hint: 'install golang-go, python3-cryptography, python3-uvicorn and ruby to test them',
+  packages: ['golang-go', 'python3-cryptography', 'python3-uvicorn'],
+  hint: 'install golang-go, python3-cryptography and python3-uvicorn to test them',
 };
 
 const COQ: Part = {

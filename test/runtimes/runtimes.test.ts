@@ -62,7 +62,7 @@ const REQUESTS: readonly (readonly [change: Partial<Sent>, expected: string])[] 
   [{ body: 'x'.repeat(100_001) }, '413 body_too_large'],
 ];
 
-/** What a server may hide from its adapter: requests that are not the signed one (SPEC.md, section 11). */
+/** What a server may hide from its adapter: requests that are not the signed one. */
 const HIDDEN: Readonly<Record<string, () => readonly Partial<Sent>[]>> = {
   'dot segments': () => [`/x/..${PATH}`, '/api/./invoke', `/%2e${PATH}`].map((target) => ({ target })),
   '`\\` for `/`': () => [{ target: '/api\\invoke' }],
@@ -81,9 +81,9 @@ const DISCONNECTED: readonly Partial<Sent>[] = [
   { cutAfter: BODY.length, resets: true },
 ];
 
-/** The rows of the table in SPEC.md: server and what it hides. */
+/** The rows of the table in test/conformance/README.md: server and what it hides. */
 const SERVERS = [
-  ...(await readFile(new URL('../../libs/public/proof/SPEC.md', import.meta.url), 'utf8')).matchAll(
+  ...(await readFile(new URL('../conformance/README.md', import.meta.url), 'utf8')).matchAll(
     /^\| (?:raw|request) +\| ([^|]+?) +\| ([^|]+?) +\|$/gm,
   ),
 ].map(([, server, hides]) => `${server}: ${hides}`);

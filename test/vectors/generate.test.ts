@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { createPublicKey, type JsonWebKey, verify } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { REFUSAL_CODES } from '../../libs/public/verifier/src/refusal.ts';
-import { SCENARIOS, vectorFiles } from './generate.ts';
+import { ELSEWHERE } from './elsewhere.ts';
+import { DAEMON_CHECKS, SCENARIOS, vectorFiles } from './generate.ts';
 import { rootedSetVectors } from './generator/rooted-sets.ts';
 import { render } from './generator/scenario.ts';
 import { signingVectors } from './generator/signing.ts';
-import { version3Vectors } from './generator/version-3.ts';
 import { sentencesOfSpec } from './sentences.ts';
 
 const SENTENCES = sentencesOfSpec();
@@ -46,13 +45,21 @@ test('the vectors on disk equal the generator’s output, byte for byte', () => 
   }
 });
 
-test.each([...SENTENCES.keys()])('sentence %s of SPEC.md is covered by a vector or cited by a test', (id) => {
-  expect(shown.has(id) || CITED.has(id), SENTENCES.get(id)).toBe(true);
-});
+const checked = new Set(DAEMON_CHECKS.map(({ sentence }) => sentence));
+
+test.each([...SENTENCES.keys()])(
+  '%s is shown by a vector, a check of a daemon, or a test and a reason',
+  (id) => {
+    const isShown = shown.has(id) || checked.has(id);
+    expect(isShown || CITED.has(id), SENTENCES.get(id)).toBe(true);
+    expect(id in ELSEWHERE, 'elsewhere.ts').toBe(!isShown);
+  },
+);
 const CITED = citedInTests();
 
-test('vectors and tests cite only sentences that exist in SPEC.md', () => {
-  for (const id of [...shown, ...CITED]) expect(SENTENCES.has(id), id).toBe(true);
+test('vectors, checks and tests cite only sentences that exist', () => {
+  for (const id of [...shown, ...checked, ...CITED, ...Object.keys(ELSEWHERE)])
+    expect(SENTENCES.has(id), id).toBe(true);
 });
 
 /** Codes that depend on a size limit, on unavailable keys, or on the state of a replay store. */
@@ -70,28 +77,6 @@ test('the vectors produce every code that a request alone can cause', () => {
   expect(new Set(steps.map(({ expect: verdict }) => verdict))).toEqual(
     new Set(['continue', 'done', 'ok', 'refused', ...provoked]),
   );
-});
-
-test.each(version3Vectors)('a second engine judges the draft version 3 alike: $title', (vector) => {
-  const { jwk, signingInput, signature, expect: expected } = vector;
-  const input = Buffer.from(signingInput, 'latin1');
-  const bytes = Buffer.from(signature, 'base64');
-  const keyOf = (key: JsonWebKey) => createPublicKey({ key, format: 'jwk' });
-  const first = keyOf({ kty: 'OKP', crv: 'Ed25519', x: String(jwk['ed25519']) });
-  const isGood =
-    bytes.length === 2484 &&
-    verify(null, input, first, bytes.subarray(0, 64)) &&
-    verify(null, input, keyOf(jwk), bytes.subarray(64));
-  expect(isGood ? 'ok' : 'refused').toBe(expected);
-});
-
-test('the draft version 3 has the sizes that SPEC.md gives', () => {
-  const [{ jwk, signature } = expect.fail()] = version3Vectors;
-  const bytes = (text: unknown) => Buffer.from(String(text), 'base64url').length;
-  const sizes = [bytes(signature), signature.length, bytes(jwk['pub']) + bytes(jwk['ed25519'])];
-  const spec = readFileSync(new URL('../../libs/public/proof/SPEC.md', import.meta.url), 'utf8');
-  const rows = spec.slice(spec.indexOf('## Appendix A')).matchAll(/^\| [^|]+ \| \d+ \| (\d+) \|$/gm);
-  expect([...rows].map(([, size]) => Number(size))).toEqual(sizes);
 });
 
 test('no two vectors have the same title or the same request', () => {

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ANSWER_SENTENCES } from '../conformance/daemon/answers.ts';
+import { CHECKS, SLOW_CHECKS } from '../conformance/daemon/checks.ts';
+import { KEY_CHECKS } from '../conformance/daemon/key-checks.ts';
+import { ELSEWHERE } from './elsewhere.ts';
 import { coverageScenarios } from './generator/coverage.ts';
 import { curveScenarios } from './generator/curve.ts';
 import { fieldScenarios } from './generator/fields.ts';
@@ -15,7 +19,6 @@ import { render, type Scenario } from './generator/scenario.ts';
 import { signingVectors } from './generator/signing.ts';
 import { storeScenarios } from './generator/stores.ts';
 import { timeScenarios } from './generator/times.ts';
-import { version3Vectors } from './generator/version-3.ts';
 import { versionScenarios } from './generator/versions.ts';
 import { sentencesOfSpec } from './sentences.ts';
 
@@ -43,7 +46,6 @@ export function vectorFiles(): Map<string, string> {
     ['verdicts.json', lines('scenarios', SCENARIOS)],
     ['signing.json', lines('cases', signingVectors)],
     ['rooted-sets.json', lines('sets', rootedSetVectors)],
-    ['version-3.json', lines('cases', version3Vectors)],
   ]);
   files.set('manifest.json', manifest(files));
   return files;
@@ -54,7 +56,15 @@ function lines(name: string, vectors: readonly unknown[]): string {
   return `{"format":${FORMAT},"${name}":[\n${vectors.map(render).join(',\n')}\n]}\n`;
 }
 
-/** The contents of the files, and which vectors show which sentence of SPEC.md. */
+/** What the suite checks of a running daemon, by sentence. */
+export const DAEMON_CHECKS: readonly { sentence: string; title: string }[] = [
+  ...CHECKS,
+  ...SLOW_CHECKS,
+  ...KEY_CHECKS,
+  ...ANSWER_SENTENCES.map((sentence) => ({ sentence, title: 'answers every refusal as required' })),
+];
+
+/** The contents of the files, and what shows each sentence: vectors, checks of a daemon, or why only a test of the product does. */
 function manifest(files: ReadonlyMap<string, string>): string {
   const showing = (id: string, vectors: readonly { title: string; sentences: string[] }[]): string[] =>
     vectors.filter(({ sentences }) => sentences.includes(id)).map(({ title }) => title);
@@ -68,6 +78,8 @@ function manifest(files: ReadonlyMap<string, string>): string {
       verdicts: showing(id, SCENARIOS),
       signing: showing(id, signingVectors),
       rootedSets: showing(id, rootedSetVectors),
+      daemon: DAEMON_CHECKS.filter(({ sentence }) => sentence === id).map(({ title }) => title),
+      productOnly: ELSEWHERE[id],
     },
   ]);
   const whole = {

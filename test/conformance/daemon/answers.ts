@@ -1,6 +1,6 @@
 import { codeOf, errorOf, type Refusal, STATUSES } from './bench.ts';
 
-/** What section 7 requires of every refusal. */
+/** What section 5 requires of every refusal. */
 const RULES: Readonly<Record<string, (refusal: Refusal) => string | undefined>> = {
   E1: ({ answer }) => {
     const expected = STATUSES[codeOf(answer) ?? ''];
@@ -29,6 +29,9 @@ const RULES: Readonly<Record<string, (refusal: Refusal) => string | undefined>> 
     return told === undefined ? undefined : `it contains the value of ${told[0]}`;
   },
 };
+
+/** The sentences about every refusal. */
+export const ANSWER_SENTENCES = Object.keys(RULES);
 
 /** The first difference of each sentence over all refusals of a run. */
 export function judgeAnswers(

@@ -11,7 +11,7 @@ import {
 import type { KeyAnswer, KeySource } from './key-server.ts';
 import { type RawAnswer, type RawRequest, send } from './raw-http.ts';
 
-/** The status of each code (SPEC.md, section 7). Written out: the suite does not take its expectations from the library. */
+/** The status of each code (SPEC.md, section 5). Written out: the suite does not take its expectations from the library. */
 export const STATUSES: Readonly<Record<string, number>> = {
   proof_missing: 401,
   proof_malformed: 401,
@@ -49,7 +49,7 @@ export interface Change {
   readonly raw?: Partial<RawRequest>;
 }
 
-/** Sends requests to one daemon, and keeps its refusals for the checks of section 7. */
+/** Sends requests to one daemon, and keeps its refusals for the checks of section 5. */
 export interface Bench {
   readonly daemon: Daemon;
   readonly path: string;

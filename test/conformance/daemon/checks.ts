@@ -15,7 +15,7 @@ import { type RawAnswer, sendAll } from './raw-http.ts';
 export interface Check {
   readonly sentence: string;
   readonly title: string;
-  /** What a daemon that gets a Fetch `Request` cannot see (SPEC.md, V31). */
+  /** What a daemon that gets a Fetch `Request` cannot see (SPEC.md, H6). */
   readonly isRaw?: true;
   run(bench: Bench): Promise<string | undefined>;
 }
@@ -222,7 +222,7 @@ const JUDGED: readonly Check[] = [
     headers: changes(replace('x-ori-invoke-nonce', 'short'), replace('Content-Type', 'text/plain')),
   })),
   {
-    sentence: 'V22',
+    sentence: 'N7',
     title: 'accepts one of 16 copies',
     async run(bench) {
       const change = { claim: { nonce: newNonce(), timestamp: String(nowSeconds()) } };
@@ -235,7 +235,7 @@ const JUDGED: readonly Check[] = [
     },
   },
   {
-    sentence: 'V25',
+    sentence: 'V18',
     title: 'spends nothing on a refused proof',
     async run(bench) {
       const change = { claim: { nonce: newNonce(), timestamp: String(nowSeconds()) } };
@@ -245,7 +245,7 @@ const JUDGED: readonly Check[] = [
     },
   },
   {
-    sentence: 'V25',
+    sentence: 'V18',
     title: 'spends nothing on a body that breaks off',
     async run(bench) {
       const change = { claim: { nonce: newNonce(), timestamp: String(nowSeconds()) } };
@@ -255,7 +255,7 @@ const JUDGED: readonly Check[] = [
     },
   },
   {
-    sentence: 'V22',
+    sentence: 'N7',
     title: 'judges two requests that arrive together on one connection',
     async run(bench) {
       const change = { claim: { nonce: newNonce(), timestamp: String(nowSeconds()) } };

@@ -76,10 +76,10 @@ export const KEY_CHECKS: readonly KeyCheck[] = [
   unusable('K1', 'of more than 100 keys', {
     body: JSON.stringify({ keys: [own, ...Array(100).fill(junk)] }),
   }),
-  unusable('K30', 'of more than 64 KiB', { body: JSON.stringify({ keys: [own], more: 'x'.repeat(65_536) }) }),
-  unusable('K30', 'that is not UTF-8', { body: Buffer.from(good.replace('{', '{"a":"\xff",'), 'latin1') }),
+  unusable('K19', 'of more than 64 KiB', { body: JSON.stringify({ keys: [own], more: 'x'.repeat(65_536) }) }),
+  unusable('K19', 'that is not UTF-8', { body: Buffer.from(good.replace('{', '{"a":"\xff",'), 'latin1') }),
   unusable('K18', 'that does not arrive', { ...GOOD, delayMs: 30_000 }),
-  usable('K30', 'of another media type', (key) => ({
+  usable('K19', 'of another media type', (key) => ({
     ...setOf(key),
     headers: { 'content-type': 'text/plain' },
   })),
@@ -96,7 +96,7 @@ export const KEY_CHECKS: readonly KeyCheck[] = [
   withdrawn('by max-age and Age', { 'cache-control': 'public, max-age=60', age: '55' }),
   withdrawn('where the set must not be stored', { 'cache-control': 'no-store' }),
   {
-    sentence: 'K31',
+    sentence: 'K20',
     title: 'keeps a set that was not modified',
     answer: { ...GOOD, etag: '"1"', headers: { 'cache-control': 'max-age=10' } },
     async run(bench) {

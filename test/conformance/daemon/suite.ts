@@ -14,7 +14,7 @@ export interface SuiteOptions {
   /** The path of the guarded route. */
   readonly path: string;
   readonly bodyBytesMax: number;
-  /** The daemon gets Fetch `Request`s: what it cannot see is not counted as a failure (SPEC.md, V31). */
+  /** The daemon gets Fetch `Request`s: what it cannot see is not counted as a failure (SPEC.md, H6). */
   readonly isFetch: boolean;
   readonly only: string | undefined;
   /** Leaves out the checks that take 30 s. */

@@ -8,17 +8,16 @@ export interface Port {
   readonly name: string;
   /** The command that answers the conformance protocol. */
   readonly conform: readonly string[];
-  /** The command that starts its daemon, which prints its address. The Ruby port pins no root. */
+  /** The command that starts its daemon, which prints its address. */
   readonly daemon: (internId: string, jwksUrl: string, ...roots: readonly string[]) => readonly string[];
 }
 
 const PYTHON = join(import.meta.dirname, 'python');
 const GO = join(import.meta.dirname, 'go');
-const RUBY = join(import.meta.dirname, 'ruby');
 
 /** Builds the ports. Skips a port whose toolchain is not installed, with a message (`npm run setup -- --deep` installs it). */
 export function openPorts(): Port[] {
-  return [openPython(), openGo(), openRuby()].filter((port) => port !== undefined);
+  return [openPython(), openGo()].filter((port) => port !== undefined);
 }
 
 function openPython(): Port | undefined {
@@ -60,15 +59,6 @@ function openGo(): Port | undefined {
     name: 'Go port',
     conform: [binary, 'conform'],
     daemon: (internId, jwksUrl, ...roots) => [binary, internId, jwksUrl, '127.0.0.1:0', ...roots],
-  };
-}
-
-function openRuby(): Port | undefined {
-  if (!runs('ruby', ['-ropenssl', '-e', 'exit RUBY_VERSION >= "3.0"'])) return missing('Ruby port', 'ruby');
-  return {
-    name: 'Ruby port',
-    conform: ['ruby', join(RUBY, 'conform.rb')],
-    daemon: (internId, jwksUrl) => ['ruby', join(RUBY, 'daemon.rb'), internId, jwksUrl, '0'],
   };
 }
 

@@ -16,7 +16,7 @@ async function keysOf(internId: string) {
   return (answer.json() as { keys: Record<string, unknown>[] }).keys;
 }
 
-// SPEC.md S11.
+// SPEC.md K25.
 test('the set contains the public key of the intern, for everyone', async () => {
   const answer = await world.request({ path: pathOf(tenants.internId) });
   expect(answer.status).toBe(200);
@@ -57,7 +57,7 @@ test('a retired key leaves the set within two seconds', async () => {
   await expect.poll(() => keysOf(internId), { timeout: 2000 }).toEqual([]);
 });
 
-// SPEC.md S11.
+// SPEC.md K25.
 test('an id without an intern or without keys has an empty set, so existence is not revealed', async () => {
   const unknown = await world.request({ path: pathOf(freshId('int')) });
   const keyless = await world.request({ path: pathOf(tenants.keylessInternId) });

@@ -4,7 +4,7 @@ import { createRandom } from './random.ts';
 
 /** Seconds by which a clock may be wrong: within the tolerances, within the shortest memory, beyond the longest. */
 const ERRORS = [0, 0, 0, 0.4, -0.4, 2, -2, 5, -5, 30, -30, 91, -91, 300, -300, 700, -700];
-/** One memory for verifiers with different values (SPEC.md V30). */
+/** One memory for verifiers with different values (SPEC.md N3). */
 const POLICIES = [
   { maxAgeSeconds: 60, clockToleranceSeconds: 2 },
   { maxAgeSeconds: 600, clockToleranceSeconds: 60 },

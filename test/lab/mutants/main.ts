@@ -4,7 +4,7 @@ import { EQUIVALENT } from './equivalent.ts';
 import type { Mutant } from './operators.ts';
 import { type Fate, PORTS, portMutants } from './port.ts';
 
-/** `npm run mutants [-- python|go|ruby] [--every N]`. */
+/** `npm run mutants [-- python|go] [--every N]`. */
 const THREADS = 2;
 
 function report(what: string, fates: readonly Fate[]): boolean {

@@ -77,40 +77,16 @@ const PYTHON: readonly Operator[] = [
   [/\{0,2047\}|\{0,127\}|\{0,11\}|\{1,255\}/g, () => '*'],
 ];
 
-const RUBY: readonly Operator[] = [
-  ...QUOTED,
-  [/ == /g, () => ' != '],
-  [/ != /g, () => ' == '],
-  [/ && /g, () => ' || '],
-  [/ \|\| /g, () => ' && '],
-  [/\bunless\b/g, () => 'if'],
-  [/(?<=\S )\bif\b/g, () => 'unless'],
-  [/\btrue\b/g, () => 'false'],
-  [/\bfalse\b/g, () => 'true'],
-  [/^ *raise (?!.*(?:unless|if)\b).*/gm, () => 'nil'],
-  [/\.any\?/g, () => '.all?'],
-  [/\.all\?/g, () => '.any?'],
-  [/\.ceil\b/g, () => '.floor'],
-  [/\.floor\b/g, () => '.ceil'],
-  [/\.max\b/g, () => '.min'],
-  [/\.nil\?/g, () => '.frozen?'],
-  [/\.downcase\b/g, () => ''],
-  [/!(?=[A-Z@])/g, () => ''],
-  [/\\A|\\z/g, () => ''],
-  [/\{0,2047\}|\{0,127\}|\{0,11\}|\{1,255\}/g, () => '*'],
-];
-
 /** Every place in a file where an operator applies, except in comments, documentation and lines that match `skip`. */
 export function mutantsOf(file: string, text: string, skip: RegExp): Mutant[] {
-  const operators = { py: PYTHON, go: GO, rb: RUBY }[file.slice(-2)] ?? [];
+  const operators = { py: PYTHON, go: GO }[file.slice(-2)] ?? [];
   const mutants: Mutant[] = [];
   let offset = 0;
   let inDocumentation = false;
   for (const [index, line] of text.split('\n').entries()) {
     if (/^\s*"""/.test(line))
       inDocumentation = !inDocumentation && line.indexOf('"""') === line.lastIndexOf('"""');
-    const isProse =
-      inDocumentation || /^\s*(?:\/\/|\/?\*|#|"""|import|from |require )/.test(line) || skip.test(line);
+    const isProse = inDocumentation || /^\s*(?:\/\/|\/?\*|#|"""|import|from )/.test(line) || skip.test(line);
     if (!isProse) {
       for (const [pattern, replacement] of operators) {
         for (const { 0: from, index: at } of line.matchAll(pattern)) {

@@ -20,8 +20,6 @@ interface Subject {
   readonly skip: RegExp;
   /** Fetching is covered by tests, not by verdicts: from here to there. */
   readonly fetching?: readonly [from: string, to: string];
-  /** Whether it reads rooted key sets. */
-  readonly pinsRoots: boolean;
   /** The command of a copy of the folder. Throws if the copy does not compile. */
   command(conform: readonly string[], copy: string): readonly string[];
 }
@@ -31,24 +29,15 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
     files: ['oriproof.py'],
     skip: /super\(\)|lru_cache|^FLAGS/,
     fetching: ['class NoRedirect', '# --- The replay store'],
-    pinsRoots: true,
     command: ([python = ''], copy) => [python, '-B', join(copy, 'conform.py')],
   },
   'Go port': {
     files: ['keys.go', 'rooted.go', 'store.go', 'verifier.go'],
     skip: /errors = |^import|^\t"/,
-    pinsRoots: true,
     command(_conform, copy) {
       execFileSync('go', ['build', '-o', 'mutant', '.'], { cwd: copy, stdio: 'ignore' });
       return [join(copy, 'mutant'), 'conform'];
     },
-  },
-  'Ruby port': {
-    files: ['oriproof.rb'],
-    skip: /attr_reader|rescue|super\(/,
-    fetching: ['class RemoteKeys', 'LocalKeys = Struct'],
-    pinsRoots: false,
-    command: (_conform, copy) => ['ruby', join(copy, 'conform.rb')],
   },
 };
 
@@ -86,7 +75,7 @@ export async function portMutants(name: string, threads: number, every: number):
       writeFileSync(copy, text.slice(0, start) + to + text.slice(end));
       try {
         const command = subject.command(port.conform, home);
-        fates.push({ mutant, killer: await killerOf(command, questions, subject) });
+        fates.push({ mutant, killer: await killerOf(command, questions) });
       } catch (error) {
         if (!(error instanceof Error && 'status' in error)) throw error;
       }
@@ -122,7 +111,6 @@ async function questionsOf(): Promise<Question[]> {
 async function killerOf(
   command: readonly string[],
   questions: readonly Question[],
-  { pinsRoots }: Subject,
 ): Promise<string | undefined> {
   await using driver = startDriver(command, 'ignore');
   try {
@@ -130,7 +118,7 @@ async function killerOf(
       const { title, differences } = await ask(driver, question);
       if (differences.length > 0) return title;
     }
-    for (const { title, baseUrl, internId, roots, answers } of pinsRoots ? rootedSetVectors : []) {
+    for (const { title, baseUrl, internId, roots, answers } of rootedSetVectors) {
       const url = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
       const asked = { do: 'rooted', url, roots, answers } as unknown as Command;
       const given = (await driver.ask(asked)) as { verdicts?: unknown[]; untils?: unknown[] };

@@ -12,7 +12,7 @@ function altered(what: string, body: Buffer): Scenario {
   return scenario('V15 V16', `refuses a body ${what}`, [step('signature_invalid', { body })]);
 }
 
-/** The signature is over the verifier's own values (SPEC.md, section 5.5). */
+/** The signature is over the verifier's own values (SPEC.md, section 4.5). */
 export const coverageScenarios: Scenario[] = [
   scenario('V15', 'refuses a proof made for another intern', [
     step('signature_invalid', { claim: { internId: 'int_7Qm3' } }),

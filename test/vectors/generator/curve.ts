@@ -42,9 +42,9 @@ function keyNotAdmitted(title: string, key: EdgeKey): Scenario {
   });
 }
 
-/** Cases in which Ed25519 implementations differ (SPEC.md, section 4). Most of these pass in some engine in use. */
+/** Cases in which Ed25519 implementations differ (KEY-SETS.md). Most of these pass in some engine in use. */
 export const curveScenarios: Scenario[] = [
-  signature('K21', 'accepts any R that the signer may choose', HONEST, 'ok'),
+  signature('B5', 'accepts any R that the signer may choose', HONEST, 'ok'),
   ...SMALL_ORDER_SPELLINGS.map((encoded, index) =>
     keyNotAdmitted(`refuses what a small-order key seems to have signed, encoding ${index + 1}`, {
       scalar: 0n,
@@ -59,33 +59,33 @@ export const curveScenarios: Scenario[] = [
   ),
   ...SMALL_ORDER_SPELLINGS.map((spelledR, index) =>
     signature(
-      'K19',
+      'B3',
       `refuses R of small order, encoding ${index + 1}`,
       join(spelledR, solveS(OWN, 0n, spelledR, INPUT)),
     ),
   ),
   ...[1, 2, 4, 7].map((multiple) =>
     signature(
-      'K21',
+      'B5',
       `refuses R with torsion part ${multiple}`,
       signWith(OWN, NONCE, INPUT, TORSION[multiple]),
     ),
   ),
-  signature('K20', 'refuses S with L added', join(HONEST.subarray(0, 32), readS(HONEST) + GROUP_ORDER)),
+  signature('B4', 'refuses S with L added', join(HONEST.subarray(0, 32), readS(HONEST) + GROUP_ORDER)),
   signature(
-    'K20',
+    'B4',
     'refuses S with 15 L added',
     join(HONEST.subarray(0, 32), readS(HONEST) + 15n * GROUP_ORDER),
   ),
-  signature('K20', 'refuses S equal to L', join(HONEST.subarray(0, 32), GROUP_ORDER)),
-  signature('K20', 'refuses S of all ones', join(HONEST.subarray(0, 32), 2n ** 256n - 1n)),
-  signature('K21', 'refuses S negated', join(HONEST.subarray(0, 32), GROUP_ORDER - readS(HONEST))),
+  signature('B4', 'refuses S equal to L', join(HONEST.subarray(0, 32), GROUP_ORDER)),
+  signature('B4', 'refuses S of all ones', join(HONEST.subarray(0, 32), 2n ** 256n - 1n)),
+  signature('B5', 'refuses S negated', join(HONEST.subarray(0, 32), GROUP_ORDER - readS(HONEST))),
   signature(
-    'K21',
+    'B5',
     'refuses R with its sign changed',
     HONEST.map((byte, index) => (index === 31 ? byte ^ 0x80 : byte)),
   ),
-  signature('K21', 'refuses R that is no point', join(new Uint8Array(32).fill(2), readS(HONEST))),
+  signature('B5', 'refuses R that is no point', join(new Uint8Array(32).fill(2), readS(HONEST))),
   signature('B1', 'refuses a prehashed Ed25519 signature', ed25519ph.sign(INPUT, INTERN_KEY.seed)),
   signature(
     'B1',

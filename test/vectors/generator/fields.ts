@@ -118,7 +118,7 @@ export const fieldScenarios: Scenario[] = [
   scenario('B2 V4', 'refuses a version 1 signature without padding beside a good version 2', [
     step('proof_malformed', { headers: alter('x-ori-invoke-signature', (text) => text.slice(0, 86)) }),
   ]),
-  scenario('K19', 'refuses 64 zero bytes as a signature', [
+  scenario('B3', 'refuses 64 zero bytes as a signature', [
     step('signature_invalid', {
       headers: replace('x-ori-invoke-signature-v2', `${'A'.repeat(86)}==`),
     }),

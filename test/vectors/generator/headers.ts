@@ -6,7 +6,7 @@ const ALWAYS = ['x-ori-invoke-signature', 'x-ori-invoke-timestamp', 'x-ori-invok
 const V2 = ['x-ori-invoke-signature-v2', 'x-ori-invoke-nonce'];
 const ALL = [...ALWAYS, ...V2];
 
-/** Presence, number and names (SPEC.md, sections 3 and 5.1). */
+/** Presence, number and names (SPEC.md, sections 3 and 4.1). */
 export const headerScenarios: Scenario[] = [
   scenario('V15 B1', 'accepts the version 2 proof of the worked example', [
     step('ok', { claim: { nonce: 'AAECAwQFBgcICQoLDA0ODw' } }),

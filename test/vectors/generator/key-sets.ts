@@ -23,7 +23,7 @@ function whole(title: string, jwks: unknown): Scenario[] {
 
 const FOREIGN = { kty: 'RSA', n: 'u1W', e: 'AQAB' };
 
-/** How a published set is read (SPEC.md, section 4). */
+/** How a published set is read (KEY-SETS.md). */
 export const keySetScenarios: Scenario[] = [
   ...whole('a set of 101 keys', { keys: [OWN, ...Array.from({ length: 100 }, () => FOREIGN)] }),
   ...whole('a set with a number for a key', { keys: [OWN, 7] }),

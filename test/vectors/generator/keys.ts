@@ -30,7 +30,7 @@ export function changed(
   return under(sentences, title, expect, [{ ...OWN, ...change }, OTHER]);
 }
 
-/** Which published keys are admitted, and when (SPEC.md, section 4). */
+/** Which published keys are admitted, and when (KEY-SETS.md). */
 export const keyScenarios: Scenario[] = [
   under('K12', 'accepts a key from its first second', 'ok', [own({ nbf: TIMESTAMP })]),
   under('K12', 'refuses a key one second before its first', 'key_unknown', [own({ nbf: TIMESTAMP + 1 })]),

@@ -6,7 +6,7 @@ const V2_HEADERS = ['x-ori-invoke-signature-v2', 'x-ori-invoke-nonce'];
 const ENDED = [jwk(INTERN_KEY.publicKey, { exp: TIMESTAMP })];
 const LATE = TIMESTAMP + 3600;
 
-/** The refusal code of a request with several faults (SPEC.md, section 5). */
+/** The refusal code of a request with several faults (SPEC.md, section 4). */
 export const orderScenarios: Scenario[] = [
   scenario('V1', 'judges headers before the version', [
     step('proof_malformed', {

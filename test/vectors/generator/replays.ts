@@ -7,35 +7,35 @@ const FIRST = { nonce: namedNonce('first') };
 const SECOND = { nonce: namedNonce('second') };
 const V1 = { version: 1 } as const;
 
-/** Replays (SPEC.md, sections 5.6 and 6). */
+/** Replays (REPLAY-STORES.md). */
 export const replayScenarios: Scenario[] = [
-  scenario('V22', 'refuses a proof whose nonce was spent', [
+  scenario('N7', 'refuses a proof whose nonce was spent', [
     step('ok'),
     step('nonce_replayed'),
     step('nonce_replayed'),
   ]),
-  scenario('V23', 'remembers a spent nonce for as long as its proof could be accepted', [
+  scenario('N8', 'remembers a spent nonce for as long as its proof could be accepted', [
     step('ok', { now: TIMESTAMP - 2 }),
     step('nonce_replayed', { now: TIMESTAMP + 60 }),
     step('proof_expired', { now: TIMESTAMP + 61 }),
   ]),
-  scenario('V22', 'refuses another request under a spent nonce', [
+  scenario('N7', 'refuses another request under a spent nonce', [
     step('ok'),
     step('nonce_replayed', { claim: { body: Buffer.from('{"prompt":"other"}') } }),
     step('nonce_replayed', { claim: { timestamp: String(TIMESTAMP + 1) } }),
     step('nonce_replayed', { claim: { user: 'user_3def' } }),
     step('nonce_replayed', { claim: { path: '/api/other' } }),
   ]),
-  scenario('V22', 'accepts the same request under another nonce', [
+  scenario('N7', 'accepts the same request under another nonce', [
     step('ok', { claim: FIRST }),
     step('ok', { claim: SECOND }),
     step('nonce_replayed', { claim: FIRST }),
   ]),
-  scenario('V22', 'tells nonces apart by their capitals', [
+  scenario('N7', 'tells nonces apart by their capitals', [
     step('ok', { claim: { nonce: 'AAECAwQFBgcICQoLDA0ODw' } }),
     step('ok', { claim: { nonce: 'aaecawqfbgcicqolda0odw' } }),
   ]),
-  scenario('V25', 'spends nothing on a refused proof', [
+  scenario('V18', 'spends nothing on a refused proof', [
     step('proof_malformed', { headers: replace('x-ori-invoke-signature', 'AAAA'), now: TIMESTAMP - 3 }),
     step('proof_not_yet_valid', { now: TIMESTAMP - 3 }),
     step('request_not_coverable', { target: '/api/invoke?x=1', now: TIMESTAMP }),
@@ -45,7 +45,7 @@ export const replayScenarios: Scenario[] = [
     step('ok', { now: TIMESTAMP }),
   ]),
   scenario(
-    'V20',
+    'N4',
     'refuses a proof issued before the replay store knew of spends',
     [step('proof_before_fence')],
     {
@@ -53,12 +53,12 @@ export const replayScenarios: Scenario[] = [
     },
   ),
   scenario(
-    'V20',
+    'N4',
     'refuses a proof stamped ahead of the fence by no more than the tolerance',
     [step('proof_before_fence')],
     { storeSince: TIMESTAMP - 2 },
   ),
-  scenario('V20', 'accepts a proof from past the fence and its tolerance', [step('ok')], {
+  scenario('N4', 'accepts a proof from past the fence and its tolerance', [step('ok')], {
     storeSince: TIMESTAMP - 3,
   }),
   acceptingV1('O1', 'refuses a version 1 proof that was spent', [

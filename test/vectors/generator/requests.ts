@@ -21,7 +21,7 @@ function coding(verdict: 'ok' | 'request_not_coverable', what: string, ...values
   return scenario('V11', title, [step(verdict, { headers: append(...headers) })]);
 }
 
-/** Parts of a request that are not signed must not vary (SPEC.md, section 5.3). */
+/** Parts of a request that are not signed must not vary (SPEC.md, section 4.3). */
 export const requestScenarios: Scenario[] = [
   uncoverable('V8', 'a query added to a signed path', { target: '/api/invoke?admin=1' }),
   uncoverable('V8', 'an empty query', { target: '/api/invoke?' }),

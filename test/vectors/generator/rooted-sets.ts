@@ -1,7 +1,7 @@
 import { BODY, jwk, namedKey, netstrings, sha256, signed, type TestKey } from './proof.ts';
 import { INTERN_ID } from './scenario.ts';
 
-/** Answers of one key set URL, in order, to a verifier that pins roots (SPEC.md, section 15). */
+/** Answers of one key set URL, in order, to a verifier that pins roots (ROOTED-KEY-SETS.md). */
 export interface RootedSetVector {
   title: string;
   sentences: string[];

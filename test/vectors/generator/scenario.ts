@@ -1,4 +1,4 @@
-/** A refusal code of SPEC.md, section 7. Written out: the vectors do not take their expectations from the library. */
+/** A refusal code of SPEC.md, section 5. Written out: the vectors do not take their expectations from the library. */
 export type RefusalCode =
   | 'proof_missing'
   | 'proof_malformed'
@@ -66,7 +66,7 @@ export type Step = PresentStep | BeginStep | FinishStep | RestartStep | KeysStep
 
 export interface Scenario {
   title: string;
-  /** The section of SPEC.md. */
+  /** The section of SPEC.md, or the document. */
   section: string;
   /** Ids of the sentences of SPEC.md that the scenario shows. */
   sentences: string[];
@@ -93,20 +93,28 @@ export const CONFIGURATION: VerifierConfiguration = {
 export const STORE_SINCE = 1_788_990_000;
 
 const STEPS_OF_VERIFICATION = [
-  [2, '5'],
-  [4, '5.1'],
-  [6, '5.2'],
-  [11, '5.3'],
-  [13, '5.4'],
-  [16, '5.5'],
-  [99, '5.6'],
+  [2, '4'],
+  [4, '4.1'],
+  [6, '4.2'],
+  [11, '4.3'],
+  [13, '4.4'],
+  [16, '4.5'],
+  [99, '4.6'],
 ] as const;
-const SECTIONS: Readonly<Record<string, string>> = { F: '1', B: '2', H: '3', K: '4', O: '6', E: '7' };
+const SECTIONS: Readonly<Record<string, string>> = {
+  F: '1',
+  B: '2',
+  H: '3',
+  E: '5',
+  K: 'key sets',
+  N: 'replay',
+  O: 'replay',
+};
 
-/** The section of SPEC.md that contains a sentence. */
+/** The section of SPEC.md that contains a sentence, or its other document. */
 export function sectionOf(sentence: string): string {
   const number = Number(sentence.slice(1));
-  if (sentence.startsWith('V')) return STEPS_OF_VERIFICATION.find(([last]) => number <= last)?.[1] ?? '5';
+  if (sentence.startsWith('V')) return STEPS_OF_VERIFICATION.find(([last]) => number <= last)?.[1] ?? '4';
   return SECTIONS[sentence.charAt(0)] ?? '';
 }
 

@@ -9,7 +9,7 @@ import {
   TIMESTAMP,
 } from './proof.ts';
 
-/** Requests to a signer and its answers (SPEC.md, sections 1 to 3 and 13). */
+/** Requests to a signer and its answers (SPEC.md, sections 1 to 3 and 7). */
 export interface SigningVector {
   title: string;
   sentences: string[];

@@ -30,7 +30,7 @@ const issued = (nonce: string, timestamp: number) => ({
 });
 const OLDEST = TIMESTAMP + 60;
 
-/** Slow bodies, and clocks with fractions of a second (SPEC.md, sections 5.4 and 5.6). */
+/** Slow bodies, and clocks with fractions of a second (SPEC.md, section 4.4, and REPLAY-STORES.md). */
 const slowScenarios: Scenario[] = [
   scenario(
     'V12',
@@ -75,13 +75,13 @@ const slowScenarios: Scenario[] = [
     begin('a', 'continue'),
     finish('a', 'signature_invalid', { body: Buffer.from('{}'), now: TIMESTAMP + 45 }),
   ]),
-  scenario('V23 V22', 'accepts one of two copies whose bodies end after the greatest age', [
+  scenario('N8 N7', 'accepts one of two copies whose bodies end after the greatest age', [
     begin('a', 'continue', { now: OLDEST }),
     begin('b', 'continue', { now: OLDEST }),
     finish('a', 'ok', { now: OLDEST + 1 }),
     finish('b', 'nonce_replayed', { now: OLDEST + 3 }),
   ]),
-  scenario('V23', 'accepts one of three copies whose bodies end 30 s after the greatest age', [
+  scenario('N8', 'accepts one of three copies whose bodies end 30 s after the greatest age', [
     begin('a', 'continue', { now: OLDEST }),
     begin('b', 'continue', { now: OLDEST }),
     begin('c', 'continue', { now: OLDEST }),
@@ -91,7 +91,7 @@ const slowScenarios: Scenario[] = [
     finish('c', 'nonce_replayed', { now: OLDEST + 30 }),
   ]),
   scenario(
-    'V23',
+    'N8',
     'remembers a proof for a greatest age of 600 s',
     [
       step('ok', { now: TIMESTAMP - 2 }),
@@ -103,7 +103,7 @@ const slowScenarios: Scenario[] = [
     ],
     { verifier: { maxAgeSeconds: 600 } },
   ),
-  scenario('V30', 'accepts nothing twice that a verifier of a smaller age made its store forget', [
+  scenario('N3', 'accepts nothing twice that a verifier of a smaller age made its store forget', [
     verifierStep({ maxAgeSeconds: 600 }),
     step('ok'),
     verifierStep({}),
@@ -112,14 +112,14 @@ const slowScenarios: Scenario[] = [
     step('nonce_replayed', { now: TIMESTAMP + 200, or: 'proof_expired' }),
     step('nonce_replayed', { now: TIMESTAMP + 600, or: 'proof_expired' }),
   ]),
-  scenario('V30', 'accepts nothing twice that was forgotten before a verifier of a greater age came', [
+  scenario('N3', 'accepts nothing twice that was forgotten before a verifier of a greater age came', [
     step('ok'),
     step('ok', issued('later', TIMESTAMP + 100)),
     verifierStep({ maxAgeSeconds: 600 }),
     step('nonce_replayed', { now: TIMESTAMP + 100, or: 'proof_expired' }),
     step('nonce_replayed', { now: TIMESTAMP + 600, or: 'proof_expired' }),
   ]),
-  scenario('V30', 'accepts nothing twice that was spent for a smaller age', [
+  scenario('N3', 'accepts nothing twice that was spent for a smaller age', [
     verifierStep({ maxAgeSeconds: 600 }),
     verifierStep({}),
     step('ok'),
@@ -127,7 +127,7 @@ const slowScenarios: Scenario[] = [
     step('ok', issued('later', TIMESTAMP + 200)),
     step('nonce_replayed', { now: TIMESTAMP + 200, or: 'proof_expired' }),
   ]),
-  scenario('V23', 'may forget for a verifier of a smaller age a nonce that it spent for a greater one', [
+  scenario('N8', 'may forget for a verifier of a smaller age a nonce that it spent for a greater one', [
     verifierStep({ maxAgeSeconds: 600 }),
     step('ok'),
     verifierStep({}),
@@ -139,7 +139,7 @@ const slowScenarios: Scenario[] = [
     }),
   ]),
   scenario(
-    'V23',
+    'N8',
     'does not forget a nonce before the verifier that presents it would refuse its proof as expired',
     [step('ok'), step('nonce_replayed', issued('first', TIMESTAMP + 91))],
   ),
@@ -154,47 +154,47 @@ const copyAt = (now: number, options: StepOptions = {}) =>
 
 /** A clock that was wrong and is corrected. */
 const correctedScenarios: Scenario[] = [
-  scenario('V30 V22', 'accepts nothing twice after a fast clock was corrected', [
+  scenario('N3 N7', 'accepts nothing twice after a fast clock was corrected', [
     step('ok', { now: TIMESTAMP }),
     meanwhile(),
     copyAt(TIMESTAMP + 5),
     copyAt(TIMESTAMP + 60),
   ]),
-  scenario('V30 V22', 'accepts nothing twice after a fast clock was corrected twice', [
+  scenario('N3 N7', 'accepts nothing twice after a fast clock was corrected twice', [
     step('ok', { now: TIMESTAMP }),
     meanwhile(),
     copyAt(TIMESTAMP + 5),
     step('nonce_replayed', issued('meanwhile', FAR_AHEAD)),
     copyAt(TIMESTAMP + 6),
   ]),
-  scenario('V30', 'accepts what is issued after a fast clock was corrected and is past its floor', [
+  scenario('N3', 'accepts what is issued after a fast clock was corrected and is past its floor', [
     step('ok', { now: TIMESTAMP }),
     meanwhile(),
     step('ok', issued('past the floor', FAR_AHEAD - 91)),
   ]),
-  acceptingV1('V30 O7', 'accepts no version 1 proof twice after a fast clock was corrected', [
+  acceptingV1('N3 O7', 'accepts no version 1 proof twice after a fast clock was corrected', [
     step('ok', { claim: V1, now: TIMESTAMP }),
     meanwhile(V1),
     copyAt(TIMESTAMP + 5, { claim: V1 }),
     copyAt(TIMESTAMP + 6),
   ]),
-  acceptingV1('V30 O7', 'accepts no stripped copy after a fast clock was corrected', [
+  acceptingV1('N3 O7', 'accepts no stripped copy after a fast clock was corrected', [
     step('ok', { now: TIMESTAMP }),
     meanwhile(),
     copyAt(TIMESTAMP + 5, { headers: V1_ONLY }),
   ]),
-  scenario('V23', 'remembers what it spent when its clock goes back', [
+  scenario('N8', 'remembers what it spent when its clock goes back', [
     step('ok', { now: TIMESTAMP + 10 }),
     step('nonce_replayed', { now: TIMESTAMP + 5 }),
     step('nonce_replayed', { now: TIMESTAMP - 2 }),
     step('nonce_replayed', { now: TIMESTAMP + 10 }),
   ]),
-  scenario('V23', 'remembers what is ahead of it after its clock went back', [
+  scenario('N8', 'remembers what is ahead of it after its clock went back', [
     step('ok', { now: TIMESTAMP }),
     step('ok', issued('earlier', TIMESTAMP - 100)),
     step('nonce_replayed', { now: TIMESTAMP + 1 }),
   ]),
-  scenario('V20 E4', 'keeps a fence that a fast clock set until the clock has passed it', [
+  scenario('N4 N5', 'keeps a fence that a fast clock set until the clock has passed it', [
     restart(FAR_AHEAD),
     step('proof_before_fence', { now: TIMESTAMP, retryAfterSeconds: 303 }),
     step('ok', { claim: { timestamp: String(FAR_AHEAD + 3) }, now: FAR_AHEAD + 3 }),
@@ -207,7 +207,7 @@ const withStoreClock = (sentences: string, title: string, steps: Step[], options
 /** A store with a clock other than the verifier's. */
 const clockScenarios: Scenario[] = [
   withStoreClock(
-    'V19',
+    'N2',
     'judges what the store may have forgotten by the age of the verifier that presents it',
     [
       verifierStep({ maxAgeSeconds: 600 }),
@@ -217,7 +217,7 @@ const clockScenarios: Scenario[] = [
       step('ok', { now: OLDEST, storeNow: TIMESTAMP + 92 }),
     ],
   ),
-  withStoreClock('V30', 'accepts nothing twice after the clock of the store alone was corrected', [
+  withStoreClock('N3', 'accepts nothing twice after the clock of the store alone was corrected', [
     step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
     step('ok', {
       claim: { ...nonceOf('meanwhile'), timestamp: String(FAR_AHEAD) },
@@ -226,38 +226,38 @@ const clockScenarios: Scenario[] = [
     }),
     step('nonce_replayed', { now: TIMESTAMP + 5, storeNow: TIMESTAMP + 5, or: 'proof_expired' }),
   ]),
-  withStoreClock('V23', 'accepts one of two copies though the clock of the store is ahead', [
+  withStoreClock('N8', 'accepts one of two copies though the clock of the store is ahead', [
     begin('a', 'continue', { now: OLDEST, storeNow: OLDEST + 1.9 }),
     step('ok', { now: OLDEST, storeNow: OLDEST + 1.9 }),
     finish('a', 'nonce_replayed', { now: OLDEST + 30, storeNow: OLDEST + 31.9 }),
   ]),
-  withStoreClock('V19', 'refuses what the store may have forgotten by its own clock', [
+  withStoreClock('N2', 'refuses what the store may have forgotten by its own clock', [
     step('proof_expired', { now: OLDEST, storeNow: TIMESTAMP + 92 }),
   ]),
-  withStoreClock('V19', 'refuses by the clock of the store a copy of what it forgot', [
+  withStoreClock('N2', 'refuses by the clock of the store a copy of what it forgot', [
     step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
     step('proof_expired', { now: OLDEST, storeNow: TIMESTAMP + 150 }),
   ]),
-  withStoreClock('V19 V23', 'accepts what the store cannot have forgotten yet', [
+  withStoreClock('N2 N8', 'accepts what the store cannot have forgotten yet', [
     step('ok', { now: OLDEST, storeNow: TIMESTAMP + 91.999 }),
   ]),
-  withStoreClock('V18', 'refuses what is ahead of the clock of the store by more than the tolerance', [
+  withStoreClock('N1', 'refuses what is ahead of the clock of the store by more than the tolerance', [
     step('proof_not_yet_valid', { now: TIMESTAMP, storeNow: TIMESTAMP - 2.001 }),
     step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP - 2 }),
   ]),
   withStoreClock(
-    'V21',
+    'N6',
     'judges what is ahead of the store before its fence',
     [step('proof_not_yet_valid', { now: TIMESTAMP, storeNow: TIMESTAMP - 3 })],
     { storeSince: TIMESTAMP },
   ),
   withStoreClock(
-    'V21',
+    'N6',
     'judges what the store may have forgotten before its fence',
     [step('proof_expired', { now: TIMESTAMP + 1, storeNow: TIMESTAMP + 100 })],
     { storeSince: TIMESTAMP + 100 },
   ),
-  withStoreClock('V21', 'judges the clock of the store before the nonce', [
+  withStoreClock('N6', 'judges the clock of the store before the nonce', [
     step('ok', { now: TIMESTAMP, storeNow: TIMESTAMP }),
     step('proof_not_yet_valid', { now: TIMESTAMP, storeNow: TIMESTAMP - 5 }),
   ]),
@@ -267,23 +267,23 @@ const clockScenarios: Scenario[] = [
 const fenceScenarios: Scenario[] = [
   ...[0, 5, 60].flatMap((clockToleranceSeconds) => [
     scenario(
-      'V20 E4',
+      'N4 N5',
       `refuses up to the fence and a tolerance of ${clockToleranceSeconds} s`,
       [step('proof_before_fence', { now: TIMESTAMP, retryAfterSeconds: 1 })],
       { verifier: { clockToleranceSeconds }, storeSince: TIMESTAMP - clockToleranceSeconds },
     ),
     scenario(
-      'V20',
+      'N4',
       `accepts from past the fence and a tolerance of ${clockToleranceSeconds} s`,
       [step('ok', { now: TIMESTAMP })],
       { verifier: { clockToleranceSeconds }, storeSince: TIMESTAMP - clockToleranceSeconds - 1 },
     ),
   ]),
-  scenario('V20', 'rounds the fence up to a whole second', [step('proof_before_fence', { now: TIMESTAMP })], {
+  scenario('N4', 'rounds the fence up to a whole second', [step('proof_before_fence', { now: TIMESTAMP })], {
     storeSince: TIMESTAMP - 2.999,
   }),
   scenario(
-    'V20 E4',
+    'N4 N5',
     'says after how many seconds a new proof is past the fence',
     [
       step('proof_before_fence', { now: TIMESTAMP, retryAfterSeconds: 3 }),
@@ -293,23 +293,23 @@ const fenceScenarios: Scenario[] = [
     ],
     { storeSince: TIMESTAMP },
   ),
-  scenario('V20', 'refuses what was accepted before a restart', [
+  scenario('N4', 'refuses what was accepted before a restart', [
     step('ok'),
     restart(TIMESTAMP + 12),
     step('proof_before_fence', { now: TIMESTAMP + 12 }),
     step('proof_before_fence', { now: TIMESTAMP + 60 }),
   ]),
-  scenario('V20', 'refuses after a restart what was never spent', [
+  scenario('N4', 'refuses after a restart what was never spent', [
     restart(TIMESTAMP + 5),
     step('proof_before_fence', { now: TIMESTAMP + 10 }),
   ]),
-  scenario('V20', 'accepts after a restart what was issued past its fence', [
+  scenario('N4', 'accepts after a restart what was issued past its fence', [
     restart(TIMESTAMP - 3),
     step('ok', { now: TIMESTAMP }),
     step('nonce_replayed', { now: TIMESTAMP + 1 }),
   ]),
   acceptingV1(
-    'V20',
+    'N4',
     'refuses version 1 up to the fence too',
     [
       step('proof_before_fence', { claim: V1 }),
@@ -317,24 +317,24 @@ const fenceScenarios: Scenario[] = [
     ],
     { storeSince: TIMESTAMP },
   ),
-  acceptingV1('V20', 'refuses after a restart a version 1 proof that was accepted before', [
+  acceptingV1('N4', 'refuses after a restart a version 1 proof that was accepted before', [
     step('ok', { claim: V1 }),
     restart(TIMESTAMP + 12),
     step('proof_before_fence', { claim: V1, now: TIMESTAMP + 13 }),
   ]),
-  scenario('V21', 'judges the fence before the nonce', [
+  scenario('N6', 'judges the fence before the nonce', [
     step('ok', { now: TIMESTAMP }),
     restart(TIMESTAMP),
     step('proof_before_fence', { now: TIMESTAMP }),
     step('proof_before_fence', { now: TIMESTAMP }),
   ]),
-  scenario('V17 V20', 'refuses a body that ends after a restart', [
+  scenario('V17 N4', 'refuses a body that ends after a restart', [
     begin('a', 'continue'),
     restart(TIMESTAMP + 15),
     finish('a', 'proof_before_fence', { now: TIMESTAMP + 20 }),
   ]),
   scenario(
-    'V25',
+    'V18',
     'spends nothing on a proof before the fence',
     [
       step('proof_before_fence', { claim: { ...nonceOf('fenced'), timestamp: String(TIMESTAMP - 5) } }),
@@ -346,13 +346,13 @@ const fenceScenarios: Scenario[] = [
 
 const CROWD = Array.from({ length: 130 }, (_, index) => nonceOf(`crowd ${index}`));
 const crowdScenarios: Scenario[] = [
-  scenario('V24', 'remembers every one of 130 proofs', [
+  scenario('N9', 'remembers every one of 130 proofs', [
     ...CROWD.map((claim) => step('ok', { claim })),
     ...[0, 1, 64, 128, 129].map((index) => step('nonce_replayed', { claim: CROWD[index] ?? {} })),
   ]),
 ];
 
-/** Version 1 where accepted (SPEC.md, section 6). */
+/** Version 1 where accepted (REPLAY-STORES.md). */
 const versionOneScenarios: Scenario[] = [
   acceptingV1('O7 O1', 'remembers a version 1 proof for as long as it could be accepted', [
     step('ok', { claim: V1, now: TIMESTAMP - 2 }),
@@ -412,7 +412,7 @@ const versionOneScenarios: Scenario[] = [
     step('nonce_replayed', { claim: nonceOf('second') }),
     step('nonce_replayed', { claim: nonceOf('first') }),
   ]),
-  acceptingV1('V25 O6', 'marks nothing for a refused version 2 proof', [
+  acceptingV1('V18 O6', 'marks nothing for a refused version 2 proof', [
     step('signature_invalid', { claim: { key: namedKey('mallory') } }),
     step('request_not_coverable', { target: '/api/invoke?x' }),
     step('ok', { claim: V1 }),
@@ -423,7 +423,7 @@ const versionOneScenarios: Scenario[] = [
     step('proof_before_fence', { headers: V1_ONLY }),
   ]),
   scenario(
-    'O8 E4',
+    'O8 N5',
     'says after how many seconds a version 1 proof is past the newest proof spent unmarked',
     [
       step('ok', { claim: { ...nonceOf('newer'), timestamp: String(TIMESTAMP + 2) }, now: TIMESTAMP }),
@@ -443,7 +443,7 @@ const versionOneScenarios: Scenario[] = [
     step('ok', { claim: { ...nonceOf('older'), timestamp: String(TIMESTAMP - 5) } }),
     step('ok', { claim: nonceOf('same second') }),
   ]),
-  acceptingV1('V25 O4', 'spends no nonce of a version 2 proof that is refused for its version 1 id', [
+  acceptingV1('V18 O4', 'spends no nonce of a version 2 proof that is refused for its version 1 id', [
     step('ok', { claim: V1 }),
     step('nonce_replayed', { claim: nonceOf('first') }),
     step('ok', { claim: { ...nonceOf('first'), body: Buffer.from('{"prompt":"other"}') } }),
@@ -475,7 +475,7 @@ const versionOneScenarios: Scenario[] = [
   ]),
 ];
 
-/** What stores remember, for how long, and what they refuse (SPEC.md, sections 5.6 and 6). */
+/** What stores remember, for how long, and what they refuse (REPLAY-STORES.md). */
 export const storeScenarios: Scenario[] = [
   ...slowScenarios,
   ...correctedScenarios,

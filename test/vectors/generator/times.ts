@@ -24,7 +24,7 @@ const DEFAULTS = {
   contentType: undefined,
 };
 
-/** The time window (SPEC.md, section 5.4), including both bounds. */
+/** The time window (SPEC.md, section 4.4), including both bounds. */
 export const timeScenarios: Scenario[] = [
   at('accepts a proof of this very second', 'ok', TIMESTAMP),
   at('accepts a proof as old as the oldest', 'ok', TIMESTAMP + 60),

@@ -15,7 +15,7 @@ import type { Scenario } from './scenario.ts';
 const V2_HEADERS = ['x-ori-invoke-signature-v2', 'x-ori-invoke-nonce'];
 const FORGED = signed(inputV2(CLAIM), namedKey('mallory'));
 
-/** Which version is verified, and that neither replaces the other (SPEC.md, section 5.2). */
+/** Which version is verified, and that neither replaces the other (SPEC.md, section 4.2). */
 export const versionScenarios: Scenario[] = [
   scenario('V5', 'refuses a version 1 proof where it was not opted into', [
     step('proof_version_not_accepted', { claim: { version: 1 } }),

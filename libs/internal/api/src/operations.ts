@@ -127,7 +127,7 @@ const VerificationKeySet = z
       })
       .optional()
       .meta({
-        description: 'Who vouches for the keys, where the deployment has a root (SPEC.md, section 15).',
+        description: 'Who vouches for the keys, where the deployment has a root (ROOTED-KEY-SETS.md).',
       }),
   })
   .meta({ id: 'VerificationKeySet', description: 'JWK Set (RFC 7517).' });

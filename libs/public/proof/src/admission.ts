@@ -4,7 +4,7 @@ import { KeyError } from './errors.ts';
 import { isCanonicalFieldElement, isSmallOrderEncoding } from './small-order.ts';
 
 /**
- * Passes a public key under which every engine gives one verdict (SPEC.md, section 4): 32 bytes, canonical, on the curve, not
+ * Passes a public key under which every engine gives one verdict (KEY-SETS.md): 32 bytes, canonical, on the curve, not
  * of small order, torsion-free. Done when a key is loaded, never per proof: it costs as much as a slow verification.
  * @throws {KeyError} `key_length`, `key_not_canonical`, `key_not_on_curve`, `key_small_order`, `key_not_torsion_free`.
  */

@@ -41,7 +41,7 @@ const LATER = ALL_VERSIONS.filter((version) => version !== 1);
 
 /**
  * Reads the proof from a raw header list, `[name, value, name, value, …]` like Node's `rawHeaders`: the first step of
- * verification (SPEC.md, sections 3 and 5.1). Do not pass a joined or deduplicated list: it hides repeated headers.
+ * verification (SPEC.md, sections 3 and 4.1). Do not pass a joined or deduplicated list: it hides repeated headers.
  * Checks the form only: not the time, the version policy or the signature.
  *
  * @throws {ProofError} `proof_missing` if one of the three headers of every proof is absent, `proof_malformed` if a
@@ -99,7 +99,7 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
   return proof;
 }
 
-/** The newest version that is presented: a proof is verified by its signature alone (SPEC.md, section 5, V6). */
+/** The newest version that is presented: a proof is verified by its signature alone (SPEC.md, V6). */
 export function newestSignature(presented: PresentedProof): NewestSignature {
   let newest: NewestSignature = { version: 1, signature: presented.v1.signature };
   for (const version of LATER) {

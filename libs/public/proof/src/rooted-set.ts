@@ -61,7 +61,7 @@ interface SetDocument {
 type Signed<T> = T & { readonly signature: Uint8Array };
 
 /**
- * Reads the answers of one URL, in order, and refuses each that a pinned root does not vouch for (SPEC.md, section 15). It
+ * Reads the answers of one URL, in order, and refuses each that a pinned root does not vouch for (ROOTED-KEY-SETS.md). It
  * remembers the newest set, to refuse an older one.
  *
  * The reader throws {@link KeyError}: `key_set_unstated`, `key_set_malformed`, `key_set_too_large`, `key_set_role_missing`,

@@ -43,7 +43,7 @@ export function isCanonicalFieldElement(bytes: Uint8Array): boolean {
 
 /**
  * Whether an engine may verify it: 64 bytes, R not an encoding of a small-order point, S < L (RFC 8032, section 5.1.7).
- * Runtimes differ on other signatures (SPEC.md, section 4).
+ * Runtimes differ on other signatures (KEY-SETS.md).
  */
 export function isJudgeable(signature: Uint8Array): boolean {
   return (

@@ -3,27 +3,56 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { base64 } from './base64.ts';
 import { SMALL_ORDER_SPELLINGS } from './curve-edge-cases.fixture.ts';
 import {
   isBodySha256,
   isInternId,
   isNonce,
+  isPath,
   isTimestamp,
+  isUser,
   type ProofErrorCode,
   thumbprint,
   type UnavailableErrorCode,
 } from './index.ts';
 
-const SPEC = readFileSync(join(import.meta.dirname, '../SPEC.md'), 'utf8');
-/** The text without the padding of table columns. */
-const TABLES = SPEC.replaceAll(/ +\|/g, ' |');
-const COMMANDS = /```bash\n(.*?)```/s.exec(SPEC)?.[1] ?? '';
+const read = (name: string): string => readFileSync(join(import.meta.dirname, '..', name), 'utf8');
+const SPEC = read('SPEC.md');
+const COMMANDS = /```bash\n(.*?)```/s.exec(read('README.md'))?.[1] ?? '';
+/** Name -> definition of each rule of the ABNF. */
+const RULES = new Map(
+  [...(/```abnf\n(.*?)```/s.exec(SPEC)?.[1] ?? '').matchAll(/^([\w-]+) += ([^;\n]+)/gm)].map(
+    ([, name = '', definition = '']) => [name, definition.trim()],
+  ),
+);
+
+/** The regular expression of ABNF (RFC 5234), as far as SPEC.md uses it. */
+function patternOf(rule: string): string {
+  const tokens = /%s"(\w+)"|"([^"]+)"|%x(\w+)(?:-(\w+))?|(\d*)(\*?)(\d*)(\(|[a-z][\w-]*)|([)/])| +/g;
+  const closing: string[] = [];
+  const translated = (RULES.get(rule) ?? '').replaceAll(tokens, (_, ...groups: (string | undefined)[]) => {
+    const [exact, text, from, to, least, star, most, opened, other] = groups;
+    const literal = exact ?? text;
+    if (literal !== undefined) return literal.replaceAll(/[+/]/g, '\\$&');
+    if (from !== undefined) return to === undefined ? `\\x${from}` : `[\\x${from}-\\x${to}]`;
+    if (opened !== undefined) {
+      const times = least || star || most ? `{${star ? `${least || 0},${most}` : least}}` : '';
+      if (opened !== '(') return `(?:${patternOf(opened)})${times}`;
+      closing.push(times);
+      return '(?:';
+    }
+    if (other === ')') return `)${closing.pop()}`;
+    return other === '/' ? '|' : '';
+  });
+  return translated;
+}
 
 function bash(commands: string): string {
   return execFileSync('bash', ['-c', commands], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-test('the openssl commands of SPEC.md verify the worked example unchanged', () => {
+test('the openssl commands of README.md verify the worked example of SPEC.md unchanged', () => {
   expect(bash(COMMANDS)).toBe('Signature Verified Successfully\nSignature Verified Successfully\n');
 });
 
@@ -35,12 +64,12 @@ test.each([
   ['the key', 'pem 11qY', 'pem 21qY'],
   ['the version 2 nonce', 'nonce=AAEC', 'nonce=BAEC'],
   ['the version 2 path', 'path=/api/invoke', 'path=/api/invoke/'],
-])('the openssl commands of SPEC.md fail when %s differs', (_, from, to) => {
+])('the openssl commands of README.md fail when %s differs', (_, from, to) => {
   expect(COMMANDS).toContain(from);
   expect(() => bash(COMMANDS.replace(from, to))).toThrow();
 });
 
-test('the commands of SPEC.md build the bytes of its worked example', () => {
+test('the commands of README.md build the bytes of the worked example', () => {
   const printed = bash(`${COMMANDS}\nprintf '\\n'; cat v1.input; printf '\\n'; cat v2.input`).split('\n');
   for (const input of printed.slice(-2)) expect(SPEC).toContain(` ${input}\n`);
 });
@@ -51,19 +80,21 @@ test('the key id of the worked example is the thumbprint of its key', () => {
 });
 
 test.each([
-  ['internId', isInternId],
+  ['intern-id', isInternId],
   ['timestamp', isTimestamp],
-  ['bodySha256', isBodySha256],
+  ['user', isUser],
+  ['body-sha256', isBodySha256],
   ['nonce', isNonce],
+  ['path', isPath],
+  ['signature', (text: string) => base64.decode(text, 64) !== undefined],
 ])('the alphabet of SPEC.md for %s is the one that the code uses', (field, isInAlphabet) => {
-  const [, written = ''] = new RegExp(`^\\| ${field} \\| \`([^\`]+)\``, 'm').exec(TABLES) ?? [];
-  const pattern = new RegExp(`^(?:${written.replaceAll('\\|', '|')})$`);
+  const pattern = new RegExp(`^(?:${patternOf(field)})$`);
   fc.assert(fc.property(fc.stringMatching(pattern), (text) => isInAlphabet(text)));
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => isInAlphabet(text) === pattern.test(text)));
 });
 
-test('the small-order encodings that SPEC.md lists are the 14', () => {
-  const listed = [...SPEC.matchAll(/^ {4}([0-9a-f]{64}) {3}/gm)].flatMap(([, hex = '']) => {
+test('the small-order encodings that KEY-SETS.md lists are the 14', () => {
+  const listed = [...read('KEY-SETS.md').matchAll(/^ {4}([0-9a-f]{64}) {3}/gm)].flatMap(([, hex = '']) => {
     const clear = Buffer.from(hex, 'hex');
     const set = Buffer.from(clear.map((byte, index) => (index === 31 ? byte | 0x80 : byte)));
     return [hex, set.toString('hex')];
@@ -92,6 +123,17 @@ test('SPEC.md lists exactly the refusal codes with their statuses', () => {
     replay_store_unsafe: 503,
     replay_store_full: 503,
   } satisfies Record<ProofErrorCode | UnavailableErrorCode, number>;
-  const listed = [...TABLES.matchAll(/^\| `([a-z_]+)` \| .* \| (\d{3}) \|$/gm)];
+  const listed = [...SPEC.matchAll(/^\| `([a-z_]+)` \| .* \| (\d{3}) \|$/gm)];
   expect(Object.fromEntries(listed.map(([, code, status]) => [code, Number(status)]))).toEqual(statuses);
+});
+
+/** Up to the heading that begins so. */
+const upTo = (text: string, heading: string): string => text.slice(0, text.indexOf(`\n## ${heading}`));
+const words = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
+
+test('the first page of SPEC.md, and what an author of a verifier must read, stay short', () => {
+  expect(words(upTo(SPEC, '3.'))).toBeLessThanOrEqual(600);
+  const keySets = read('KEY-SETS.md');
+  const mustRead = [upTo(SPEC, '7.'), upTo(keySets, 'Publishing'), read('REPLAY-STORES.md')];
+  expect(words(mustRead.join(' '))).toBeLessThanOrEqual(4000);
 });

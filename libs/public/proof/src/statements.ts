@@ -42,7 +42,7 @@ export interface SetStatement extends Deployment {
 const ADDRESS = /^[\x21-\x7e]{1,2048}$/;
 const MILLISECONDS_MAX = 999_999_999_999_999;
 
-/** The bytes that a root signs (SPEC.md, section 15). @throws {TypeError} if a field is outside its alphabet */
+/** The bytes that a root signs (ROOTED-KEY-SETS.md). @throws {TypeError} if a field is outside its alphabet */
 export function delegationInput(delegation: Delegation): Uint8Array {
   const { role, publicKey, notBefore, expiresAt } = delegation;
   const fields = [role, base64url.encode(publicKey), seconds(notBefore), seconds(expiresAt)];

@@ -40,7 +40,7 @@ export function requireVersion(presented: PresentedProof, { acceptV1 }: Policy):
 }
 
 /**
- * Checks what the signature does not cover, which therefore must not vary (SPEC.md, section 5.3): POST, a path without a query, one media type, no content
+ * Checks what the signature does not cover, which therefore must not vary (SPEC.md, section 4.3): POST, a path without a query, one media type, no content
  * coding. Throws ProofError `request_not_coverable`.
  */
 export function requireCoverable({ method, target, rawHeaders }: RequestHead, policy: Policy): void {

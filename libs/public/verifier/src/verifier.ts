@@ -36,7 +36,7 @@ export interface OpenProof {
 /** Judges the requests of one intern's daemon. */
 export interface Verifier {
   /**
-   * Verifies a request and spends its proof (SPEC.md, section 5). Rejects unless the proof is valid. A proof that is refused
+   * Verifies a request and spends its proof (SPEC.md, section 4). Rejects unless the proof is valid. A proof that is refused
    * before the replay store was asked is not spent.
    * @throws {ProofError} the request is at fault; `code` says why.
    * @throws {UnavailableError} the proof could not be judged; it may be spent.

@@ -21,7 +21,7 @@ export interface Change {
 }
 
 const Digest = z.string().regex(/^[0-9a-f]{64}$/);
-/** `error.diagnosis` of a refusal (libs/public/proof/SPEC.md, section 12). */
+/** `error.diagnosis` of a refusal (libs/public/verifier/README.md). */
 const Diagnosis = z.object({
   method: Digest,
   path: Digest,

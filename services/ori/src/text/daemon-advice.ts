@@ -1,6 +1,6 @@
 import type { ProofErrorCode, UnavailableErrorCode } from '@ori/proof';
 
-/** What to do about the refusals of a daemon with @ori/verifier (libs/public/proof/SPEC.md, section 7). */
+/** What to do about the refusals of a daemon with @ori/verifier (libs/public/proof/SPEC.md, section 5). */
 const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = {
   proof_missing: 'Something between ori and the daemon dropped the proof headers.',
   proof_malformed: 'Something between ori and the daemon changed the proof headers.',

@@ -11,7 +11,7 @@ import { DependencyError } from './dependency-error.ts';
 
 const LOOK_EVERY_MS = 1000;
 
-/** The signer's role in vouching for key sets, where daemons pin a root (SPEC.md, section 15). */
+/** The signer's role in vouching for key sets, where daemons pin a root (ROOTED-KEY-SETS.md). */
 export interface KeySetRoles {
   /** The member `ori` of a set, without the statements of its keys. @throws DependencyError `roles` if a role has ended */
   member(now: number): object;

@@ -8,7 +8,7 @@ const key = (id: string, notBefore: number, expiresAt: number | null = null) => 
 });
 const idsAt = (now: number, ...keys: ReturnType<typeof key>[]) => chooseKeys(keys, now).map(({ id }) => id);
 
-// SPEC.md S7.
+// SPEC.md K21.
 test('uses a key from its first second up to the second before it expires', () => {
   const only = key('a', 100, 200);
   expect([99, 100, 199, 200].map((now) => idsAt(now, only).length)).toEqual([0, 1, 1, 0]);

@@ -6,8 +6,8 @@ it.each([
   ['proof_malformed', 'V4'],
   ['proof_expired', 'V12'],
   ['signature_invalid', 'V15'],
-  ['proof_before_fence', 'V20'],
-  ['nonce_replayed', 'V22'],
+  ['proof_before_fence', 'N4'],
+  ['nonce_replayed', 'N7'],
 ])('finds the sentence of %s', (code, id) => {
   const found = sentenceOf(code);
   expect(found?.id).toBe(id);

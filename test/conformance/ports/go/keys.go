@@ -106,7 +106,7 @@ func bound(jwk map[string]any, name string, absent float64) (float64, bool) {
 	return number, isNumber && err == nil && number >= 0
 }
 
-// Verifies implements K19 to K21: crypto/ed25519 compares the encoding of R and leaves the other checks to the caller.
+// Verifies implements B3 to B5: crypto/ed25519 compares the encoding of R and leaves the other checks to the caller.
 func (k Key) Verifies(signature, signed []byte) bool {
 	isJudgeable := !isSmallOrder(signature[:32]) && littleEndian(signature[32:]).Cmp(order) < 0
 	return isJudgeable && ed25519.Verify(k.Public, signed, signature)

@@ -19,7 +19,7 @@ var (
 	second    = regexp.MustCompile(`^(?:0|[1-9][0-9]{0,11})$`)
 )
 
-// RootedSet judges the answers of one URL, in order (SPEC.md, section 15).
+// RootedSet judges the answers of one URL, in order (ROOTED-KEY-SETS.md).
 type RootedSet struct {
 	base, intern string
 	roots        []Key

@@ -8,7 +8,7 @@ import (
 // bodySeconds is the maximum time for a body to arrive.
 const bodySeconds = 30
 
-// Refused is the error for a proof that is not accepted. Code is one of SPEC.md, section 7.
+// Refused is the error for a proof that is not accepted. Code is one of SPEC.md, section 5.
 type Refused struct {
 	Code       string
 	RetryAfter int
@@ -46,7 +46,7 @@ func (s *MemoryStore) Attach(c Config) {
 	}
 }
 
-// Spend spends a proof: V18 to V24 and O1 to O8. An empty nonce means a version 1 proof.
+// Spend spends a proof: N1 to N9 and O1 to O8. An empty nonce means a version 1 proof.
 func (s *MemoryStore) Spend(c Config, timestamp int64, nonce, v1ID string) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -87,7 +87,7 @@ func (s *MemoryStore) Spend(c Config, timestamp int64, nonce, v1ID string) error
 	return nil
 }
 
-// forget removes what is too old for the verifier that asks. Nothing up to the floor is accepted afterwards (V30).
+// forget removes what is too old for the verifier that asks. Nothing up to the floor is accepted afterwards (N3).
 func (s *MemoryStore) forget(horizon float64) {
 	if horizon == s.forgotten {
 		return

@@ -42,7 +42,7 @@ VERSION_2 = list(HEADERS)[3:]
 
 
 class Refused(Exception):
-    """The proof is not accepted. `code` is one of SPEC.md, section 7."""
+    """The proof is not accepted. `code` is one of SPEC.md, section 5."""
 
     def __init__(self, code, retry_after=None):
         super().__init__(code)
@@ -50,7 +50,7 @@ class Refused(Exception):
         self.retry_after = retry_after
 
 
-# --- Keys (section 4)
+# --- Keys (KEY-SETS.md)
 
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493
@@ -147,7 +147,7 @@ def read_key_set(document):
     return list(taken.values())
 
 
-# --- Rooted key sets (section 15)
+# --- Rooted key sets (ROOTED-KEY-SETS.md)
 
 STATEMENT = re.compile(r"(0|[1-9][0-9]{0,14}) ([A-Za-z0-9+/]{85}[AQgw]==)")
 KEY_SET_URL = re.compile(r"(.+)/interns/([A-Za-z0-9][A-Za-z0-9_-]{0,127})/daemon/jwks\.json")
@@ -258,9 +258,9 @@ def fresh_for(headers):
 
 
 class RemoteKeys:
-    """K14 to K18, K30: fetched over https or from loopback; fresh for 60 s, stale for 600 s more, one fetch per 10 s.
+    """K14 to K20: fetched over https or from loopback; fresh for 60 s, stale for 600 s more, one fetch per 10 s.
 
-    With `roots`, public JWKs, only sets that a root vouches for are taken, for 60 s at most (section 15).
+    With `roots`, public JWKs, only sets that a root vouches for are taken, for 60 s at most (ROOTED-KEY-SETS.md).
     """
 
     def __init__(self, url, roots=()):
@@ -296,7 +296,7 @@ class RemoteKeys:
         self.fresh, self.fetched = fresh_for(headers), now
 
 
-# --- The replay store (sections 5.6 and 6)
+# --- The replay store (REPLAY-STORES.md)
 
 
 class MemoryStore:
@@ -349,7 +349,7 @@ class MemoryStore:
             self.highest = max(self.highest, timestamp)
 
 
-# --- Verification (section 5)
+# --- Verification (SPEC.md, section 4)
 
 
 class LocalKeys:

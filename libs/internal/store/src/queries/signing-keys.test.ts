@@ -33,7 +33,7 @@ describe.each(DIALECTS)('signing keys on %s, queried as the signer', (dialect) =
     expect(rows[1]).toEqual({ ...former, internId, sealedSeed: expect.any(String), statement: null });
   });
 
-  // SPEC.md S10.
+  // SPEC.md K24.
   it('are published before they are valid, and until their last proofs are too old', async () => {
     const { internId } = await createScenario(store.owner);
     const { kid, publicKey } = await addKey(internId, T, T + 1000);

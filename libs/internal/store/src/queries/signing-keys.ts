@@ -16,7 +16,7 @@ export interface PublishedKeyRow {
   readonly publicKey: Uint8Array;
   readonly notBefore: number;
   readonly expiresAt: number | null;
-  /** Base64: the statement about this key by a role of the deployment's root (SPEC.md, section 15). */
+  /** Base64: the statement about this key by a role of the deployment's root (ROOTED-KEY-SETS.md). */
   readonly statement: string | null;
 }
 

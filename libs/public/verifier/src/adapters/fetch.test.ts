@@ -184,7 +184,7 @@ test('ends a request whose body does not arrive within 30 s, and tells the sende
   expect(handler).not.toHaveBeenCalled();
 });
 
-// SPEC.md V31.
+// SPEC.md H6.
 test.each<[string, { url?: string; extra?: string[] }, string | undefined]>([
   ['as it arrived', {}, undefined],
   ['whose path was shortened', { url: `/x/..${PATH}` }, 'signature_invalid'],

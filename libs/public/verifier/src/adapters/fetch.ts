@@ -10,7 +10,7 @@ export type { Proven, RequireProofOptions } from './guard.ts';
  * for a body that breaks off, 500 for a body that was read before. Errors that the handler throws go to the server.
  *
  * On Node behind @hono/node-server the adapter verifies the request as it was sent. Elsewhere a `Request` does not show that: the adapter
- * refuses a path that `new URL(request.url)` rewrites, and repeated headers that arrive joined by a comma; SPEC.md, section 11, lists
+ * refuses a path that `new URL(request.url)` rewrites, and repeated headers that arrive joined by a comma; test/conformance/README.md lists
  * what it cannot see. A server that decodes the body must leave its Content-Encoding in place.
  *
  * @throws {TypeError} invalid options.

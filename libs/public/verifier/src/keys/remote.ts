@@ -19,7 +19,7 @@ import { createRootCheck, type RootCheck, type VouchedKeys } from './root-check.
 export interface RemoteKeySetOptions {
   /**
    * The deployment's root, a public Ed25519 JWK, or several while it is replaced: sets that it does not vouch for are refused
-   * (SPEC.md, section 15). Without it, anyone who can answer for the URL decides whose proofs are accepted.
+   * (ROOTED-KEY-SETS.md). Without it, anyone who can answer for the URL decides whose proofs are accepted.
    *
    * @example root: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
    */
@@ -143,7 +143,7 @@ const OPTION_NAMES: readonly (keyof RemoteKeySetOptions)[] = [
 ];
 
 /**
- * The keys at `{base}/interns/{internId}/daemon/jwks.json` (SPEC.md, section 4): fetched on first use, renewed before
+ * The keys at `{base}/interns/{internId}/daemon/jwks.json` (KEY-SETS.md): fetched on first use, renewed before
  * they expire, one fetch at a time, without following redirects. A proof that no known key verifies triggers another
  * fetch, at most once per cool-down: new keys are found, and a flood of bad proofs does not reach the URL.
  * @throws {TypeError} for an invalid URL or limit.

@@ -36,7 +36,7 @@ const OPTION_NAMES: readonly (keyof ReplayStoreUnderTest)[] = [
 ];
 
 /**
- * Tests what a verifier relies on (SPEC.md, sections 5.6 and 6): of many concurrent callers, through two open stores, exactly one spends a nonce;
+ * Tests what a verifier relies on (REPLAY-STORES.md): of many concurrent callers, through two open stores, exactly one spends a nonce;
  * nonces are remembered for as long as their proofs could be accepted, and after that refused by age, also when the clock goes back;
  * what is too far ahead is refused; interns do not share nonces; version 1 proofs, unless `attach` refuses them; and after a loss every
  * earlier proof is refused.
@@ -163,7 +163,7 @@ async function expectAnswer(
   }
 }
 
-/** V22: one of many; and interns do not share nonces. */
+/** N7: one of many; and interns do not share nonces. */
 async function requireOnce(bench: Bench, callers: number): Promise<void> {
   const [own, other] = [bench.policy(), bench.policy()];
   for (const policy of [own, other]) bench.attach(policy);
@@ -183,7 +183,7 @@ async function requireOnce(bench: Bench, callers: number): Promise<void> {
   }
 }
 
-/** V18, V19. */
+/** N1, N2. */
 async function requireWindow(bench: Bench): Promise<void> {
   const policy = bench.policy();
   bench.attach(policy);
@@ -195,10 +195,10 @@ async function requireWindow(bench: Bench): Promise<void> {
     bench,
     ahead,
     ['proof_not_yet_valid'],
-    'accepted a proof from beyond its own clock (V18)',
+    'accepted a proof from beyond its own clock (N1)',
   );
   const old = at(-retentionSeconds(policy) - 1);
-  await expectAnswer(bench, old, ['proof_expired'], 'accepted a proof that it may have forgotten (V19)');
+  await expectAnswer(bench, old, ['proof_expired'], 'accepted a proof that it may have forgotten (N2)');
 }
 
 /** O1 to O6, unless the store refuses to accept version 1. */
@@ -240,7 +240,7 @@ async function requireV1(bench: Bench): Promise<void> {
 
 const AHEAD_SECONDS = 300;
 
-/** V30: proofs that were forgotten because of a fast clock are refused after the clock is corrected. */
+/** N3: proofs that were forgotten because of a fast clock are refused after the clock is corrected. */
 async function requireFloor(bench: Bench): Promise<void> {
   const policy = bench.policy();
   bench.attach(policy);
@@ -249,7 +249,7 @@ async function requireFloor(bench: Bench): Promise<void> {
   await bench.pass(ahead);
   await untilSpent(bench, policy);
   await bench.pass(-ahead);
-  const why = 'accepted a proof again after a fast clock was corrected (V30)';
+  const why = 'accepted a proof again after a fast clock was corrected (N3)';
   await expectAnswer(bench, spent, ['nonce_replayed', 'proof_expired'], why);
   await bench.pass(-5);
   await expectAnswer(bench, spent, ['nonce_replayed', 'proof_expired', 'proof_not_yet_valid'], why);
@@ -257,7 +257,7 @@ async function requireFloor(bench: Bench): Promise<void> {
   await bench.pass(ahead + 5);
 }
 
-/** V23, and V30 for a verifier of a greater age. */
+/** N8, and N3 for a verifier of a greater age. */
 async function requireMemory(bench: Bench): Promise<void> {
   const policy = bench.policy();
   bench.attach(policy);
@@ -269,7 +269,7 @@ async function requireMemory(bench: Bench): Promise<void> {
     if (missing > 0) await bench.pass(missing);
     // Another spend, because many stores forget when they are used.
     await untilSpent(bench, policy);
-    const why = `accepted a proof again ${age} s after its timestamp, within the ${retention} s of V23`;
+    const why = `accepted a proof again ${age} s after its timestamp, within the ${retention} s of N8`;
     await expectAnswer(bench, spent, ['nonce_replayed'], why);
   }
   await bench.pass(spent.timestamp + retention + 1 - bench.seconds());
@@ -278,15 +278,15 @@ async function requireMemory(bench: Bench): Promise<void> {
     bench,
     spent,
     ['proof_expired'],
-    'accepted a proof again that it may have forgotten (V19)',
+    'accepted a proof again that it may have forgotten (N2)',
   );
   const patient = { ...policy, maxAgeSeconds: 600 };
   bench.attach(patient);
-  const why = 'accepted for a verifier of a greater age what it had forgotten for another (V30)';
+  const why = 'accepted for a verifier of a greater age what it had forgotten for another (N3)';
   await expectAnswer(bench, { ...spent, policy: patient }, ['nonce_replayed', 'proof_expired'], why);
 }
 
-/** V20. */
+/** N4. */
 async function requireFence(bench: Bench, { open, restart }: ReplayStoreUnderTest): Promise<void> {
   const policy = bench.policy();
   bench.attach(policy);
@@ -296,7 +296,7 @@ async function requireFence(bench: Bench, { open, restart }: ReplayStoreUnderTes
   reopened.attach(policy);
   for (const index of reopened.stores.keys()) {
     if ((await answerOf(reopened, spent, index)) === 'spent') {
-      throw new Error('spend: accepted a proof again that was spent before a loss (V20)');
+      throw new Error('spend: accepted a proof again that was spent before a loss (N4)');
     }
   }
 }

@@ -47,7 +47,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect(first.kid).not.toBe(second.kid);
   });
 
-  // SPEC.md S8.
+  // SPEC.md K22.
   it('makes the first key valid immediately, and a next one after it was published for 180 s', async () => {
     const intern = await newIntern();
     const before = now();
@@ -87,7 +87,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     });
   });
 
-  // SPEC.md S9.
+  // SPEC.md K23.
   it('refuses a fourth key that would be valid at the same time, and accepts one that is valid later', async () => {
     const intern = await newIntern();
     const t = 1_789_000_000;

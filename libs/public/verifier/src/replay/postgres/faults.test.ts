@@ -97,7 +97,7 @@ test('refuses every older proof on a restored file copy with the same timeline, 
   expect(await query(standby.url, KNOWS_ITS_SERVER)).toEqual([{ known: true }]);
 }, 60_000);
 
-// SPEC.md V26, V27.
+// SPEC.md N10, N11.
 test('does not wait for a frozen server; a spend without an answer counts as spent', async () => {
   const { verifier, verifierOn, request, pool } = await daemonOn(server);
   const impatient = verifierOn(server.url, { timeoutMs: 200 });

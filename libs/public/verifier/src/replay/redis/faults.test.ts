@@ -95,7 +95,7 @@ test('refuses when the server is out of memory, without forgetting anything', as
   await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
 });
 
-// SPEC.md V26, V27.
+// SPEC.md N10, N11.
 test('does not wait for a frozen server; a spend without an answer counts as spent', async () => {
   const own = await server();
   const redis = await connect(own.url);

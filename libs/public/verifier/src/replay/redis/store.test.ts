@@ -139,7 +139,7 @@ describe('the recording of version 1', () => {
 });
 
 describe('redeem', () => {
-  // SPEC.md V28.
+  // SPEC.md N12.
   test('refuses a correctly signed proof whose nonce was never issued, and does not spend it', async () => {
     const { verifier, request, internId } = await daemonOn(redis, { mode: 'redeem' });
     const signed = request();
@@ -174,7 +174,7 @@ describe('redeem', () => {
     expect(await redis.exists(issuedKey(internId, nonce))).toBe(1);
   });
 
-  // SPEC.md V29.
+  // SPEC.md N13.
   test('excludes version 1, which has no nonce', async () => {
     await expect(daemonOn(redis, { mode: 'redeem', acceptV1: true })).rejects.toThrow(TypeError);
   });
