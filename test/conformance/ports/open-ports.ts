@@ -21,7 +21,7 @@ export function openPorts(): Port[] {
 }
 
 function openPython(): Port | undefined {
-  const python = ['/usr/bin/python3', 'python3'].find(hasCryptography);
+  const python = pythonWith('cryptography');
   if (python === undefined) return missing('Python port', 'python3-cryptography');
   return {
     name: 'Python port',
@@ -39,7 +39,7 @@ function openPython(): Port | undefined {
 
 /** The Python port under uvicorn, of class _request_. It answers no conformance protocol of its own. */
 export function openAsgi(): Pick<Port, 'name' | 'daemon'> | undefined {
-  const python = ['/usr/bin/python3', 'python3'].find((path) => hasCryptography(path) && hasUvicorn(path));
+  const python = pythonWith('cryptography', 'uvicorn');
   if (python === undefined) return missing('ASGI', 'python3-uvicorn');
   const daemon: Port['daemon'] = (internId, jwksUrl) => [
     python,
@@ -62,12 +62,12 @@ function openGo(): Port | undefined {
   };
 }
 
-function hasCryptography(python: string): boolean {
-  return (!python.startsWith('/') || existsSync(python)) && runs(python, ['-c', 'import cryptography']);
-}
-
-function hasUvicorn(python: string): boolean {
-  return runs(python, ['-c', 'import uvicorn']);
+/** A Python that has these modules. */
+export function pythonWith(...modules: readonly string[]): string | undefined {
+  const isThere = (python: string): boolean => !python.startsWith('/') || existsSync(python);
+  return ['/usr/bin/python3', 'python3'].find(
+    (python) => isThere(python) && runs(python, ['-c', `import ${modules.join(', ')}`]),
+  );
 }
 
 function runs(command: string, args: readonly string[]): boolean {

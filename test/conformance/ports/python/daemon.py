@@ -1,13 +1,16 @@
 """A daemon that replies with its caller: python3 daemon.py INTERN_ID JWKS_URL [PORT]"""
 
+from __future__ import annotations
+
 import json
 import re
 import socket
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
-from oriproof import BODY_SECONDS, MemoryStore, Refused, RemoteKeys, Verifier
+from oriproof import BODY_SECONDS, MemoryStore, Proof, Refused, RemoteKeys, Verifier
 
 BODY_BYTES_MAX = 1_000_000
 STATUSES = {"body_incomplete": 400, "body_too_large": 413, "keys_unavailable": 503, "replay_store_full": 503}
@@ -15,9 +18,10 @@ STATUSES = {"body_incomplete": 400, "body_too_large": 413, "keys_unavailable": 5
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    raw_requestline: bytes
     timeout = 30
 
-    def do_POST(self):
+    def do_POST(self) -> None:
         try:
             proof, body = self.prove()
         except Refused as refused:
@@ -27,7 +31,7 @@ class Handler(BaseHTTPRequestHandler):
 
     do_GET = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_POST
 
-    def prove(self):
+    def prove(self) -> tuple[Proof, bytes]:
         # `self.path` merges leading slashes, and `self.headers[name]` hides duplicates: use the request as received.
         method, target, _ = self.raw_requestline.decode("latin-1").rstrip("\r\n").split(" ")
         proof = verifier.begin(method, target, self.headers.items())
@@ -41,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
         proof.update(body)
         return proof.finish(), body
 
-    def read_body(self):
+    def read_body(self) -> bytes:
         lengths, codings = self.headers.get_all("content-length", []), self.headers.get_all("transfer-encoding", [])
         if [coding.lower() for coding in codings] == ["chunked"] and not lengths:
             return self.read_chunks()
@@ -52,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused("body_too_large")
         return self.exactly(int(length))
 
-    def read_chunks(self):
+    def read_chunks(self) -> bytes:
         body = b""
         while True:
             size = re.fullmatch(rb"([0-9A-Fa-f]{1,8})(?:;.*)?\r\n", self.rfile.readline(100))
@@ -69,24 +73,24 @@ class Handler(BaseHTTPRequestHandler):
             pass
         return body
 
-    def exactly(self, length):
+    def exactly(self, length: int) -> bytes:
         body = self.rfile.read(length)
         if len(body) < length:
             raise Refused("body_incomplete")
         return body
 
-    def refuse(self, refused):
+    def refuse(self, refused: Refused) -> None:
         status = STATUSES.get(refused.code, 401)
         headers = {"WWW-Authenticate": "Ori-Proof"} if status == 401 else {}
         if refused.retry_after is not None:
             headers["Retry-After"] = str(refused.retry_after)
         self.answer(status, {"error": {"code": refused.code, "message": "The proof was not accepted."}}, headers)
 
-    def answer(self, status, value, headers={}):
+    def answer(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
         body = json.dumps(value).encode()
         self.send_response(status)
         fixed = {"Content-Type": "application/json", "Cache-Control": "no-store", "Content-Length": str(len(body))}
-        for name, text in {**fixed, **headers}.items():
+        for name, text in {**fixed, **(headers or {})}.items():
             self.send_header(name, text)
         self.end_headers()
         if self.command != "HEAD":

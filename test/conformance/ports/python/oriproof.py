@@ -1,7 +1,9 @@
-"""Verifies daemon proofs. The rules and their ids (V17, K5, …) are those of libs/public/proof/SPEC.md.
+"""Verifies daemon proofs. The rules and their ids (V17, K5, …) are those of libs/public/proof: SPEC.md and others.
 
-Needs Python 3.9 or later and the package `cryptography` for Ed25519. Strings of a request are Latin-1: one character a byte.
+Needs Python 3.9 or later and the package `cryptography` for Ed25519. Strings of a request are Latin-1.
 """
+
+from __future__ import annotations
 
 import base64
 import hashlib
@@ -13,8 +15,11 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterable, Sequence
+from email.message import Message
 from functools import lru_cache
 from http.client import HTTPException
+from typing import Any, Callable, Protocol, TypedDict
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -44,7 +49,7 @@ VERSION_2 = list(HEADERS)[3:]
 class Refused(Exception):
     """The proof is not accepted. `code` is one of SPEC.md, section 5."""
 
-    def __init__(self, code, retry_after=None):
+    def __init__(self, code: str, retry_after: int | None = None) -> None:
         super().__init__(code)
         self.code = code
         self.retry_after = retry_after
@@ -61,7 +66,10 @@ LOW += ["c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"]
 SMALL_ORDER = {bytes.fromhex(h)[:31] + bytes([bytes.fromhex(h)[31] | sign]) for h in LOW for sign in (0, 0x80)}
 
 
-def add(p, q):
+Point = tuple[int, int, int, int]
+
+
+def add(p: Point, q: Point) -> Point:
     """Adds two points in extended coordinates (RFC 8032, section 5.1.4)."""
     a, b = (p[1] - p[0]) * (q[1] - q[0]) % P, (p[1] + p[0]) * (q[1] + q[0]) % P
     c, d = 2 * p[3] * q[3] * D % P, 2 * p[2] * q[2] % P
@@ -70,7 +78,7 @@ def add(p, q):
 
 
 @lru_cache(maxsize=1000)
-def is_admitted(encoded):
+def is_admitted(encoded: bytes) -> bool:
     """K11: the key is canonical, on the curve, and of prime order."""
     y, sign = int.from_bytes(encoded, "little") & (2**255 - 1), encoded[31] >> 7
     if y >= P or encoded in SMALL_ORDER:
@@ -90,7 +98,7 @@ def is_admitted(encoded):
 
 
 class Key:
-    def __init__(self, jwk):
+    def __init__(self, jwk: dict[str, Any]) -> None:
         """Raises ValueError for a key that is not admitted."""
         x = jwk.get("x")
         if jwk.keys() & {"d", "k", "priv"} or not isinstance(x, str) or not PUBLIC_KEY.fullmatch(x):
@@ -109,7 +117,7 @@ class Key:
             raise ValueError("an empty interval")
         self.public = Ed25519PublicKey.from_public_bytes(encoded)
 
-    def verifies(self, signature, signed):
+    def verifies(self, signature: bytes, signed: bytes) -> bool:
         if signature[:32] in SMALL_ORDER or int.from_bytes(signature[32:], "little") >= L:
             return False
         try:
@@ -119,7 +127,7 @@ class Key:
             return False
 
 
-def is_ours(jwk):
+def is_ours(jwk: dict[str, Any]) -> bool:
     """K2, K3: an Ed25519 key for signatures. An absent member excludes nothing; null is a value."""
     operations = jwk.get("key_ops", ["verify"])
     return (
@@ -132,12 +140,12 @@ def is_ours(jwk):
     )
 
 
-def read_key_set(document):
+def read_key_set(document: Any) -> list[Key]:
     """The keys of a decoded JWK Set. Raises ValueError if the whole set is refused (K1)."""
     keys = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(keys, list) or len(keys) > 100 or not all(isinstance(jwk, dict) for jwk in keys):
         raise ValueError("not a JWK Set of at most 100 keys")
-    taken = {}
+    taken: dict[str, Key] = {}
     for jwk in filter(is_ours, keys):
         try:
             key = Key(jwk)
@@ -153,22 +161,23 @@ STATEMENT = re.compile(r"(0|[1-9][0-9]{0,14}) ([A-Za-z0-9+/]{85}[AQgw]==)")
 KEY_SET_URL = re.compile(r"(.+)/interns/([A-Za-z0-9][A-Za-z0-9_-]{0,127})/daemon/jwks\.json")
 
 
-def is_time(value):
-    return type(value) is int and 0 <= value <= 999_999_999_999
+def is_time(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 999_999_999_999
 
 
 class RootedSet:
     """Judges the answers of one URL, in order. `roots` are the pinned public JWKs. Raises ValueError(code)."""
 
-    def __init__(self, url, roots):
+    def __init__(self, url: str, roots: Sequence[dict[str, Any]]) -> None:
         named = KEY_SET_URL.fullmatch(url)
         if not named or not roots:
             raise ValueError("expected {base}/interns/{internId}/daemon/jwks.json and a root")
         self.base, self.intern = named.groups()
         self.roots = [Key(root) for root in roots]
-        self.body, self.at = None, -1
+        self.body: bytes | None = None
+        self.at = -1
 
-    def judge(self, body, header, now):
+    def judge(self, body: bytes | None, header: str | None, now: int) -> tuple[list[Key], float]:
         """The keys, and until when they may be used; `body` is None for a 304, times are Unix milliseconds."""
         if header is None:
             raise ValueError("key_set_unstated")
@@ -179,7 +188,7 @@ class RootedSet:
         at, signature = int(stated[1]), base64.b64decode(stated[2])
         try:
             jwks = json.loads(document.decode())
-            ori = jwks.get("ori") if isinstance(jwks, dict) and isinstance(jwks.get("keys"), list) else jwks
+            ori: Any = jwks.get("ori") if isinstance(jwks, dict) and isinstance(jwks.get("keys"), list) else jwks
             if isinstance(jwks, dict) and isinstance(jwks.get("keys"), list) and "ori" not in jwks:
                 raise ValueError("key_set_unstated")
             delegations, statements = ori["delegations"], ori["statements"]
@@ -211,8 +220,8 @@ class RootedSet:
         self.body = document
         return keys, min(self.at + 60_000, *(key.ends * 1000 for key in (freshness, *by)))
 
-    def roles(self, delegations, now):
-        roles = {"root": list(self.roots), "keys": [], "freshness": []}
+    def roles(self, delegations: list[Any], now: int) -> dict[str, list[Key]]:
+        roles: dict[str, list[Key]] = {"root": list(self.roots), "keys": [], "freshness": []}
         for one in delegations:
             role, x, begins, ends = one["role"], one["x"], one["nbf"], one["exp"]
             if role not in roles or not PUBLIC_KEY.fullmatch(x) or not is_time(begins) or not is_time(ends):
@@ -223,8 +232,9 @@ class RootedSet:
                 roles[role].append(Key({"x": x, "nbf": begins, "exp": ends}))
         return roles
 
-    def stated(self, jwks, statements, roles):
-        keys, by = [], []
+    def stated(self, jwks: list[Any], statements: list[str], roles: list[Key]) -> tuple[list[Key], list[Key]]:
+        keys: list[Key] = []
+        by: list[Key] = []
         for jwk, statement in zip(jwks, statements):
             if not isinstance(jwk, dict) or not is_ours(jwk) or not is_time(jwk.get("nbf")):
                 raise ValueError("key_unstated")
@@ -234,21 +244,21 @@ class RootedSet:
                 key = Key(jwk)
             except ValueError:
                 raise ValueError("key_unstated") from None
-            signed = netstrings(
-                "ori-key-v1", self.base, self.intern, key.x, str(jwk["nbf"]), str(jwk.get("exp", "")))
+            signed = netstrings("ori-key-v1", self.base, self.intern, key.x, str(jwk["nbf"]), str(jwk.get("exp", "")))
             role = next((one for one in roles if one.verifies(base64.b64decode(statement), signed)), None)
             if not role:
                 raise ValueError("key_unstated")
-            keys.append(key), by.append(role)
+            keys.append(key)
+            by.append(role)
         return keys, by
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_):
+    def redirect_request(self, *_: object) -> None:
         return None
 
 
-def fresh_for(headers):
+def fresh_for(headers: Message) -> int:
     control = headers.get("Cache-Control", "").lower()
     if re.search(r"\bno-(store|cache)\b", control):
         return 10
@@ -263,14 +273,15 @@ class RemoteKeys:
     With `roots`, public JWKs, only sets that a root vouches for are taken, for 60 s at most (ROOTED-KEY-SETS.md).
     """
 
-    def __init__(self, url, roots=()):
+    def __init__(self, url: str, roots: Sequence[dict[str, Any]] = ()) -> None:
         if not re.match(r"https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/]", url):
             raise ValueError("expected an https address")
-        self.url, self.keys, self.fresh, self.fetched, self.tried = url, [], 0, -math.inf, -math.inf
+        self.url, self.fresh, self.fetched, self.tried = url, 0, -math.inf, -math.inf
+        self.keys: list[Key] = []
         self.lock = threading.Lock()
         self.rooted, self.ends = RootedSet(url, roots) if roots else None, math.inf
 
-    def current(self, renew=False):
+    def current(self, renew: bool = False) -> list[Key]:
         with self.lock:
             now = time.monotonic()
             if (renew or now >= self.fetched + self.fresh) and now >= self.tried + 10:
@@ -286,7 +297,7 @@ class RemoteKeys:
                 raise Refused("keys_unavailable")
             return self.keys
 
-    def take(self, text, headers, now):
+    def take(self, text: bytes, headers: Message, now: float) -> None:
         if not self.rooted:
             self.keys = read_key_set(json.loads(text.decode("utf-8-sig")))
         else:
@@ -299,22 +310,27 @@ class RemoteKeys:
 # --- The replay store (REPLAY-STORES.md)
 
 
+Id = tuple[str, "str | bytes"]
+
+
 class MemoryStore:
     """Remembers spent proofs of one intern in this process. A restart sets a fence."""
 
-    def __init__(self, clock=time.time, capacity=100_000):
+    def __init__(self, clock: Callable[[], float] = time.time, capacity: int = 100_000) -> None:
         self.clock, self.capacity, self.fence = clock, capacity, clock()
         # The ids, until when each is remembered, and the same in the order of that.
-        self.spent, self.by_end = {}, []
-        self.floor, self.highest, self.marks_from = -1, -1, None
+        self.spent: dict[Id, int] = {}
+        self.by_end: list[tuple[int, int, Id]] = []
+        self.floor, self.highest = -1, -1
+        self.marks_from: int | None = None
         self.lock = threading.Lock()
 
-    def attach(self, verifier):
+    def attach(self, verifier: Verifier) -> None:
         with self.lock:
             if verifier.accept_v1 and self.marks_from is None:
                 self.marks_from = self.highest
 
-    def spend(self, verifier, timestamp, nonce, v1_id):
+    def spend(self, verifier: Verifier, timestamp: int, nonce: str | None, v1_id: bytes) -> None:
         with self.lock:
             now = self.clock()
             if timestamp > now + verifier.tolerance:
@@ -329,9 +345,11 @@ class MemoryStore:
                 raise Refused("proof_expired")
             fence = math.ceil(self.fence + verifier.tolerance)
             if nonce is None:
-                fence = max(fence, self.marks_from)
+                fence = max(fence, self.highest if self.marks_from is None else self.marks_from)
             if timestamp <= fence:
                 raise Refused("proof_before_fence", max(1, math.ceil(fence + 1 - now)))
+            conflicting: list[Id]
+            recorded: list[Id]
             if nonce is None:
                 conflicting, recorded = [("v1", v1_id), ("mark", v1_id)], [("v1", v1_id)]
             else:
@@ -352,19 +370,48 @@ class MemoryStore:
 # --- Verification (SPEC.md, section 4)
 
 
+class Proof(TypedDict, total=False):
+    """Who called. `nonce` only for version 2."""
+
+    user: str
+    internId: str
+    version: int
+    issuedAt: int
+    nonce: str
+
+
+class Keys(Protocol):
+    def current(self, renew: bool = False) -> list[Key]: ...
+
+
+class Store(Protocol):
+    def attach(self, verifier: Verifier) -> None: ...
+
+    def spend(self, verifier: Verifier, timestamp: int, nonce: str | None, v1_id: bytes) -> None: ...
+
+
 class LocalKeys:
-    def __init__(self, keys):
+    def __init__(self, keys: list[Key]) -> None:
         self.keys = keys
 
-    def current(self, renew=False):
+    def current(self, renew: bool = False) -> list[Key]:
         return self.keys
 
 
 class Verifier:
     """`keys.current()` returns the keys. Raises ValueError for an invalid configuration."""
 
-    def __init__(self, intern_id, keys, store, max_age=60, tolerance=2, accept_v1=False,
-                 content_type="application/json", clock=time.time):
+    def __init__(
+        self,
+        intern_id: str,
+        keys: Keys,
+        store: Store,
+        max_age: int = 60,
+        tolerance: int = 2,
+        accept_v1: bool = False,
+        content_type: str = "application/json",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         for value, least, most in ((max_age, 1, 600), (tolerance, 0, 60)):
             if type(value) is not int or not least <= value <= most:
                 raise ValueError(f"expected whole seconds from {least} to {most}")
@@ -374,10 +421,10 @@ class Verifier:
         self.accept_v1, self.content_type, self.clock = accept_v1, content_type, clock
         store.attach(self)
 
-    def begin(self, method, target, raw_headers):
+    def begin(self, method: str, target: str, raw_headers: Iterable[tuple[str, str]]) -> OpenProof:
         """Performs steps 1 to 4 on a head. `raw_headers` are (name, value) pairs as received. Raises Refused."""
         now = self.clock()
-        found = {}
+        found: dict[str, list[str]] = {}
         for name, value in raw_headers:
             found.setdefault(re.sub(r"[A-Z]", lambda letter: letter[0].lower(), name), []).append(value)
         if not all(name in found for name in ALWAYS):
@@ -405,14 +452,14 @@ class Verifier:
 class OpenProof:
     """The result of a head that passed. Feed the body to `update`, then call `finish` once."""
 
-    def __init__(self, verifier, proof, path, judged_at):
+    def __init__(self, verifier: Verifier, proof: dict[str, str], path: str, judged_at: float) -> None:
         self.verifier, self.proof, self.path, self.judged_at = verifier, proof, path, judged_at
         self.digest = hashlib.sha256()
 
-    def update(self, piece):
+    def update(self, piece: bytes) -> None:
         self.digest.update(piece)
 
-    def finish(self):
+    def finish(self) -> Proof:
         """Verifies the signature, spends the proof, and returns the caller. Raises Refused."""
         verifier, proof = self.verifier, self.proof
         timestamp, user, nonce = proof["x-ori-invoke-timestamp"], proof["x-ori-invoke-user"], proof.get(VERSION_2[1])
@@ -424,10 +471,10 @@ class OpenProof:
         if verifier.clock() - self.judged_at > BODY_SECONDS:
             raise Refused("proof_expired")
         verifier.store.spend(verifier, int(timestamp), nonce, hashlib.sha256(v1).digest())
-        accepted = {"user": user, "internId": verifier.intern_id, "version": 2 if nonce else 1}
-        return {**accepted, "issuedAt": int(timestamp), **({"nonce": nonce} if nonce else {})}
+        accepted: Proof = {"user": user, "internId": verifier.intern_id, "version": 1, "issuedAt": int(timestamp)}
+        return {**accepted, "version": 2, "nonce": nonce} if nonce else accepted
 
-    def require_signature(self, signature, signed, timestamp):
+    def require_signature(self, signature: bytes, signed: bytes, timestamp: int) -> None:
         for renew in (False, True):
             good = [key for key in self.verifier.keys.current(renew) if key.begins <= timestamp < key.ends]
             if any(key.verifies(signature, signed) for key in good[:3]):
@@ -435,5 +482,5 @@ class OpenProof:
         raise Refused("signature_invalid" if good else "key_unknown")
 
 
-def netstrings(*fields):
+def netstrings(*fields: str) -> bytes:
     return "".join(f"{len(field)}:{field}," for field in fields).encode("ascii")

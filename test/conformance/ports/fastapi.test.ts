@@ -1,0 +1,100 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { codeOf, createBench, GOOD } from '../daemon/bench.ts';
+import { startKeyServer } from '../daemon/key-server.ts';
+import { installPython } from './python-environment.ts';
+
+const PORT = join(import.meta.dirname, 'python');
+const PYTHON = installPython();
+const [GUARDED = '', DAEMON = '', TESTED = ''] = [
+  ...readFileSync(join(PORT, 'README.md'), 'utf8').matchAll(/```python\n(.*?)```/gs),
+].map(([, code = '']) => code);
+
+const SERVE = `
+if __name__ == "__main__":
+    import socket, uvicorn
+    listening = socket.create_server(("127.0.0.1", 0))
+    print("port", listening.getsockname()[1], flush=True)
+    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+`;
+
+function folderWith(code: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ori-fastapi-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'main.py'), code);
+  return folder;
+}
+
+const environment = { ...process.env, PYTHONPATH: PORT, PYTHONDONTWRITEBYTECODE: '1' };
+
+/** Runs an application under uvicorn. */
+async function serve(code: string): Promise<{ url: URL; log: () => string }> {
+  const program = spawn(PYTHON ?? '', [join(folderWith(code + SERVE), 'main.py')], { env: environment });
+  onTestFinished(() => void program.kill());
+  let log = '';
+  program.stderr.on('data', (chunk) => {
+    log += chunk;
+  });
+  const [line] = await once(createInterface({ input: program.stdout }), 'line');
+  return { url: new URL(`http://127.0.0.1:${String(line).split(' ')[1]}`), log: () => log };
+}
+
+describe.skipIf(PYTHON === undefined)('the FastAPI daemons of ports/python/README.md', () => {
+  test('the one behind the guard reads the person from its header', async () => {
+    const { url } = await serve(GUARDED);
+    const headers = { 'content-type': 'application/json', 'x-ori-verified-user': 'user_1' };
+    const answer = await fetch(new URL('/api/invoke', url), {
+      method: 'POST',
+      headers,
+      body: '{"prompt":"hi"}',
+    });
+    expect(await answer.json()).toEqual({ user: 'user_1', prompt: 'hi' });
+  });
+
+  test('the one with the dependency accepts a call once, and refuses a body that was read before', async () => {
+    await using keyServer = await startKeyServer();
+    const keys = keyServer.open(GOOD);
+    const readsFirst = `
+@app.post("/api/reads")
+def reads(payload: Invoke, proven: Proven = Depends(caller)) -> dict[str, str]:
+    return {"user": proven.user}
+`;
+    const code = DAEMON.replace(/https:[^"]+/, keys.url).replace('MemoryStore())', 'store)');
+    const early = 'store = MemoryStore()\nstore.fence -= 1000\n';
+    const { url, log } = await serve(code.replace('app = FastAPI()', `${early}app = FastAPI()`) + readsFirst);
+    const bench = createBench(
+      { url, keys },
+      { internId: 'int_7Qm2', path: '/api/invoke', bodyBytesMax: 1e6 },
+      [],
+    );
+    const request = bench.request();
+    const sendIt = () => bench.tell({ headers: () => request.headers });
+    const first = await sendIt();
+    expect([first.status, JSON.parse(first.body)]).toEqual([200, { user: 'user_2abc', prompt: 'hello' }]);
+    const second = await sendIt();
+    expect([second.status, codeOf(second)]).toEqual([401, 'nonce_replayed']);
+    expect(second.headers.get('www-authenticate')).toBe('Ori-Proof');
+    const read = await bench.tell({ claim: { path: '/api/reads' } });
+    expect(read.status).toBe(500);
+    expect(read.milliseconds).toBeLessThan(10_000);
+    await expect.poll(log).toContain('the body was read before its proof was judged');
+  });
+
+  test('its own test accepts a call once, with the signer for tests', () => {
+    const folder = folderWith(`${TESTED}\ntest_accepts_a_call_once()\n`);
+    execFileSync(PYTHON ?? '', [join(folder, 'main.py')], { env: environment });
+  });
+});
+
+test.skipIf(PYTHON === undefined).each([
+  ['mypy', ['--strict', '.']],
+  ['ruff', ['check', '.']],
+  ['ruff', ['format', '--check', '.']],
+])('%s %j has nothing to say about the port in Python', (program, args) => {
+  execFileSync(PYTHON ?? '', ['-m', program, ...args], { cwd: PORT, env: environment, encoding: 'utf8' });
+});
