@@ -30,7 +30,9 @@ describe('workspaces', () => {
 
   it('400: refuses a slug that is taken, and takes it again once that workspace is deleted', async () => {
     const { json } = await create({ name: 'twice' });
-    expect((await create({ name: 'Twice' })).json).toEqual(envelope(400));
+    expect((await create({ name: 'twice' })).json).toEqual(envelope(400));
+    expect((await create({ name: 'other', slug: 'twice' })).json).toEqual(envelope(400));
+    expect((await create({ name: 'Twice' })).json.data.slug).toMatch(/^twice-[0-9a-f]{16}$/);
     expect((await at(json.data.id, 'DELETE')).json).toEqual({ deleted: true });
     for (const id of [json.data.id, '%00', 'ws_unknown', '%ff']) expect((await at(id)).status).toBe(404);
     expect((await create({ name: 'twice' })).status).toBe(201);

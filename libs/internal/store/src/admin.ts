@@ -6,7 +6,7 @@ export * from './queries/admin/api-keys.ts';
 export * from './queries/admin/bulk-signing-keys.ts';
 export * from './queries/admin/byok.ts';
 export * from './queries/admin/icons.ts';
-export { slugOf } from './queries/admin/ids.ts';
+export { filePartOf } from './queries/admin/ids.ts';
 export * from './queries/admin/interns.ts';
 export * from './queries/admin/kek-usage.ts';
 export {

@@ -67,7 +67,11 @@ export const WorkspaceRecord = dataOf(Workspace);
 export const WorkspaceCreate = z
   .strictObject({
     name,
-    slug: slug.optional().meta({ description: 'Default: derived from the name.', example: 'workshop' }),
+    slug: slug.optional().meta({
+      description:
+        'Default: derived from the name. It carries a digest if the name has other characters than a-z, 0-9, spaces and hyphens, or if another name gave that slug.',
+      example: 'workshop',
+    }),
     description: description.optional(),
   })
   .meta({

@@ -4,8 +4,8 @@ import {
   AdminError,
   applyTeam,
   type CreatedApiKey,
+  filePartOf,
   type KeyPlace,
-  slugOf,
   type Team,
   TeamFile,
 } from '@ori/store/admin';
@@ -109,8 +109,8 @@ function keyWriter(admin: Context, folder: string | undefined) {
       );
     }
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const parts = [organization, workspace ?? 'management', name].map(slugOf);
-    const out = join(folder, `${parts.join('.')}.key`);
+    const place = workspace === undefined ? [] : [workspace];
+    const out = join(folder, [filePartOf(organization), ...place, filePartOf(name), 'key'].join('.'));
     rmSync(out, { force: true });
     openSecretOutput(admin, { out }).deliver(`${key}\n`);
   };

@@ -145,13 +145,49 @@ it('is whole or not there, wherever it is cut', async () => {
   expect((await apply(teamOf('cut-1'))).told).toContain('+ organization');
 });
 
-it('recognises by name a workspace that had no slug, and gives it one', async () => {
-  const { id } = await apply(teamOf('older'));
-  await sql`update workspaces set slug = 'ws-0123456789abcdef' where organization_id = ${id} and name = 'Workshop'`.execute(
+it.each([
+  ['工房', '研究室'],
+  ['C++', 'C#'],
+  ['Team 東京', 'Team 大阪'],
+  ['Łódź', 'Odz'],
+  ['x'.repeat(101), 'x'.repeat(102)],
+  ['Müller', 'Mueller'],
+  ['R&D', 'R/D'],
+  ['🙂', '🙁'],
+])('makes a workspace of its own for each of %s and %s', async (first, second) => {
+  const team = (...names: string[]) => ({
+    name: `${first} and ${second}`,
+    workspaces: names.map((name) => ({ name, members: [] })),
+  });
+  const { id } = await apply(team(first));
+  expect((await apply(team(second))).told).toHaveLength(1);
+  expect((await apply(team(first, second), { prune: true })).told).toEqual([]);
+  const { rows } = await sql`select distinct slug from workspaces where organization_id = ${id}`.execute(
     store.owner.kysely,
   );
-  expect((await apply(teamOf('older'), { prune: true })).told).toEqual(['~ workshop: slug']);
-  expect((await apply(teamOf('older'))).told).toEqual([]);
+  expect(rows).toHaveLength(2);
+});
+
+it('stops where a name gives the slug of another workspace, and renames that one by its slug', async () => {
+  const team = (workspace: object) => ({ name: 'renamed', workspaces: [workspace] });
+  await apply(team({ name: 'Work Shop' }));
+  const refused = { code: 'conflict', message: expect.stringContaining('slug: work-shop') };
+  await expect(apply(team({ name: 'work shop' }), { prune: true })).rejects.toMatchObject(refused);
+  const own = await apply(team({ name: 'work shop', slug: 'second' }));
+  expect(own.told).toEqual(['+ second']);
+  expect((await apply(team({ name: 'Yard', slug: 'work-shop' }))).told).toEqual(['~ work-shop: name']);
+  expect((await apply(team({ name: 'Yard' }), { dryRun: true, prune: true })).told).toEqual(['- second']);
+});
+
+it('stops where several workspaces have the name, and none of them its slug', async () => {
+  const workspaces = [
+    { name: 'Lab', slug: 'one' },
+    { name: 'Lab', slug: 'two' },
+  ];
+  await apply({ name: 'same', workspaces });
+  const unclear = apply({ name: 'same', workspaces: [{ name: 'Lab' }] });
+  await expect(unclear).rejects.toMatchObject({ message: expect.stringContaining('slug: one') });
+  expect((await apply({ name: 'same', workspaces })).told).toEqual([]);
 });
 
 it('needs as many statements for a team of 20 as for one of 3, and few to see that nothing changed', async () => {

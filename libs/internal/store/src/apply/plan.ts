@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import { AdminError } from '../queries/admin/admin-error.ts';
 import { type CreatedApiKey, createApiKey, disableApiKey } from '../queries/admin/api-keys.ts';
-import { newId } from '../queries/admin/ids.ts';
+import { newId, slugOf } from '../queries/admin/ids.ts';
 import { createIntern, deleteIntern, updateIntern } from '../queries/admin/interns.ts';
 import { addMembers, removeMembers } from '../queries/admin/members.ts';
 import { makeDefault, setTurnLimits } from '../queries/admin/organization-changes.ts';
@@ -45,9 +45,16 @@ export interface PlanOptions {
   readonly deliver: (key: CreatedApiKey, place: KeyPlace) => void;
 }
 
+/** A workspace that is found or planned. */
+interface Place {
+  readonly id: string;
+  readonly slug: string;
+}
+
 export interface KeyPlace {
+  /** What the file finds it by. */
   readonly organization: string;
-  /** Undefined for a management key. */
+  /** Its slug; undefined for a management key. */
   readonly workspace: string | undefined;
   readonly name: string;
 }
@@ -69,15 +76,15 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
   const people = planPeople(team, state, issuer, add);
 
   for (const wanted of team.workspaces ?? []) {
-    const stored = findWorkspace(state.workspaces, wanted);
+    const stored = findWorkspace(team, state.workspaces, wanted);
     const id = stored?.id ?? newId('ws');
-    const { name, slug, programme: inProgramme } = wanted;
+    const { name, programme: inProgramme } = wanted;
+    const slug = stored?.slug ?? wanted.slug ?? slugOf(name);
     if (stored === undefined) {
       add('+', slug, (db) => createWorkspace(db, { id, organizationId, name, slug, inProgramme }));
     } else {
-      const differing = stored.name !== name ? 'name' : stored.slug !== slug ? 'slug' : undefined;
-      if (differing !== undefined) {
-        add('~', `${slug}: ${differing}`, (db) => updateWorkspace(db, { workspaceId: id, name, slug }));
+      if (stored.name !== name) {
+        add('~', `${slug}: name`, (db) => updateWorkspace(db, { workspaceId: id, name }));
       }
       if (inProgramme !== undefined && inProgramme !== stored.in_programme) {
         add('~', `${slug}: programme`, (db) => setProgramme(db, { workspaceId: id, inProgramme }));
@@ -86,20 +93,20 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
     if (wanted.default && !stored?.is_default) {
       add('~', `${slug}: default`, (db) => makeDefault(db, { organizationId, workspaceId: id }));
     }
-    planMembers(wanted, id);
-    planInterns(wanted, id);
+    planMembers(wanted, { id, slug });
+    planInterns(wanted, { id, slug });
     planKeys(`${slug}: `, wanted.keys, { id, slug });
   }
   planKeys('management ', team.keys, undefined);
   if (prune && team.workspaces !== undefined) {
-    const kept = team.workspaces.map((one) => findWorkspace(state.workspaces, one)?.id);
+    const kept = team.workspaces.map((one) => findWorkspace(team, state.workspaces, one)?.id);
     for (const { id, slug } of state.workspaces.filter((one) => !kept.includes(one.id))) {
       add('-', slug, (db) => deleteWorkspace(db, { workspaceId: id }));
     }
   }
   return { organizationId, changes };
 
-  function planMembers({ members, slug }: TeamWorkspace, workspaceId: string): void {
+  function planMembers({ members }: TeamWorkspace, { id: workspaceId, slug }: Place): void {
     if (members === undefined) return;
     const wanted = new Set(members.map((person) => people(person)));
     const stored = state.members.filter((one) => one.workspace_id === workspaceId).map((one) => one.user_id);
@@ -114,7 +121,7 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
     }
   }
 
-  function planInterns({ interns, slug }: TeamWorkspace, workspaceId: string): void {
+  function planInterns({ interns }: TeamWorkspace, { id: workspaceId, slug }: Place): void {
     if (interns === undefined) return;
     const stored = state.interns.filter((one) => one.workspace_id === workspaceId);
     for (const { signing_key: wantsKey, ...wanted } of interns) {
@@ -153,7 +160,7 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
   function planKeys(
     prefix: string,
     names: readonly string[] | undefined,
-    workspace: { id: string; slug: string } | undefined,
+    workspace: Place | undefined,
   ): void {
     if (names === undefined) return;
     const stored = state.keys.filter(({ workspace_id }) => workspace_id === (workspace?.id ?? null));
@@ -165,7 +172,7 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
             ? { kind: 'management', name, organizationId }
             : { kind: 'api', name, workspaceId: workspace.id },
         );
-        deliver(made, { organization: team.name, workspace: workspace?.slug, name });
+        deliver(made, { organization: team.id ?? team.name, workspace: workspace?.slug, name });
       });
     }
     if (!prune) return;
@@ -175,14 +182,23 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
   }
 }
 
-/** The default of the column `slug`, for workspaces that had none. */
-const DRAWN_SLUG = /^ws-[0-9a-f]{16}$/;
-
-/** The workspace with the slug, or else the only one of that name whose slug was drawn. */
-function findWorkspace(stored: TeamState['workspaces'], { slug, name }: TeamWorkspace) {
-  const bySlug = stored.find((one) => one.slug === slug);
-  const byName = stored.filter((one) => one.name === name && DRAWN_SLUG.test(one.slug));
-  return bySlug ?? (byName.length === 1 ? byName[0] : undefined);
+/**
+ * The workspace with the slug of the file; without one, that of the name. A slug that only follows from the name finds
+ * none: another name may give it.
+ *
+ * @throws AdminError `conflict` if the file has to say which one it means
+ */
+function findWorkspace(team: Team, stored: TeamState['workspaces'], { slug, name }: TeamWorkspace) {
+  if (slug !== undefined) return stored.find((one) => one.slug === slug);
+  const derived = slugOf(name);
+  const named = stored.filter((one) => one.name === name);
+  const found = named.find((one) => one.slug === derived) ?? named[0];
+  const others = named.length > 1 && found?.slug !== derived ? named : [];
+  const other = found === undefined ? stored.filter((one) => one.slug === derived) : others;
+  if (other.length === 0) return found;
+  const known = other.map((one) => `${JSON.stringify(one.name)} has slug: ${one.slug}`).join(', ');
+  const advice = 'write the slug of the one that is meant, or a slug of its own';
+  throw new AdminError('conflict', `${team.name}: workspace ${JSON.stringify(name)}: ${known}; ${advice}`);
 }
 
 function planLimits(organizationId: string, team: Team, { organization }: TeamState, add: Add): void {

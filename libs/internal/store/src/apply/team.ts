@@ -29,18 +29,17 @@ const intern = z.strictObject({
   signing_key: z.boolean().default(false),
 });
 
-const workspace = z
-  .strictObject({
-    name: nameSchema,
-    slug: slugSchema.optional(),
-    default: z.boolean().optional(),
-    programme: z.boolean().optional(),
-    members: z.array(person).optional(),
-    interns: z.array(intern).optional(),
-    /** Names of API keys. */
-    keys: z.array(nameSchema).optional(),
-  })
-  .transform((given) => ({ ...given, slug: given.slug ?? slugOf(given.name) }));
+/** Found by its slug, if the file has one, or else by its name. */
+const workspace = z.strictObject({
+  name: nameSchema,
+  slug: slugSchema.optional(),
+  default: z.boolean().optional(),
+  programme: z.boolean().optional(),
+  members: z.array(person).optional(),
+  interns: z.array(intern).optional(),
+  /** Names of API keys. */
+  keys: z.array(nameSchema).optional(),
+});
 export type TeamWorkspace = z.infer<typeof workspace>;
 
 const limit = (max: number) => z.int().min(1).max(max).nullable().optional();
@@ -69,15 +68,15 @@ function requireDistinct(teams: readonly Team[], complain: (message: string) => 
   );
   for (const { name, workspaces = [], keys = [] } of teams) {
     once(`${name}: key`, keys);
-    const slugs = workspaces.map(({ slug }) => slug);
+    const slugs = workspaces.map((one) => one.slug ?? slugOf(one.name));
     once(`${name}: workspace`, slugs);
     if (workspaces.filter((one) => one.default).length > 1) complain(`${name}: two default workspaces`);
-    for (const { slug, interns = [], keys: own = [] } of workspaces) {
+    for (const { name: workspace, interns = [], keys: own = [] } of workspaces) {
       once(
-        `${name}/${slug}: intern`,
+        `${name}/${workspace}: intern`,
         interns.map((one) => one.name),
       );
-      once(`${name}/${slug}: key`, own);
+      once(`${name}/${workspace}: key`, own);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { z } from 'zod';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -31,14 +31,36 @@ export const slugSchema = z
   .max(100, 'expected at most 100 characters')
   .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'expected words of a-z 0-9, joined by single hyphens');
 
-/** The slug of a name: `Analytical Engines` gives `analytical-engines`. */
+const SLUG_MAX = 100;
+const DIGEST = 16;
+/** A name that loses nothing but its case, and hyphens for spaces. */
+const PLAIN = /^[a-z0-9]+([ -][a-z0-9]+)*$/i;
+
+/** The slug of a name: `Analytical Engines` gives `analytical-engines`. A name that would lose more carries a digest. */
 export function slugOf(name: string): string {
-  const words = name
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .match(/[a-z0-9]+/g) ?? ['workspace'];
-  return words.join('-').slice(0, 100).replace(/-$/, '');
+  const isPlain = PLAIN.test(name) && name.length <= SLUG_MAX;
+  return isPlain ? name.toLowerCase().replaceAll(' ', '-') : distinctSlugOf(name);
+}
+
+/** A slug that no other name gives: `Łódź` gives `odz-` and 64 bits of its SHA-256, in hex. */
+export function distinctSlugOf(name: string, max: number = SLUG_MAX): string {
+  const words =
+    name
+      .normalize('NFKD')
+      .replace(/\p{M}/gu, '')
+      .toLowerCase()
+      .match(/[a-z0-9]+/g) ?? [];
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, DIGEST);
+  const legible = words.join('-').slice(0, max - DIGEST - 1);
+  return [...legible.split('-').filter((word) => word !== ''), digest].join('-');
+}
+
+const FILE_PART_MAX = 64;
+
+/** A part of a file's name that no other text gives, also where the case of names does not count. */
+export function filePartOf(text: string): string {
+  const isDistinct = slugSchema.safeParse(text).success && text.length <= FILE_PART_MAX;
+  return isDistinct ? text : distinctSlugOf(text, FILE_PART_MAX);
 }
 
 export const descriptionSchema = z.string().max(1000, 'expected at most 1000 characters').nullable();

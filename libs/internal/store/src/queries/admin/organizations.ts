@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
-import { descriptionSchema, idSchema, nameSchema, newId, slugOf, slugSchema } from './ids.ts';
+import { descriptionSchema, distinctSlugOf, idSchema, nameSchema, newId, slugOf, slugSchema } from './ids.ts';
 
 const newOrganization = z.strictObject({ id: idSchema.optional(), name: nameSchema });
 
@@ -29,7 +29,7 @@ const newWorkspace = z.strictObject({
 
 /**
  * An organization has at most one default workspace, and a deleted one counts. Its slug, by default derived from the
- * name, is unique among the workspaces that are not deleted.
+ * name, is unique among the workspaces that are not deleted; where another name gave that one, it carries a digest.
  */
 export async function createWorkspace(
   db: Handle,
@@ -37,6 +37,7 @@ export async function createWorkspace(
 ): Promise<{ id: string }> {
   const wanted = requireInput(newWorkspace, input);
   const id = wanted.id ?? newId('ws');
+  const slug = wanted.slug ?? (await freeSlug(db, wanted));
   await judged('workspace', () =>
     db.kysely
       .insertInto('workspaces')
@@ -44,7 +45,7 @@ export async function createWorkspace(
         id,
         organization_id: wanted.organizationId,
         name: wanted.name,
-        slug: wanted.slug ?? slugOf(wanted.name),
+        slug,
         description: wanted.description ?? null,
         is_default: wanted.isDefault,
         in_programme: wanted.inProgramme,
@@ -53,6 +54,23 @@ export async function createWorkspace(
       .execute(),
   );
   return { id };
+}
+
+async function freeSlug(
+  db: Handle,
+  { organizationId, name }: { readonly organizationId: string; readonly name: string },
+): Promise<string> {
+  const slug = slugOf(name);
+  const taken = await db.kysely
+    .selectFrom('workspaces')
+    .select('name')
+    .where('organization_id', '=', organizationId)
+    .where('slug', '=', slug)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  if (taken === undefined) return slug;
+  if (taken.name !== name) return distinctSlugOf(name);
+  throw new AdminError('conflict', `workspace: one is named ${JSON.stringify(name)} already: give a slug`);
 }
 
 /** One workspace; with an organization, only if it belongs to that one. */
