@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reasonOf, startWorld, type World } from '../env/world.ts';
 import { createOriAdmin, type OriAdmin } from './ori-admin-process.ts';
@@ -68,4 +70,38 @@ it('links a person to a second subject, at the issuer named, and unlinks it', as
     { issuer: world.issuer.url, subject: 'ada' },
     { issuer: 'https://elsewhere.test', subject: 'ada-2' },
   ]);
+});
+
+it('prints the keys of a person that end with their access, and those that go on', async () => {
+  const { organizationId: org, workspaceId: ws } = world.demo;
+  const user = await admin.get('user', 'create', 'Mary');
+  const own = ['--created-by', user];
+  const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
+  const made = async (...args: string[]) => hashOf(await admin.get('key', 'create', '--name', 'mary', ...args));
+  const early = await admin.run(['key', 'create', '--name', 'x', '--kind', 'api', '--workspace', ws, ...own]);
+  expect(early).toMatchObject({ exit: 2, stderr: expect.stringContaining('not a member of') });
+  await admin.get('member', 'add', ws, user);
+  const api = await made('--kind', 'api', '--workspace', ws, ...own);
+  const management = await made('--kind', 'management', '--organization', org, ...own);
+  const another = hashOf(await admin.get('key', 'create', '--name', 'other', '--kind', 'api', '--workspace', ws));
+  await sql`update api_keys set created_by_key = ${management} where hash = ${another}`.execute(world.store.kysely);
+
+  const hashes = (keys: { hash: string }[]) => keys.map(({ hash }) => hash).sort();
+  const states = ({ keys_ended, keys_remaining }: Record<string, { hash: string }[]>) => [
+    hashes(keys_ended ?? []),
+    hashes(keys_remaining ?? []),
+  ];
+  const both = [api, management].sort();
+  expect(states(await admin.json('member', 'remove', ws, user))).toEqual([both, [another]]);
+  await admin.get('member', 'add', ws, user);
+  const { stdout, stderr } = await admin.run(['user', 'disable', user]);
+  expect(stdout.match(/^ended .*$/gm)).toHaveLength(2);
+  expect(stdout).toMatch(new RegExp(`^remains api key ${another} sk-\\S+ "other"$`, 'm'));
+  expect(stderr).toContain('ori-admin key disable');
+  await admin.get('user', 'enable', user);
+  expect(states(await admin.json('key', 'disable', management))).toEqual([[management], [another]]);
+  await admin.get('key', 'enable', management);
+  const all = [management, another].sort();
+  expect(states(await admin.json('key', 'disable', management, '--with-created'))).toEqual([all, []]);
+  expect(states(await admin.json('user', 'delete', user, '--yes'))).toEqual([[api], []]);
 });

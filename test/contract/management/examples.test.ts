@@ -15,6 +15,7 @@ type Json = any;
 const world = await useManagementWorld({ environment: { REGIONAL_HOSTS: 'eu.ori.example' } });
 const document: Json = (await world.call({ path: '/openapi.json', bearer: null })).json;
 let readerKey: string;
+let formerKey: string;
 let managementKey: string;
 beforeAll(() => storeExamples(world.store));
 
@@ -62,6 +63,9 @@ async function storeExamples(db: Database): Promise<void> {
   const manager = { kind: 'management', name: 'manager', organizationId: organization_id } as const;
   readerKey = reader.key;
   managementKey = (await createApiKey(db, { ...manager, createdBy: user_id })).key;
+  const { userId: createdBy } = world.theirs;
+  formerKey = (await createApiKey(db, { ...manager, organizationId: world.theirs.organizationId, createdBy }))
+    .key;
 
   const { created_by_you: _you, ...columns } = intern;
   await insert('interns', { ...columns, organization_id, created_by_key_hash: reader.hash });
@@ -152,6 +156,8 @@ it.each(inOrder)(
     }
     const reply = await send();
     if (isLast) await makeDeletable(false);
+    // The manager and the reader belong to the member who was removed.
+    await sql`update members set removed_at = null`.execute(world.store.kysely);
     const expected = structuredClone(answerOf(operationId));
     if (operationId === 'createByokCredential') expected.data.allowed_api_key_hashes = null;
     for (const name of DECIDED[operationId] ?? []) expected.data[name] = expect.any(String);
@@ -186,7 +192,8 @@ const PROVOKED: Readonly<Record<string, (send: Send, family: string) => Promise<
   'A management key is required.': (send) => send({ bearer: world.ours.apiKey }),
   'The grant does not carry the interns scope.': async (send) =>
     send({ bearer: await world.issuer.token({ subject: world.ours.subject, scope: 'vault:read' }) }),
-  'Access to the workspace was revoked.': async (send) => {
+  'Access was revoked.': async (send, family) => {
+    if (family !== 'Interns') return send({ bearer: formerKey });
     const { subject } = world.theirs;
     return send({ bearer: await world.issuer.token({ subject, scope: 'interns' }) });
   },

@@ -120,7 +120,7 @@ describe('members', () => {
       const reply = await at(`${json.data.id}/members/add`, 'POST', { user_ids });
       expect(reply.json.error.message).toBe(`${stranger} is not a member of this organization.`);
     }
-    expect(await members(json.data.id)).toEqual([]);
+    expect(await members(json.data.id)).toEqual([world.ours.userId]);
   });
 
   it('lists everybody in a workspace once, with the e-mail address where it is known', async () => {

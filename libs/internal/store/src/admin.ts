@@ -5,6 +5,7 @@ export { AdminError, type AdminErrorCode, unlessAdminError } from './queries/adm
 export * from './queries/admin/api-keys.ts';
 export * from './queries/admin/bulk-signing-keys.ts';
 export * from './queries/admin/byok.ts';
+export * from './queries/admin/ended-keys.ts';
 export * from './queries/admin/icons.ts';
 export { filePartOf } from './queries/admin/ids.ts';
 export * from './queries/admin/interns.ts';

@@ -24,6 +24,8 @@ export interface ByokCredentialsTable {
   /** The region in a structured key. */
   key_region: DeclaredRegion | null;
   disabled: Generated<boolean>;
+  /** Only an operator then enables it again. */
+  disabled_by_operator: Generated<boolean>;
   is_fallback: Generated<boolean>;
   is_required: Generated<boolean>;
   is_byok_only: Generated<boolean>;

@@ -77,6 +77,8 @@ interface MembersTable {
   user_id: string;
   created_at: CreatedAt;
   removed_at: Instant;
+  /** Only an operator then adds the member again. */
+  removed_by_operator: Generated<boolean>;
   sessions_valid_from: UnixSeconds;
 }
 
@@ -90,10 +92,15 @@ export interface ApiKeysTable {
   organization_id: string;
   workspace_id: string | null;
   intern_id: string | null;
+  /** The user to whom the key belongs: it works as long as they have access, and is deleted with them. */
   created_by: string | null;
+  /** The hash of the management key that created it. */
+  created_by_key: string | null;
   created_at: CreatedAt;
   updated_at: Instant;
   disabled_at: Instant;
+  /** Only an operator then enables the key again. */
+  disabled_by_operator: Generated<boolean>;
   expires_at: Instant;
 }
 

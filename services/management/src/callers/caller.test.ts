@@ -10,6 +10,7 @@ const key = (changes: Partial<ApiKeyCaller> = {}): Caller => ({
     disabled: false,
     organizationId: 'org_1',
     createdBy: 'ada',
+    ownerLeft: false,
     internId: null,
     workspace,
     ...changes,
@@ -56,6 +57,7 @@ describe('a manager', () => {
     ['a disabled key', managementKey({ disabled: true }), 'bearer_refused'],
     ['a key of a workspace', key(), 'management_key_required'],
     ['a session', session([{}]), 'management_key_required'],
+    ['the key of a person who left', managementKey({ ownerLeft: true }), 'access_revoked'],
   ])('is not %s', (_what, caller, code) => {
     expect(() => requireManager(caller)).toThrow(refusal(code));
   });
@@ -64,11 +66,6 @@ describe('a manager', () => {
 describe('the holder of a key', () => {
   it.each([
     ['of a workspace', key(), { isManagement: false, workspaceId: 'wks_1', account: 'abc' }],
-    [
-      'of a workspace that was deleted',
-      key({ workspace: { ...workspace, deleted: true } }),
-      { isManagement: false, workspaceId: null, account: 'abc' },
-    ],
     ['of the account', managementKey(), { isManagement: true, workspaceId: null, account: 'org_1' }],
   ])('%s', (_what, caller, expected) => {
     expect(requireKeyHolder(caller)).toMatchObject({ hash: 'abc', ...expected });
@@ -76,6 +73,7 @@ describe('the holder of a key', () => {
   it.each([
     ['an unknown credential', undefined],
     ['a disabled key', key({ disabled: true })],
+    ['a key of a deleted workspace', key({ workspace: { ...workspace, deleted: true } })],
     ['a session', session([{}])],
   ])('is not %s', (_what, caller) => {
     expect(() => requireKeyHolder(caller)).toThrow(refusal('bearer_refused'));
@@ -110,6 +108,7 @@ describe('a reader of interns', () => {
     ['a key of no workspace', key({ workspace: null }), 'not_found'],
     ['a key of a deleted workspace', key({ workspace: { ...workspace, deleted: true } }), 'not_found'],
     ['a key outside the programme', key({ workspace: { ...workspace, inProgramme: false } }), 'not_found'],
+    ['the key of a person who left', key({ ownerLeft: true }), 'access_revoked'],
     ['a session without the scope', session([{}], { scopes: ['vault:read'] }), 'insufficient_scope'],
     [
       'a person who is not known',

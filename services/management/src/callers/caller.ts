@@ -24,6 +24,7 @@ class Manager {
   /** The user to whom the caller's changes are attributed. */
   readonly userId: string | null;
   readonly actor: string;
+  readonly keyHash: string;
 
   get account(): string {
     return this.organizationId;
@@ -33,6 +34,7 @@ class Manager {
     this.organizationId = organizationId;
     this.userId = createdBy;
     this.actor = `api_key:${hash}`;
+    this.keyHash = hash;
   }
 }
 
@@ -41,7 +43,8 @@ export type { Manager };
 /**
  * Requires a management key.
  *
- * @throws Refusal `bearer_refused` for an unknown or disabled credential, `management_key_required` for any other
+ * @throws Refusal `bearer_refused` for an unknown or disabled credential, `management_key_required` for another one,
+ *   `access_revoked` for that of a person who left
  */
 export function requireManager(caller: Caller): Manager {
   if (caller === undefined) throw unknownBearer();
@@ -51,6 +54,7 @@ export function requireManager(caller: Caller): Manager {
   if (key.kind !== 'management') {
     throw new Refusal('management_key_required');
   }
+  requireOwner(key);
   return new Manager(key);
 }
 
@@ -59,23 +63,25 @@ class KeyHolder {
   protected readonly judgement = 'requireKeyHolder';
   readonly hash: string;
   readonly isManagement: boolean;
-  /** Null for a management key, and if the workspace was deleted. */
+  /** Null for a management key. */
   readonly workspaceId: string | null;
   readonly account: string;
 
   constructor({ hash, kind, workspace, organizationId }: ApiKeyCaller) {
     this.hash = hash;
     this.isManagement = kind === 'management';
-    this.workspaceId = workspace === null || workspace.deleted ? null : workspace.id;
+    this.workspaceId = workspace?.id ?? null;
     this.account = this.isManagement ? organizationId : hash;
   }
 }
 
 export type { KeyHolder };
 
-/** @throws Refusal `bearer_refused` for a session, and for an unknown or disabled key */
+/** @throws Refusal `bearer_refused` for a session, and for a key that is unknown, disabled or of a deleted workspace; `access_revoked` */
 export function requireKeyHolder(caller: Caller): KeyHolder {
   if (caller === undefined || !('key' in caller) || caller.key.disabled) throw unknownBearer();
+  if (caller.key.workspace?.deleted) throw unknownBearer();
+  requireOwner(caller.key);
   return new KeyHolder(caller.key);
 }
 
@@ -117,6 +123,7 @@ function readerOfKey(key: ApiKeyCaller): InternReader {
   if (key.disabled || key.kind !== 'api') throw unknownBearer();
   const { workspace } = key;
   if (workspace === null || workspace.deleted || !workspace.inProgramme) throw notFound();
+  requireOwner(key);
   return new InternReader({
     workspaceIds: [workspace.id],
     internId: key.internId ?? undefined,
@@ -145,6 +152,11 @@ function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): Int
     keyHash: undefined,
     userId: person.userId,
   });
+}
+
+/** A key of a person works as long as that person could do the same. */
+function requireOwner({ ownerLeft }: ApiKeyCaller): void {
+  if (ownerLeft) throw new Refusal('access_revoked');
 }
 
 const unknownBearer = () => new Refusal('bearer_refused');

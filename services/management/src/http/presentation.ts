@@ -47,7 +47,7 @@ const TERMS = {
     message: 'The grant does not carry the interns scope.',
     headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="interns"' },
   },
-  access_revoked: { status: 403, message: 'Access to the workspace was revoked.' },
+  access_revoked: { status: 403, message: 'Access was revoked.' },
   regional_host_refused: { status: 403, message: SIGNING.regional_host_refused.message },
   not_found: { status: 404, message: 'Not found.', reason: 'not_found' },
   invalid_parameters: { status: 400, reason: 'invalid_body' },
@@ -150,7 +150,7 @@ export function present(error: unknown, operation: Operation): Presentation {
 const FAILED: Presentation = { status: 500, message: 'The request could not be completed. Try again later.' };
 
 function termsOf(code: RefusalCode, { refusals, invalidExample }: Operation): Terms {
-  if (code === 'management_key_required' && !refusals.includes(403)) {
+  if ((code === 'management_key_required' || code === 'access_revoked') && !refusals.includes(403)) {
     return { ...TERMS.bearer_refused, message: TERMS[code].message };
   }
   if (code === 'invalid_parameters' && invalidExample === undefined) return TERMS.not_found;

@@ -62,11 +62,12 @@ const create = jsonOperation({
     if (expiresAt && expiresAt.getTime() <= Date.now()) {
       throw new Refusal('invalid_parameters', 'expires_at: must be in the future.');
     }
+    const createdBy = creator ?? principal.userId;
     const created = await store.createKey(principal, {
       name,
       workspaceId,
-      actingUser: principal.userId,
-      ...(creator && { createdBy: creator }),
+      createdByKey: principal.keyHash,
+      ...(createdBy !== null && { createdBy }),
       ...(expiresAt && { expiresAt }),
     });
     if (created === undefined) throw noWorkspace(workspaceId);

@@ -103,7 +103,8 @@ export const KeyCreate = z
     name,
     workspace_id: WorkspaceId.optional().meta({ description: "Default: the account's default workspace." }),
     creator_user_id: UserId.nullable().optional().meta({
-      description: 'A member of the organization. Default: the creator of the management key.',
+      description:
+        'The member of the workspace to whom it belongs: it works as long as they are one. Default: the person to whom the management key belongs, if it belongs to one.',
     }),
     expires_at: z.iso
       .datetime('must be an ISO 8601 UTC time with seconds')
@@ -146,7 +147,7 @@ const CurrentKey = z
       .meta({ deprecated: true, description: 'As `is_management_key`.', example: false }),
     organization_id: z.string().nullable().meta({ example: SAMPLE.organizationId }),
     workspace_id: WorkspaceId.nullable().meta({
-      description: 'null: a management key, or the workspace was deleted.',
+      description: 'null: a management key.',
       example: SAMPLE.workspaceId,
     }),
     creator_user_id: creator,

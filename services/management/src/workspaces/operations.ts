@@ -49,7 +49,7 @@ const create = jsonOperation({
   path: '/workspaces',
   summary: 'Create a workspace',
   description:
-    'It is outside the interns programme until an operator adds it. A `slug` that another workspace of the account has is refused with 400.',
+    'It is outside the interns programme until an operator adds it. The person to whom the management key belongs is its first member. A `slug` that another workspace of the account has is refused with 400.',
   returns: 'The workspace.',
   body: WorkspaceCreate,
   status: 201,

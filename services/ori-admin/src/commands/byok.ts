@@ -98,7 +98,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
       const vault = createCredentialVault(await admin.readRing('management'));
       const key = await readSecret(admin, options);
       const { label } = await admin.withDatabase((db) =>
-        change(db, id, { key }, (stored) => vault.seal(stored, key)),
+        change(db, id, { key }, async (stored) => ({ sealed_key: await vault.seal(stored, key) })),
       );
       admin.report({ id, label }, { note: `The label of the credential is now ${label}.` });
     });
@@ -113,7 +113,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
       .argument('<credential>', 'id of the credential')
       .action(async (id: string) => {
         const admin = context();
-        await admin.withDatabase((db) => change(db, id, { disabled }));
+        await admin.withDatabase((db) => setDisabled(db, id, disabled));
         admin.report({ id, disabled }, { note: disabled ? 'Disabled.' : 'Enabled.' });
       });
   }
@@ -133,18 +133,25 @@ export function addByokCommands(program: Command, context: () => Context): void 
     });
 }
 
+/** Whether an operator disabled it stays with the credential: the API does not enable it. */
+const setDisabled = (db: Database, id: string, disabled: boolean) =>
+  change(db, id, { disabled }, async () => ({ disabled_by_operator: disabled }));
+
 /** Changes a credential by the rules of the API, holding the same row lock. */
 async function change(
   db: Database,
   id: string,
   update: ByokUpdate,
-  seal?: (stored: { id: string; organization_id: string }) => Promise<string>,
+  more: (stored: {
+    id: string;
+    organization_id: string;
+  }) => Promise<{ sealed_key?: string; disabled_by_operator?: boolean }>,
 ): Promise<{ label: string }> {
   const account = await credentialOwner(db, id);
-  const outcome = await managementQueries(db).changeCredential(account, id, async (stored) => {
-    const columns = applyUpdate(stored, update);
-    return seal === undefined ? columns : { ...columns, sealed_key: await seal(stored) };
-  });
+  const outcome = await managementQueries(db).changeCredential(account, id, async (stored) => ({
+    ...applyUpdate(stored, update),
+    ...(await more(stored)),
+  }));
   if (outcome === 'absent') throw new AdminError('not_found', `no BYOK credential ${id}`);
   if (outcome === 'busy') throw new AdminError('conflict', 'the credential is being changed right now');
   return outcome.changed;

@@ -1,7 +1,16 @@
-import { createNamedKey, disableApiKey, listApiKeys, type NewApiKey } from '@ori/store/admin';
+import {
+  createNamedKey,
+  disableApiKey,
+  endingKeys,
+  keysCreatedBy,
+  listApiKeys,
+  type NewApiKey,
+  updateApiKey,
+} from '@ori/store/admin';
 import { Option } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
+import { reportEnding } from '../ended-keys.ts';
 import { UsageError } from '../failure.ts';
 import { addList, type ListOptions, listing } from '../options.ts';
 import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
@@ -30,7 +39,7 @@ export function addKeyCommands(program: Command, context: () => Context): void {
     .option('--workspace <id>', 'for an api key: the workspace whose interns it can access')
     .option('--intern <id>', 'for an api key: access to this intern only')
     .option('--organization <id>', 'for a management key: the organization it manages')
-    .option('--created-by <user>', 'id of the user it belongs to')
+    .option('--created-by <user>', 'id of the user it belongs to, with whose access it ends')
     .option('--out <file>', 'write it to a new file that only its owner can read')
     .option('--show', 'print it even if stdout is a terminal')
     .examples(
@@ -69,6 +78,7 @@ export function addKeyCommands(program: Command, context: () => Context): void {
           organization: row.organization_id,
           workspace: row.workspace_id,
           intern: row.intern_id,
+          owner: row.created_by,
           created: row.created_at,
           disabled: row.disabled_at,
         }),
@@ -77,20 +87,42 @@ export function addKeyCommands(program: Command, context: () => Context): void {
 
   key
     .command('disable')
-    .description('refuse the key from now on')
-    .argument('<hash>', 'hash of the key as in the list, never the key itself')
-    .action(async (hash: string) => {
-      if (!/^[0-9a-f]{64}$/.test(hash)) {
-        // Not quoted: it may be the key.
-        throw new UsageError(
-          'Expected the hash of a key: 64 characters of 0-9a-f.',
-          'Find it with ori-admin key list.',
-        );
-      }
+    .description('refuse the key from now on; prints the keys that it created')
+    .argument('<hash>', HASH)
+    .option('--with-created', 'for a management key: the keys that it created too')
+    .action(async (hash: string, { withCreated }: { withCreated?: true }) => {
+      requireHash(hash);
       const admin = context();
-      await admin.withDatabase((db) => disableApiKey(db, { hash }));
-      admin.report({ hash, disabled: true }, { note: 'Disabled.' });
+      const keys = await admin.withDatabase((db) =>
+        endingKeys(db, { hash }, async (trx) => {
+          const created = withCreated ? await keysCreatedBy(trx, { hash }) : [];
+          for (const one of [hash, ...created]) await disableApiKey(trx, { hash: one });
+        }),
+      );
+      reportEnding(admin, { hash, disabled: true }, 'Disabled.', keys);
     });
+
+  key
+    .command('enable')
+    .description('accept the key again')
+    .argument('<hash>', HASH)
+    .action(async (hash: string) => {
+      requireHash(hash);
+      const admin = context();
+      await admin.withDatabase((db) => updateApiKey(db, { hash, disabled: false }));
+      admin.report({ hash, disabled: false }, { note: 'Enabled.' });
+    });
+}
+
+const HASH = 'hash of the key as in the list, never the key itself';
+
+function requireHash(hash: string): void {
+  if (/^[0-9a-f]{64}$/.test(hash)) return;
+  // Not quoted: it may be the key.
+  throw new UsageError(
+    'Expected the hash of a key: 64 characters of 0-9a-f.',
+    'Find it with ori-admin key list.',
+  );
 }
 
 function toNewKey({ kind, name, workspace, organization, intern, createdBy }: CreateOptions): NewApiKey {

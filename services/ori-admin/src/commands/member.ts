@@ -1,6 +1,14 @@
-import { addMember, clearRevokedSessions, listMembers, removeMember, revokeSessions } from '@ori/store/admin';
+import {
+  addMember,
+  clearRevokedSessions,
+  endingKeys,
+  listMembers,
+  removeMember,
+  revokeSessions,
+} from '@ori/store/admin';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
+import { reportEnding } from '../ended-keys.ts';
 import { UsageError } from '../failure.ts';
 import { addList, type ListOptions, listing, toDate, unixSeconds } from '../options.ts';
 
@@ -14,26 +22,31 @@ interface RevokeOptions {
 export function addMemberCommands(program: Command, context: () => Context): void {
   const member = program.command('member').description('members of workspaces');
 
-  for (const [verb, description, change, note] of [
-    ['add', 'add a user to a workspace, including one who was removed', addMember, 'Added.'],
-    [
-      'remove',
-      'remove a user from a workspace, who is then refused within two seconds',
-      removeMember,
-      'Removed.',
-    ],
-  ] as const) {
-    member
-      .command(verb)
-      .description(description)
-      .argument('<workspace>', 'id of the workspace')
-      .argument('<user>', 'id of the user')
-      .action(async (workspaceId: string, userId: string) => {
-        const admin = context();
-        await admin.withDatabase((db) => change(db, { workspaceId, userId }));
-        admin.report({ workspace_id: workspaceId, user_id: userId, member: verb === 'add' }, { note });
-      });
-  }
+  member
+    .command('add')
+    .description('add a user to a workspace, including one who was removed')
+    .argument('<workspace>', 'id of the workspace')
+    .argument('<user>', 'id of the user')
+    .action(async (workspaceId: string, userId: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => addMember(db, { workspaceId, userId }));
+      admin.report({ workspace_id: workspaceId, user_id: userId, member: true }, { note: 'Added.' });
+    });
+
+  member
+    .command('remove')
+    .description(
+      'remove a user from a workspace, who is then refused within two seconds, with their keys; prints those keys',
+    )
+    .argument('<workspace>', 'id of the workspace')
+    .argument('<user>', 'id of the user')
+    .action(async (workspaceId: string, userId: string) => {
+      const admin = context();
+      const keys = await admin.withDatabase((db) =>
+        endingKeys(db, { userId }, (trx) => removeMember(trx, { workspaceId, userId })),
+      );
+      reportEnding(admin, { workspace_id: workspaceId, user_id: userId, member: false }, 'Removed.', keys);
+    });
 
   addList(member, 'list members, including removed ones')
     .option('--workspace <id>', 'only those of this workspace')

@@ -4,11 +4,13 @@ import {
   deleteUser,
   disableUser,
   enableUser,
+  endingKeys,
   listUsers,
   removeSubject,
 } from '@ori/store/admin';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
+import { reportEnding } from '../ended-keys.ts';
 import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 
 export function addUserCommands(program: Command, context: () => Context): void {
@@ -55,24 +57,27 @@ export function addUserCommands(program: Command, context: () => Context): void 
       ),
     );
 
-  for (const [verb, change, disabled] of [
-    ['disable', disableUser, true],
-    ['enable', enableUser, false],
-  ] as const) {
-    user
-      .command(verb)
-      .description(
-        disabled
-          ? 'refuse every request of the user, within two seconds'
-          : 'accept requests of the user again',
-      )
-      .argument('<user>', 'id of the user')
-      .action(async (userId: string) => {
-        const admin = context();
-        await admin.withDatabase((db) => change(db, { userId }));
-        admin.report({ id: userId, disabled }, { note: disabled ? 'Disabled.' : 'Enabled.' });
-      });
-  }
+  user
+    .command('disable')
+    .description('refuse every request of the user and of their keys, within two seconds; prints those keys')
+    .argument('<user>', 'id of the user')
+    .action(async (userId: string) => {
+      const admin = context();
+      const keys = await admin.withDatabase((db) =>
+        endingKeys(db, { userId }, (trx) => disableUser(trx, { userId })),
+      );
+      reportEnding(admin, { id: userId, disabled: true }, 'Disabled.', keys);
+    });
+
+  user
+    .command('enable')
+    .description('accept requests of the user and of their keys again')
+    .argument('<user>', 'id of the user')
+    .action(async (userId: string) => {
+      const admin = context();
+      await admin.withDatabase((db) => enableUser(db, { userId }));
+      admin.report({ id: userId, disabled: false }, { note: 'Enabled.' });
+    });
 
   user
     .command('link')
@@ -108,12 +113,14 @@ export function addUserCommands(program: Command, context: () => Context): void 
     user.command('delete'),
     (id) => `This deletes the user ${id}; to refuse their requests, use disable.`,
   )
-    .description('delete a user with their subjects and memberships')
+    .description('delete a user with their subjects, memberships and keys; prints those keys')
     .argument('<user>', 'id of the user')
     .action(async (userId: string) => {
       const admin = context();
-      await admin.withDatabase((db) => deleteUser(db, { userId }));
-      admin.report({ id: userId, deleted: true }, { note: 'Deleted.' });
+      const keys = await admin.withDatabase((db) =>
+        endingKeys(db, { userId }, (trx) => deleteUser(trx, { userId })),
+      );
+      reportEnding(admin, { id: userId, deleted: true }, 'Deleted.', keys);
     });
 }
 

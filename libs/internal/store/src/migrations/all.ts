@@ -18,6 +18,7 @@ import * as keyStatements from './0016-key-statements.ts';
 import * as idempotencyKeys from './0017-idempotency-keys.ts';
 import * as idForm from './0018-id-form.ts';
 import * as boundedLists from './0019-bounded-lists.ts';
+import * as ownersOfKeys from './0020-owners-of-keys.ts';
 
 /** In order. A released migration is never edited; every change of the database is a new file here. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -40,4 +41,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0017-idempotency-keys': idempotencyKeys,
   '0018-id-form': idForm,
   '0019-bounded-lists': boundedLists,
+  '0020-owners-of-keys': ownersOfKeys,
 };

@@ -15,6 +15,9 @@ export const INDEXES: Readonly<Record<string, string>> = {
   api_keys_of_workspace: 'api_keys (workspace_id, created_at desc, hash)',
   // Whether a workspace has a key that is accepted.
   api_keys_accepted: 'api_keys (workspace_id, hash) where disabled_at is null',
+  // The keys of a person, and those that a management key created.
+  api_keys_owner: 'api_keys (created_by) where created_by is not null',
+  api_keys_creator: 'api_keys (created_by_key) where created_by_key is not null',
   // One entry per KEK answers which KEKs are in use; see `keksInUse`.
   signing_keys_kek: 'signing_keys ((left(sealed_seed, 96))) where retired_at is null',
   members_of_organization: 'members (organization_id, user_id)',

@@ -157,12 +157,10 @@ const MANAGEMENT: Record<Exclude<keyof ManagementQueries, 'ping'> | `${string} $
   findKey: (q) => q.findKey(facts.account, facts.keyHash),
   createKey: (q) =>
     q.createKey(facts.account, {
-      ...{
-        name: 'new',
-        workspaceId: facts.scenario.workspaceId,
-        createdBy: facts.scenario.userId,
-        actingUser: null,
-      },
+      name: 'new',
+      workspaceId: facts.scenario.workspaceId,
+      createdBy: facts.scenario.userId,
+      createdByKey: facts.keyHash,
     }),
   changeKey: (q) => q.changeKey(facts.account, facts.keyHash, { name: 'renamed' }),
   deleteKey: (q) => q.deleteKey(facts.account, facts.keyHash),

@@ -48,12 +48,21 @@ const MEANINGS: Readonly<Record<string, { code: AdminErrorCode; message: string 
   '23514': { code: 'invalid_input', message: 'a value is not acceptable' },
 };
 
+/** What an operator did, and the management API may not undo. */
+const MARKS: Readonly<Record<string, string>> = {
+  api_keys_operator: 'an operator disabled it: only an operator enables it again',
+  byok_credentials_operator: 'an operator disabled it: only an operator enables it again',
+  members_operator: 'an operator removed them: only an operator adds them again',
+};
+
 /** What a violated constraint means, where the database's report tells more than its kind. */
 function reasonOf(error: Error): string | undefined {
   const { constraint, detail } = error as { constraint?: unknown; detail?: unknown };
   if (constraint === 'workspaces_default') return 'its organization has a default workspace already';
   if (constraint === 'workspaces_slug') return 'its organization has a workspace with this slug already';
   if (constraint === 'users_email') return 'another user has this e-mail address';
+  const marked = MARKS[String(constraint)];
+  if (marked !== undefined) return marked;
   const absent = /^Key \(([\w, ]+)\)=\((.*)\) is not present in table/.exec(String(detail));
   return absent === null ? undefined : `no ${absent[1]} ${absent[2]}`;
 }

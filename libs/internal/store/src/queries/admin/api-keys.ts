@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Handle } from '../../database.ts';
 import { maskSecret } from '../../mask.ts';
 import type { Schema } from '../../schema.ts';
+import { hasAccess } from '../api-keys.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { idSchema, nameSchema } from './ids.ts';
 
@@ -21,6 +22,7 @@ const newApiKey = z.discriminatedUnion('kind', [
     workspaceId: idSchema,
     internId: idSchema.optional(),
     createdBy: idSchema.optional(),
+    createdByKey: z.string().optional(),
     expiresAt: z.date().optional(),
   }),
   z.strictObject({
@@ -28,6 +30,7 @@ const newApiKey = z.discriminatedUnion('kind', [
     name: nameSchema,
     organizationId: idSchema,
     createdBy: idSchema.optional(),
+    createdByKey: z.string().optional(),
     expiresAt: z.date().optional(),
   }),
 ]);
@@ -44,7 +47,11 @@ export interface CreatedApiKey {
   readonly label: string;
 }
 
-/** Creates a key of 256 random bits and stores its hash and masked label. */
+/**
+ * Creates a key of 256 random bits and stores its hash and masked label.
+ *
+ * @throws AdminError `invalid_input` if the person it belongs to has no access to what it gives access to
+ */
 export async function createApiKey(db: Handle, input: NewApiKey): Promise<CreatedApiKey> {
   const wanted = requireInput(newApiKey, input);
   const key = `${API_KEY_PREFIX}${randomBytes(32).toString('hex')}`;
@@ -57,6 +64,7 @@ export async function createApiKey(db: Handle, input: NewApiKey): Promise<Create
           workspace_id: wanted.workspaceId,
           intern_id: wanted.internId ?? null,
         };
+  if (wanted.createdBy !== undefined) await requireAccess(db, wanted.createdBy, place);
   await judged('API key', () =>
     db.kysely
       .insertInto('api_keys')
@@ -67,11 +75,28 @@ export async function createApiKey(db: Handle, input: NewApiKey): Promise<Create
         kind: wanted.kind,
         name: wanted.name,
         created_by: wanted.createdBy ?? null,
+        created_by_key: wanted.createdByKey ?? null,
         expires_at: wanted.expiresAt ?? null,
       })
       .execute(),
   );
   return created;
+}
+
+async function requireAccess(
+  db: Handle,
+  userId: string,
+  place: { readonly organization_id: string; readonly workspace_id: string | null },
+): Promise<void> {
+  const user = sql`${userId}`;
+  const organization = sql`${place.organization_id}`;
+  const workspace = sql`${place.workspace_id}::text`;
+  const { rows } = await sql<{ has: boolean }>`
+    select ${hasAccess({ user, organization, workspace })} as has`.execute(db.kysely);
+  if (rows[0]?.has) return;
+  const where = place.workspace_id === null ? 'any workspace of the organization' : place.workspace_id;
+  const why = `${userId} is disabled, or not a member of ${where}`;
+  throw new AdminError('invalid_input', `the key could not be used: ${why}`);
 }
 
 /** One key; with an organization, only if it is an ordinary key of that one. */
@@ -90,7 +115,12 @@ const chosen =
         : [eb('organization_id', '=', organizationId), eb('kind', '=', 'api')]),
     ]);
 
-/** Sets what is given. A key that is disabled is refused from the next request on, and can be enabled again. */
+/**
+ * Sets what is given. A key that is disabled is refused from the next request on, and can be enabled again: if an operator
+ * disabled it, only by an operator. An operator names no organization.
+ *
+ * @throws AdminError `not_found`, `invalid_input`
+ */
 export async function updateApiKey(
   db: Handle,
   {
@@ -99,22 +129,36 @@ export async function updateApiKey(
     ...key
   }: KeyChoice & { readonly name?: string | undefined; readonly disabled?: boolean | undefined },
 ): Promise<void> {
-  const { numUpdatedRows } = await db.kysely
-    .updateTable('api_keys')
-    .set({
-      ...(name !== undefined && { name: requireInput(nameSchema, name) }),
-      ...(disabled !== undefined && {
-        disabled_at: disabled ? sql<Date>`coalesce(disabled_at, now())` : null,
-      }),
-      updated_at: sql<Date>`now()`,
-    })
-    .where(chosen(key))
-    .executeTakeFirst();
+  const byOperator = key.organizationId === undefined;
+  const { numUpdatedRows } = await judged('API key', () =>
+    db.kysely
+      .updateTable('api_keys')
+      .set({
+        ...(name !== undefined && { name: requireInput(nameSchema, name) }),
+        ...(disabled !== undefined && {
+          disabled_at: disabled ? sql<Date>`coalesce(disabled_at, now())` : null,
+        }),
+        ...(disabled !== undefined && byOperator && { disabled_by_operator: disabled }),
+        updated_at: sql<Date>`now()`,
+      })
+      .where(chosen(key))
+      .executeTakeFirst(),
+  );
   if (numUpdatedRows === 0n) throw noKey();
 }
 
 export async function disableApiKey(db: Handle, { hash }: { readonly hash: string }): Promise<void> {
   await updateApiKey(db, { hash, disabled: true });
+}
+
+/** The hashes of the keys that a management key created. */
+export async function keysCreatedBy(db: Handle, { hash }: { readonly hash: string }): Promise<string[]> {
+  const rows = await db.kysely
+    .selectFrom('api_keys')
+    .select('hash')
+    .where('created_by_key', '=', hash)
+    .execute();
+  return rows.map((row) => row.hash);
 }
 
 /** Deletes its guardrail assignment too. Restrictions of provider credentials to the key stay, and fit no other key. */

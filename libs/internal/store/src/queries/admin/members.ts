@@ -15,7 +15,10 @@ export async function addMember(db: Handle, input: Membership): Promise<void> {
   await addMembers(db, { workspaceId, userIds: [userId] });
 }
 
-/** The members of one workspace; with an organization, only if the workspace belongs to that one. */
+/**
+ * The members of one workspace; with an organization, only if the workspace belongs to that one. An operator names none,
+ * and only an operator restores whom an operator removed.
+ */
 export interface MembersChoice {
   readonly workspaceId: string;
   readonly organizationId?: string | undefined;
@@ -37,6 +40,7 @@ export async function addMembers(
       where ${place}
       order by wanted.user_id
       on conflict (workspace_id, user_id) do update set removed_at = null
+        ${organizationId === undefined ? sql`, removed_by_operator = false` : sql``}
       where members.removed_at is not null`.execute(db.kysely);
     return (await sql`select from workspaces w where ${place}`.execute(db.kysely)).rows;
   });
@@ -49,7 +53,7 @@ export async function addMembers(
 export async function removeMember(db: Handle, { workspaceId, userId }: Membership): Promise<void> {
   const { numUpdatedRows } = await db.kysely
     .updateTable('members')
-    .set({ removed_at: sql<Date>`coalesce(removed_at, now())` })
+    .set({ removed_at: sql<Date>`coalesce(removed_at, now())`, removed_by_operator: true })
     .where('workspace_id', '=', workspaceId)
     .where('user_id', '=', userId)
     .executeTakeFirst();
@@ -67,7 +71,9 @@ export async function removeMembers(
       where workspace_id = ${workspaceId} and organization_id = coalesce(${organizationId ?? null}, organization_id)
         and user_id = any (${inOrder(userIds)}::text[]) and removed_at is null
       order by user_id for update)
-    update members m set removed_at = now() from former f
+    update members m set removed_at = now()
+      ${organizationId === undefined ? sql`, removed_by_operator = true` : sql``}
+    from former f
     where m.workspace_id = f.workspace_id and m.user_id = f.user_id
     returning m.user_id`.execute(db.kysely);
   return rows.length;

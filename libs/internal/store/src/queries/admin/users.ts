@@ -96,22 +96,24 @@ export async function removeSubject(
   if (numDeletedRows === 0n) throw new AdminError('not_found', 'no such subject');
 }
 
-/** Every signing request of the user is refused within the second for which gate facts are cached. */
-export async function disableUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
+/**
+ * Every signing request of the user is refused within the second for which gate facts are cached, and their keys at once.
+ */
+export async function disableUser(db: Handle, { userId }: { readonly userId: string }): Promise<void> {
   await setDisabled(db, userId, sql<Date>`coalesce(disabled_at, now())`);
 }
 
-export async function enableUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
+export async function enableUser(db: Handle, { userId }: { readonly userId: string }): Promise<void> {
   await setDisabled(db, userId, null);
 }
 
-/** Deletes subjects and memberships too: the user then gets 404, whereas a disabled one gets 403. */
-export async function deleteUser(db: Database, { userId }: { readonly userId: string }): Promise<void> {
+/** Deletes subjects, memberships and keys too: the user then gets 404, whereas a disabled one gets 403. */
+export async function deleteUser(db: Handle, { userId }: { readonly userId: string }): Promise<void> {
   const { numDeletedRows } = await db.kysely.deleteFrom('users').where('id', '=', userId).executeTakeFirst();
   if (numDeletedRows === 0n) throw new AdminError('not_found', `no user ${userId}`);
 }
 
-async function setDisabled(db: Database, userId: string, disabledAt: RawBuilder<Date> | null): Promise<void> {
+async function setDisabled(db: Handle, userId: string, disabledAt: RawBuilder<Date> | null): Promise<void> {
   const { numUpdatedRows } = await db.kysely
     .updateTable('users')
     .set({ disabled_at: disabledAt })

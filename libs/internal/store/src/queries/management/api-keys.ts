@@ -8,7 +8,6 @@ import {
   type NewApiKey,
   updateApiKey,
 } from '../admin/api-keys.ts';
-import { requirePeople } from './members.ts';
 import type { PageRequest } from './page.ts';
 import { type Account, asTenant } from './tenant.ts';
 import { findWorkspace } from './workspaces.ts';
@@ -65,32 +64,22 @@ export function findKey(db: Database, account: Account, hash: string): Promise<A
 /**
  * Undefined if the account has no such workspace.
  *
- * @throws AdminError `invalid_input` if the creator is not a member of the organization
+ * @throws AdminError `invalid_input` if the creator has no access to the workspace
  */
 export function createKey(
   db: Database,
   account: Account,
   {
     workspaceId,
-    actingUser,
-    createdBy,
     ...wanted
-  }: Pick<NewApiKey, 'name' | 'expiresAt' | 'createdBy'> & {
+  }: Pick<NewApiKey, 'name' | 'expiresAt' | 'createdBy' | 'createdByKey'> & {
     readonly workspaceId: string | undefined;
-    /** The creator, if none is named. */
-    readonly actingUser: string | null;
   },
 ): Promise<{ readonly row: ApiKeyRow; readonly made: CreatedApiKey } | undefined> {
   return asTenant(db, account, async (trx) => {
     const workspace = await findWorkspace(trx, account, workspaceId);
     if (workspace === undefined) return undefined;
-    if (createdBy !== undefined) await requirePeople(trx, account, [createdBy]);
-    const key = {
-      kind: 'api',
-      workspaceId: workspace,
-      createdBy: createdBy ?? actingUser ?? undefined,
-    } as const;
-    const made = await createApiKey({ kysely: trx }, { ...key, ...wanted });
+    const made = await createApiKey({ kysely: trx }, { kind: 'api', workspaceId: workspace, ...wanted });
     const row = await keysOf(trx, account).where('k.hash', '=', made.hash).executeTakeFirstOrThrow();
     return { row, made };
   });

@@ -4,6 +4,7 @@ import type { Schema } from '../../schema.ts';
 import type { ByokCredentialsTable } from '../../schema-management.ts';
 import { StoreUnavailable } from '../../store-unavailable.ts';
 import type { Provider } from '../../vocabulary.ts';
+import { judged } from '../admin/admin-error.ts';
 import { createCredential, deleteCredential } from '../admin/byok.ts';
 import { type Page, type PageRequest, readPage } from './page.ts';
 import { failedWith } from './sql-state.ts';
@@ -106,6 +107,8 @@ type ChangeOutcome = { readonly changed: CredentialRow } | 'absent' | 'busy';
 /**
  * Changes one credential under its row lock: `decide` gets the stored row and returns the columns to set; if it throws,
  * nothing changes. Returns `busy` while another change of the row is in progress.
+ *
+ * @throws AdminError `invalid_input` if it enables what an operator disabled
  */
 export async function changeCredential(
   db: Database,
@@ -119,13 +122,15 @@ export async function changeCredential(
       if (stored === undefined) return 'absent';
       const columns = await decide(stored);
       if (Object.values(columns).every((value) => value === undefined)) return { changed: stored };
-      const changed = await trx
-        .updateTable('byok_credentials')
-        .set(columns as Updateable<ByokCredentialsTable>)
-        .where(ofAccount(account))
-        .where('id', '=', id)
-        .returningAll()
-        .executeTakeFirstOrThrow();
+      const changed = await judged('credential', () =>
+        trx
+          .updateTable('byok_credentials')
+          .set(columns as Updateable<ByokCredentialsTable>)
+          .where(ofAccount(account))
+          .where('id', '=', id)
+          .returningAll()
+          .executeTakeFirstOrThrow(),
+      );
       return { changed };
     });
   } catch (error) {

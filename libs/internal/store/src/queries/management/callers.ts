@@ -1,7 +1,8 @@
+import type { Transaction } from 'kysely';
 import type { Database } from '../../database.ts';
-import type { ApiKeyKind } from '../../schema.ts';
-import { isKeyDisabled } from '../api-keys.ts';
-import { asTenant } from './tenant.ts';
+import type { ApiKeyKind, Schema } from '../../schema.ts';
+import { isKeyDisabled, ownerHasAccess } from '../api-keys.ts';
+import { asTenant, become } from './tenant.ts';
 
 /** The caller that an API key identifies. Treat a disabled key like an unknown one. */
 export interface ApiKeyCaller {
@@ -10,6 +11,8 @@ export interface ApiKeyCaller {
   readonly disabled: boolean;
   readonly organizationId: string;
   readonly createdBy: string | null;
+  /** It belongs to a person who could not do the same: refuse it as access that was revoked. */
+  readonly ownerLeft: boolean;
   /** Set for an intern's own key, which can only access that intern. */
   readonly internId: string | null;
   /** Null for a management key. */
@@ -56,12 +59,14 @@ export function findApiKeyCaller(db: Database, hash: string): Promise<ApiKeyCall
       .where('k.hash', '=', hash)
       .executeTakeFirst();
     if (row === undefined) return undefined;
+    const organizationId = row.organization_id;
     return {
       hash: row.hash,
       kind: row.kind,
       disabled: row.disabled,
-      organizationId: row.organization_id,
+      organizationId,
       createdBy: row.created_by,
+      ownerLeft: row.created_by !== null && !(await isOwned(trx, organizationId, hash)),
       internId: row.intern_id,
       workspace:
         row.workspace_id === null
@@ -73,6 +78,13 @@ export function findApiKeyCaller(db: Database, hash: string): Promise<ApiKeyCall
             },
     };
   });
+}
+
+/** Read as the organization of the key, which sees its members and their users. */
+async function isOwned(trx: Transaction<Schema>, organizationId: string, hash: string): Promise<boolean> {
+  await become(trx, { organizationId });
+  const row = trx.selectFrom('api_keys as k').select(ownerHasAccess.as('has')).where('k.hash', '=', hash);
+  return (await row.executeTakeFirst())?.has === true;
 }
 
 export function findPerson(

@@ -83,7 +83,7 @@ export function listWorkspaceMembers(
 /**
  * Adds people who are, or once were, members of the organization: all of them or none.
  *
- * @throws AdminError `invalid_input` naming the first who never was
+ * @throws AdminError `invalid_input` naming the first who never was, or whom an operator removed
  */
 export function addWorkspaceMembers(
   db: Database,
@@ -92,7 +92,7 @@ export function addWorkspaceMembers(
   userIds: readonly string[],
 ): Promise<MemberRow[]> {
   return asTenant(db, account, async (trx) => {
-    await requirePeople(trx, account, userIds);
+    await requirePeople(trx, account, workspaceId, userIds);
     const { organizationId } = account;
     await addMembers({ kysely: trx }, { workspaceId, organizationId, userIds });
     const { rows } = await sql<MemberRow>`
@@ -116,19 +116,32 @@ export function removeWorkspaceMembers(
   );
 }
 
-/** @throws AdminError `invalid_input` naming the first who never was a member of the organization */
-export async function requirePeople(
+/**
+ * Requires people whom the account may have in a workspace: members of the organization, or former ones whom no operator
+ * removed.
+ *
+ * @throws AdminError `invalid_input` naming the first other one
+ */
+async function requirePeople(
   trx: Transaction<Schema>,
   { organizationId }: Account,
+  workspaceId: string,
   userIds: readonly string[],
 ): Promise<void> {
-  const { rows } = await sql<{ id: string }>`
-    select id from unnest(${[...userIds]}::text[]) as wanted (id)
-    where not exists (select from members m where m.organization_id = ${organizationId} and m.user_id = wanted.id)
-    limit 1`.execute(trx);
-  const [unknown] = rows;
-  if (unknown === undefined) return;
-  throw new AdminError('invalid_input', `${unknown.id} is not a member of this organization`);
+  const { rows } = await sql<{ id: string; removed: boolean }>`
+    select wanted.id, bool_or(m.user_id is not null) as removed
+    from unnest(${[...userIds]}::text[]) as wanted (id)
+    left join members m on m.organization_id = ${organizationId} and m.user_id = wanted.id
+    group by wanted.id
+    having bool_and(coalesce(m.removed_by_operator, true))
+      or bool_or(m.removed_by_operator and m.workspace_id = ${workspaceId})
+    order by wanted.id limit 1`.execute(trx);
+  const [refused] = rows;
+  if (refused === undefined) return;
+  const why = refused.removed
+    ? 'was removed by an operator: only an operator adds them again'
+    : 'is not a member of this organization';
+  throw new AdminError('invalid_input', `${refused.id} ${why}`);
 }
 
 /** The queries of this file that `managementQueries` includes. */

@@ -52,10 +52,12 @@ export async function inTransaction<Result>(
 }
 
 /**
+ * Names the tenant of a transaction, instead of the one that it had.
+ *
  * Each statement is planned for its own values: a generic plan for all tenants would suit neither one with few rows nor
  * one with many.
  */
-async function become(trx: Transaction<Schema>, tenant: Tenant): Promise<void> {
+export async function become(trx: Transaction<Schema>, tenant: Tenant): Promise<void> {
   await sql`
     select set_config('ori.organization_id', ${tenant.organizationId ?? ''}, true),
       set_config('ori.workspace_ids', ${(tenant.workspaceIds ?? []).join(',')}, true),

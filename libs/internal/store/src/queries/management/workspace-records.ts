@@ -1,6 +1,7 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Schema, WorkspacesTable } from '../../schema.ts';
+import { addMembers } from '../admin/members.ts';
 import { createWorkspace, deleteWorkspace, updateWorkspace } from '../admin/organizations.ts';
 import { type Page, type PageRequest, readPage } from './page.ts';
 import { type Account, asTenant } from './tenant.ts';
@@ -50,7 +51,7 @@ export function findWorkspaceRecord(
   );
 }
 
-/** Outside the programme, because only an operator can change that. @throws AdminError `conflict` if the slug is taken */
+/** Outside the programme, because only an operator can change that; whoever created it is a member. @throws AdminError `conflict` if the slug is taken */
 export function createWorkspaceRecord(
   db: Database,
   account: Account,
@@ -59,6 +60,10 @@ export function createWorkspaceRecord(
   const { organizationId } = account;
   return asTenant(db, account, async (trx) => {
     const { id } = await createWorkspace({ kysely: trx }, { organizationId, ...columns });
+    const { createdBy } = columns;
+    if (createdBy !== null) {
+      await addMembers({ kysely: trx }, { workspaceId: id, organizationId, userIds: [createdBy] });
+    }
     return await workspacesOf(trx, account).selectAll().where('id', '=', id).executeTakeFirstOrThrow();
   });
 }
