@@ -19,6 +19,11 @@ import { authOf, guarded } from './mcp-world.ts';
 const CURL = findProgram('curl');
 if (CURL === undefined) console.warn('Skipped: no curl is on the PATH.');
 const PAGE = 'http://localhost:5173';
+/** What a daemon must not decide for the address that all programs of a computer share, or in the name of the proxy. */
+const OF_THE_BROWSER = [
+  ...['set-cookie', 'set-cookie2', 'clear-site-data', 'refresh', 'alt-svc', 'strict-transport-security'],
+  ...['service-worker-allowed', 'access-control-allow-origin', 'x-ori-proxy-error'],
+];
 const { world, home } = await openSignedInWorld();
 const seen: IncomingMessage['headers'][] = [];
 const daemon = await guarded(world, async (req, res, { proof, body }) => {
@@ -37,8 +42,8 @@ const daemon = await guarded(world, async (req, res, { proof, body }) => {
     );
     return;
   }
-  const foreign = { 'set-cookie': 'a=b', 'access-control-allow-origin': '*', 'x-of-the-daemon': 'yes' };
-  res.writeHead(201, { 'content-type': 'application/json', ...foreign });
+  const foreign = Object.fromEntries(OF_THE_BROWSER.map((name) => [name, 'a=b']));
+  res.writeHead(201, { 'content-type': 'application/json', 'x-of-the-daemon': 'yes', ...foreign });
   res.end(JSON.stringify({ user: proof.user, path: req.url, bytes: body.length }));
 });
 const running = home.start(['proxy', INTERN_ID, '--allow-origin', PAGE], {
@@ -164,8 +169,7 @@ it('passes on neither cookies nor headers of its own, in either direction', asyn
     headers: { 'x-of-the-daemon': 'yes' },
     body: { user: 'acct_ada' },
   });
-  expect(Object.keys(answer.headers)).not.toContain('set-cookie');
-  expect(Object.keys(answer.headers)).not.toContain('access-control-allow-origin');
+  for (const name of OF_THE_BROWSER) expect(Object.keys(answer.headers)).not.toContain(name);
   expect(seen).toMatchObject([{ 'x-kept': '1', 'x-ori-invoke-user': 'acct_ada' }]);
   for (const name of ['cookie', 'x-hop', 'x-ori-proxy-secret'])
     expect(Object.keys(seen[0] ?? {})).not.toContain(name);

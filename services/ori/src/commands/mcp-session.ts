@@ -1,13 +1,22 @@
 import { daemonPeer } from '../adapters/daemon.ts';
 import { bodyOf } from '../adapters/request-body.ts';
 import { CliError } from '../core/errors.ts';
-import { headersOfStateless, isFieldValue, type JsonRpcText, readJsonRpc } from '../core/json-rpc.ts';
+import { headersOfStateless, type JsonRpcText } from '../core/json-rpc.ts';
 import type { Context } from './context.ts';
-import { type DaemonAnswer, isGood, refusalOf, textOf } from './daemon-answer.ts';
-import { type CallTarget, findTarget, readyCall, type TargetOptions } from './signed-call.ts';
+import { type DaemonAnswer, isGood, refusalOf } from './daemon-answer.ts';
+import { type Exchange, relay } from './mcp-relay.ts';
+import {
+  type CallTarget,
+  findTarget,
+  readyCall,
+  SILENCE_SECONDS_DEFAULT,
+  type TargetOptions,
+} from './signed-call.ts';
 
 const ACCEPT = 'application/json, text/event-stream';
-const EVENT_CHARACTERS_MAX = 64 * 1024 * 1024;
+const SESSION = 'mcp-session-id';
+const VERSION = 'mcp-protocol-version';
+const INITIALIZED = 'notifications/initialized';
 
 export interface McpSessionOptions {
   readonly context: Context;
@@ -33,91 +42,123 @@ export interface McpSession {
     /** Everything that it caused has been written. */
     readonly isDone: Promise<void>;
   };
-  /** Ends the streams that have no last message. */
-  endSubscriptions(): void;
+  /**
+   * No message follows. Ends the streams that have no last message at once, and every other after the time that the daemon
+   * may be silent: one that sends comments is never silent.
+   */
+  end(): void;
 }
 
-interface Exchange {
-  readonly message: JsonRpcText;
-  /** The requests without an answer. */
-  readonly awaited: Set<string | number>;
-  readonly ended: AbortController;
+/** What a request was answered, and the headers of the session that it was sent in. */
+interface Sent {
+  readonly answer: DaemonAnswer;
+  readonly agreed: Readonly<Record<string, string>>;
+  readonly origin: URL;
 }
 
 /**
  * Streamable HTTP (MCP 2025-03-26 to 2026-07-28) as far as it consists of POST requests. The session and the version
- * that `initialize` agrees on are sent with every later message. No proof covers these headers.
+ * that `initialize` agrees on are sent with every later message. No proof covers these headers. A session that the server
+ * has forgotten is begun again, which the client of a bridge cannot do: MCP answers it with 404, and it sees no status.
  */
 export function createMcpSession(given: McpSessionOptions): McpSession {
   const { context, path, print, signedIn, fail } = given;
   const exchanges = new Set<Exchange>();
+  const { timeout: silenceSeconds = SILENCE_SECONDS_DEFAULT } = given.options;
   let target: CallTarget | undefined;
-  let agreed: Record<string, string> = {};
+  let agreed: Readonly<Record<string, string>> = {};
+  /** The messages that began the session. */
+  let opening: Pick<Exchange, 'line' | 'message'>[] = [];
+  let renewing: Promise<boolean> | undefined;
 
-  async function exchange(line: Buffer, now: Exchange, onFlushed?: () => void): Promise<void> {
-    const { message, awaited, ended } = now;
+  const { note } = context.terminal;
+  const onVersion = (version: string): void => {
+    agreed = { ...agreed, 'mcp-protocol-version': version };
+  };
+
+  function open(line: Buffer, message: JsonRpcText): Exchange {
+    const now = { line, message, awaited: new Set(message.ids), ended: new AbortController() };
+    exchanges.add(now);
+    return now;
+  }
+
+  async function send({ line, message, ended }: Exchange, onFlushed?: () => void): Promise<Sent> {
     const interrupted = AbortSignal.any([context.interrupted, ended.signal]);
-    const mine = { ...context, interrupted };
-    const silenceSeconds = given.options.timeout;
-    const isInitialize = message.method === 'initialize';
-    const headers = {
-      accept: ACCEPT,
-      ...(isInitialize || message.version !== undefined ? {} : agreed),
-      ...headersOfStateless(message),
-    };
+    const isOutside = message.method === 'initialize' || message.version !== undefined;
+    return signedIn(async () => {
+      target ??= await findTarget(context, given.intern, given.options);
+      const carried = isOutside ? {} : agreed;
+      const headers = { accept: ACCEPT, ...carried, ...headersOfStateless(message) };
+      const request = { path, headers, body: bodyOf(line), silenceSeconds, onFlushed };
+      const { answer } = await readyCall({ ...context, interrupted }, target, request).send();
+      return { answer, agreed: carried, origin: target.origin };
+    });
+  }
+
+  /** Keeps the session that an answer to `initialize` begins. */
+  function begin({ line, message }: Exchange, { answer }: Sent): void {
+    const session = answer.headers['mcp-session-id'];
+    agreed = typeof session === 'string' ? { [SESSION]: session } : {};
+    opening = [{ line, message }];
+  }
+
+  async function exchange(now: Exchange, onFlushed?: () => void): Promise<void> {
+    const { message, awaited, ended } = now;
     try {
-      const { answer, origin } = await signedIn(async () => {
-        target ??= await findTarget(context, given.intern, given.options);
-        const request = { path, headers, body: bodyOf(line), silenceSeconds, onFlushed };
-        return { ...(await readyCall(mine, target, request).send()), origin: target.origin };
-      });
+      await renewing;
+      let sent = await send(now, onFlushed);
       try {
-        const session = answer.headers['mcp-session-id'];
-        if (isInitialize) agreed = typeof session === 'string' ? { 'mcp-session-id': session } : {};
-        await relay(answer, origin, now);
+        if (isForgotten(sent) && isRepeatable(message) && (await renew(sent.agreed))) {
+          sent.answer.end();
+          sent = await send(now);
+        }
+        if (message.method === 'initialize') begin(now, sent);
+        if (message.method === INITIALIZED) opening = [...opening.slice(0, 1), now];
+        await relay(sent.answer, sent.origin, now, { print, note, onVersion });
       } finally {
-        answer.end();
+        sent.answer.end();
       }
-      if (awaited.size > 0) throw new CliError('answer_broke_off', daemonPeer(origin));
+      if (awaited.size > 0) throw new CliError('answer_broke_off', daemonPeer(sent.origin));
     } catch (error) {
-      if (!ended.signal.aborted) await fail([...awaited], error);
+      const { aborted, reason } = ended.signal;
+      if (!aborted) await fail([...awaited], error);
+      else if (reason instanceof CliError) await fail([...awaited], reason);
     }
   }
 
-  async function relay(answer: DaemonAnswer, origin: URL, now: Exchange): Promise<void> {
-    const { awaited } = now;
-    if (!isGood(answer)) {
-      const text = await textOf(answer, origin);
-      const said = readJsonRpc(text);
-      if (typeof said === 'string' || said.error === undefined) throw refusalOf(answer, false);
-      // Its id may be null, which no client can match to a request.
-      const lines = [...awaited].map((id) => JSON.stringify({ jsonrpc: '2.0', id, error: said.error }));
-      awaited.clear();
-      for (const line of lines) await print(line);
-      if (lines.length === 0) throw refusalOf(answer, false);
-      return;
-    }
-    if (awaited.size === 0) return;
-    const type = answer.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-    if (type === 'application/json') await tell(await textOf(answer, origin), origin, now);
-    else if (type === 'text/event-stream') {
-      for await (const data of eventsOf(answer, origin)) await tell(data, origin, now);
-    } else throw notUnderstood(origin, `its media type is ${type ?? 'missing'}`);
+  /** Begins a session instead of the forgotten one, once for all messages that learn of it. */
+  function renew(forgotten: Sent['agreed']): Promise<boolean> {
+    if (renewing === undefined && agreed[SESSION] !== forgotten[SESSION]) return Promise.resolve(true);
+    renewing ??= reopen(agreed).catch(() => false);
+    void renewing.then(() => {
+      renewing = undefined;
+    });
+    return renewing;
   }
 
-  /** Writes one message of the server. A response to anything but a request of this exchange is left out. */
-  async function tell(text: string, origin: URL, { message, awaited }: Exchange): Promise<void> {
-    const said = readJsonRpc(text);
-    if (typeof said === 'string') throw notUnderstood(origin, 'it is not JSON-RPC');
-    if (said.answers.some((id) => !awaited.delete(id))) {
-      context.terminal.note('Left out a response of the daemon to a request that is not open.');
-      return;
+  /** Returns whether the server agrees to the version that the client already speaks. */
+  async function reopen(before: Sent['agreed']): Promise<boolean> {
+    const lines = opening;
+    for (const { line, message } of lines) {
+      const now = open(line, message);
+      try {
+        const sent = await send(now);
+        try {
+          if (!isGood(sent.answer)) throw refusalOf(sent.answer, false);
+          if (message.method === 'initialize') begin(now, sent);
+          // The client has its answer to `initialize` already.
+          await relay(sent.answer, sent.origin, now, { print: async () => undefined, note, onVersion });
+        } finally {
+          sent.answer.end();
+        }
+      } finally {
+        exchanges.delete(now);
+      }
+      if (agreed[VERSION] !== before[VERSION]) throw new Error('another version');
     }
-    const { chosenVersion } = said;
-    if (message.method === 'initialize' && chosenVersion !== undefined && isFieldValue(chosenVersion))
-      agreed = { ...agreed, 'mcp-protocol-version': chosenVersion };
-    // Line breaks of JSON are between its tokens.
-    await print(text.replace(/[\r\n]+/g, ' '));
+    opening = lines;
+    note('The daemon had forgotten the session; began another one.');
+    return lines.length > 0;
   }
 
   /** A stateless request is cancelled by ending its stream. */
@@ -132,43 +173,34 @@ export function createMcpSession(given: McpSessionOptions): McpSession {
   return {
     pass(line, message) {
       if (cancels(message)) return { isSent: Promise.resolve(), isDone: Promise.resolve() };
-      const now = { message, awaited: new Set(message.ids), ended: new AbortController() };
-      exchanges.add(now);
+      const now = open(line, message);
       const flushed = Promise.withResolvers<void>();
       // What is not a request is answered at once, and what follows it may depend on it; so does what follows initialize.
       const isAwaited = message.ids.length === 0 || message.method === 'initialize';
-      const isDone = exchange(line, now, isAwaited ? undefined : flushed.resolve).finally(() => {
+      const isDone = exchange(now, isAwaited ? undefined : flushed.resolve).finally(() => {
         exchanges.delete(now);
         flushed.resolve();
       });
       return { isSent: flushed.promise, isDone };
     },
-    endSubscriptions() {
+    end() {
       for (const { message, ended } of exchanges)
         if (message.method === 'subscriptions/listen') ended.abort();
+      setTimeout(() => {
+        if (target === undefined) return;
+        const late = new CliError('timed_out', { ...daemonPeer(target.origin), seconds: silenceSeconds });
+        for (const { ended } of exchanges) ended.abort(late);
+      }, silenceSeconds * 1000).unref();
     },
   };
 }
 
-async function* eventsOf({ body }: DaemonAnswer, origin: URL): AsyncIterable<string> {
-  const { createParser } = await import('eventsource-parser');
-  const waiting: string[] = [];
-  const decoder = new TextDecoder();
-  const parser = createParser({
-    maxBufferSize: EVENT_CHARACTERS_MAX,
-    onEvent: ({ event, data }) => {
-      if (data !== '' && (event === undefined || event === 'message')) waiting.push(data);
-    },
-    onError: ({ type }) => {
-      if (type === 'max-buffer-size-exceeded') throw notUnderstood(origin, 'an event is too long');
-    },
-  });
-  for await (const chunk of body) {
-    parser.feed(decoder.decode(chunk, { stream: true }));
-    yield* waiting.splice(0);
-  }
+/** MCP: the server answers 404 to a session that it does not know, and has carried out nothing. */
+function isForgotten({ answer, agreed }: Sent): boolean {
+  return answer.status === 404 && agreed[SESSION] !== undefined;
 }
 
-function notUnderstood(origin: URL, why: string): CliError {
-  return new CliError('answer_not_understood', { ...daemonPeer(origin), why });
+/** Not what belongs to the forgotten session: its beginning, and answers to its requests. */
+function isRepeatable({ ids, method }: JsonRpcText): boolean {
+  return ids.length > 0 || (method !== undefined && method !== INITIALIZED);
 }

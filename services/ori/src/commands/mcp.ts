@@ -44,7 +44,7 @@ export async function mcp(
     await takeLine(session, line, open, (code, message) => print(errorOf(null, code, message)));
     if (open.size >= OPEN_MAX) await Promise.race(open);
   }
-  session.endSubscriptions();
+  session.end();
   await Promise.all(open);
   if (context.interrupted.aborted) throw new CliError('interrupted', {});
 }

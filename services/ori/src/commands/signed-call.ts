@@ -16,7 +16,8 @@ import { takeInternId } from './intern-id.ts';
 import { signFor } from './sign-for.ts';
 import { takeTrace } from './trace.ts';
 
-const SILENCE_SECONDS_DEFAULT = 300;
+/** How long a daemon may be silent. */
+export const SILENCE_SECONDS_DEFAULT = 300;
 const CONTENT_TYPE_DEFAULT = 'application/json';
 /** The progress of smaller uploads is not shown. */
 const PROGRESS_BYTES = 4 * 1024 * 1024;

@@ -43,9 +43,17 @@ export function passedHeaders(
   );
 }
 
-/** Headers of an answer that belong to one connection, or that another origin must not decide about. */
-const ANSWER_OWN =
-  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|set-cookie|access-control-.*)$/;
+/**
+ * Headers of an answer that belong to one connection, that the proxy itself sets, or that change more of a browser than the page
+ * which asked: what it keeps for the address that all programs of this computer share, and where it goes next.
+ */
+const ANSWER_OWN = new RegExp(
+  `^(?:${[
+    'connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|x-ori-.*|access-control-.*',
+    'set-cookie2?|clear-site-data|strict-transport-security|public-key-pins.*|expect-ct|alt-svc|accept-ch|critical-ch',
+    'service-worker-.*|nel|report-to|reporting-endpoints|refresh|link|origin-agent-cluster|.*speculation.*',
+  ].join('|')})$`,
+);
 
 /** The headers of the daemon's answer that are passed back. */
 export function answeredHeaders<Value>(headers: Readonly<Record<string, Value>>): Record<string, Value> {

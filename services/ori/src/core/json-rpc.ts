@@ -55,6 +55,21 @@ export function readJsonRpc(text: string): JsonRpcText | 'parse' | 'invalid' {
   };
 }
 
+/** ES2025; its reviver tells what a number looks like, because one beyond 2^53 would be rounded. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
+const keepNumber = (_name: string, value: unknown, context?: { readonly source: string }): unknown =>
+  typeof value === 'number' && context !== undefined ? rawJSON(context.source) : value;
+
+/** A batch without the responses to other ids, every number as written; undefined if nothing is left of the text. */
+export function withAnswersTo(known: ReadonlySet<Id>, text: string): string | undefined {
+  const all: unknown = JSON.parse(text);
+  if (!Array.isArray(all)) return undefined;
+  const asWritten: unknown[] = JSON.parse(text, keepNumber);
+  const isWanted = ({ method, id }: Message) => method !== undefined || !isId(id) || known.has(id);
+  const left = asWritten.filter((_, index) => isWanted(all[index]));
+  return left.length === 0 ? undefined : JSON.stringify(left);
+}
+
 /**
  * The headers of a stateless request, which repeat what its body says (MCP 2026-07-28); none for any other message.
  */

@@ -1,0 +1,128 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect, it, onTestFinished } from 'vitest';
+import { INTERN_ID, listen, openSignedInWorld } from './cli-world.ts';
+
+const { home } = await openSignedInWorld();
+
+interface Received {
+  readonly message: { readonly method: string; readonly id?: number };
+  readonly session: unknown;
+}
+type Handle = (received: Received, res: ServerResponse, req: IncomingMessage) => unknown;
+
+/** A daemon that does not verify, and what it received. */
+async function server(handle: Handle) {
+  const received: string[] = [];
+  const daemon = await listen(async (req, res) => {
+    const message = JSON.parse(await text(req));
+    const session = req.headers['mcp-session-id'];
+    received.push(`${message.method} ${session ?? '-'}`);
+    handle({ message, session }, res, req);
+  });
+  onTestFinished(() => daemon.stop());
+  return { received, url: daemon.url };
+}
+
+const INITIALIZE = { method: 'initialize', id: 1, params: { protocolVersion: '2025-06-18' } };
+const INITIALIZED = { method: 'notifications/initialized' };
+const ping = (id: number) => ({ method: 'ping', id });
+const resultOf = (id: unknown, result: object = {}) => JSON.stringify({ jsonrpc: '2.0', id, result });
+const toJson = (res: ServerResponse, status: number, body: string, headers = {}) =>
+  res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
+
+/** The messages that `ori mcp` writes for these, each sent when the one before has been answered. */
+async function bridged(messages: readonly object[], daemonUrl: string, ...options: string[]) {
+  const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
+  const run = { stdin, env: { ORI_DAEMON_URL: daemonUrl } };
+  const { exit, stdout, stderr } = await home.ori(['mcp', INTERN_ID, ...options], run);
+  const lines = stdout.split('\n').filter(Boolean);
+  return { exit, stderr, answers: lines.map((line) => JSON.parse(line)) };
+}
+
+// vercel/ai#16865, modelcontextprotocol/java-sdk#1050.
+it('takes the last awaited answer for the end of a stream that the server leaves open', async () => {
+  const { url } = await server(({ message }, res) => {
+    if (message.id === undefined) return res.writeHead(202).end();
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    return res.write(`data: ${resultOf(message.id)}\n\n: a comment\n\n`);
+  });
+  const { exit, answers } = await bridged([INITIALIZE, INITIALIZED, ping(2), ping(3)], url);
+  expect(answers.map(({ id }) => id).sort()).toEqual([1, 2, 3]);
+  expect(exit).toBe(0);
+});
+
+it('ends after stdin ended, though the server never stops sending comments', async () => {
+  const { url } = await server((_received, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    const timer = setInterval(() => res.write(': a comment\n\n'), 50);
+    res.on('close', () => clearInterval(timer));
+  });
+  const { exit, answers } = await bridged([ping(1)], url, '--timeout', '1');
+  expect(answers).toMatchObject([{ id: 1, error: { data: { code: 'timed_out' } } }]);
+  expect(exit).toBe(0);
+});
+
+/** A server that knows one session, and forgets it before it answers `forgets`. */
+function forgetful(forgets: number, refuse: (res: ServerResponse) => unknown, versions = ['2025-06-18']) {
+  let known = '';
+  let sessions = 0;
+  let forgotten = false;
+  return server(({ message, session }, res) => {
+    if (message.method === 'initialize') {
+      known = `s${++sessions}`;
+      const protocolVersion = versions[sessions - 1] ?? versions.at(-1);
+      return toJson(res, 200, resultOf(message.id, { protocolVersion }), { 'mcp-session-id': known });
+    }
+    if (message.id === forgets && !forgotten) {
+      forgotten = true;
+      known = 'none';
+    }
+    if (session !== known) return refuse(res);
+    return message.id === undefined ? res.writeHead(202).end() : toJson(res, 200, resultOf(message.id));
+  });
+}
+
+const NOT_FOUND = '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}';
+
+// punkpeye/mcp-remote#106.
+it.each([
+  ['JSON-RPC', (res: ServerResponse) => toJson(res, 404, NOT_FOUND)],
+  ['text', (res: ServerResponse) => res.writeHead(404).end('Not Found')],
+])('begins a session again that the server has forgotten, which says so in %s', async (_form, refuse) => {
+  const { url, received } = await forgetful(3, refuse);
+  const { exit, answers } = await bridged([INITIALIZE, INITIALIZED, ping(2), INITIALIZED, ping(3)], url);
+  expect(answers.map(({ id, result }) => [id, result !== undefined])).toEqual([
+    [1, true],
+    [2, true],
+    [3, true],
+  ]);
+  expect(received.slice(-4)).toEqual(['ping s1', 'initialize -', 'notifications/initialized s2', 'ping s2']);
+  expect(exit).toBe(0);
+});
+
+it('passes the refusal on if the new session is not one that the client can use', async () => {
+  const { url } = await forgetful(2, (res) => toJson(res, 404, NOT_FOUND), ['2025-06-18', '2025-11-25']);
+  const { answers } = await bridged([INITIALIZE, INITIALIZED, ping(2)], url);
+  expect(answers.slice(1)).toMatchObject([{ id: 2, error: { message: 'Session not found' } }]);
+});
+
+it('does not repeat a message more than once', async () => {
+  const { url, received } = await server(({ message }, res) =>
+    message.method === 'initialize'
+      ? toJson(res, 200, resultOf(1), { 'mcp-session-id': 's' })
+      : toJson(res, 404, NOT_FOUND),
+  );
+  const { answers } = await bridged([INITIALIZE, ping(2)], url);
+  expect(answers.slice(1)).toMatchObject([{ id: 2, error: { message: 'Session not found' } }]);
+  expect(received.filter((each) => each.startsWith('ping'))).toHaveLength(2);
+});
+
+it('passes the answers of a batch on that also answers what nobody asked', async () => {
+  const { url } = await server((_received, res) =>
+    toJson(res, 200, `[${resultOf('other')},{"jsonrpc":"2.0","id":1,"result":12345678901234567890}]`),
+  );
+  const run = { stdin: '{"jsonrpc":"2.0","id":1,"method":"ping"}\n', env: { ORI_DAEMON_URL: url } };
+  const { stdout } = await home.ori(['mcp', INTERN_ID], run);
+  expect(stdout).toBe('[{"jsonrpc":"2.0","id":1,"result":12345678901234567890}]\n');
+});
