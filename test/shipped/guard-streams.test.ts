@@ -101,6 +101,7 @@ test(`${STREAMS} streams are open at once, and each gets its next event`, { time
     GUARD_DAEMON_URL: `http://127.0.0.1:${daemonPort}`,
     GUARD_REQUESTS_IN_FLIGHT_MAX: room,
     GUARD_REQUESTS_IN_FLIGHT_PER_ADDRESS_MAX: room,
+    GUARD_REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: room,
     GUARD_CONNECTIONS_MAX: room,
   });
   const saying = (socket: Socket, word: string) =>

@@ -19,21 +19,24 @@ const PER_CONNECTION = new Set([
   'upgrade',
 ]);
 
-/** They could make a framework see another method, path or proxy than was verified; the guard sets the client's address itself. */
-const MISLEADING = new Set([
-  'forwarded',
-  'proxy',
-  'x-forwarded-for',
-  'x-http-method',
-  'x-http-method-override',
-  'x-method-override',
-  'x-original-method',
-  'x-original-uri',
-  'x-original-url',
-  'x-real-ip',
-  'x-request-id',
-  'x-rewrite-url',
-]);
+/**
+ * What servers and frameworks believe because only a proxy is expected to send it. By kind, because each product has names of its
+ * own; the guard sets the client's address and the request's id itself.
+ */
+const MISLEADING: readonly RegExp[] = [
+  // Another method or path than was verified: rewriting proxies, IIS, Envoy, WSGI prefixes, Next, Vercel.
+  /^x-(?:http-)?method(?:-override)?$/,
+  /^x-(?:original|rewrite|override|script|path|envoy|middleware|invoke|matched|nextjs|now|vercel|waws)-/,
+  // A file to send instead of the answer: Rack::Sendfile and its servers.
+  /^x-(?:sendfile|send-file|accel|lighttpd|reproxy)(?:-|$)/,
+  // Another client or host, or a proxy for the daemon's own requests (httpoxy).
+  /^(?:forwarded|proxy|proxy-.*|x-proxy-.*|x-host|x-request-id|x-forwarded|x-forwarded-for)$/,
+  /^(?:true-client|fastly-client|cf-connecting|x-client|x-cluster-client|x-remote|x-real|x-appengine-user)-ip/,
+  // Another person, or a certificate that was verified: authenticating proxies, and RFC 9440.
+  /^(?:x-)?(?:remote|auth-request|authenticated|webauth|consumer|credential|ssl|client-cert|client-verify|client-dn)(?:-|$)/,
+  /^x-(?:goog-authenticated|goog-iap|ms-client|amzn-oidc|pomerium|token|jwt|user|userinfo|username)(?:-|$)/,
+  /^(?:cf-access|tailscale)-/,
+];
 
 /** Letters, digits and hyphens, because CGI and its successors map `a-b`, `a_b` and `a.b` to one name. */
 const PLAIN_NAME = /^[A-Za-z0-9-]+$/;
@@ -63,7 +66,8 @@ export function headersForDaemon(rawHeaders: readonly string[], passed: PassedOn
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
     const known = name.toLowerCase();
-    if (!PLAIN_NAME.test(name) || PER_CONNECTION.has(known) || MISLEADING.has(known)) continue;
+    if (!PLAIN_NAME.test(name) || PER_CONNECTION.has(known)) continue;
+    if (MISLEADING.some((kind) => kind.test(known))) continue;
     if (known.startsWith('x-ori-')) continue;
     if (known.startsWith('x-forwarded-') && !trustGateway) continue;
     headers.push(name, rawHeaders[index + 1] ?? '');

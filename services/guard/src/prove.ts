@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { BodyError, readChunks } from '@ori/http/body';
 import { DeadlineError } from '@ori/http/deadline';
-import { exchangeOf } from '@ori/http/exchange';
+import { countFor, exchangeOf } from '@ori/http/exchange';
 import { ProofError } from '@ori/proof';
+import { BusyError } from '@ori/runtime/busy-error';
 import type { VerifiedProof, Verifier } from '@ori/verifier';
 
 /** The method, raw path and headers that the proof must cover. */
@@ -18,14 +19,16 @@ export interface ProveOptions {
 }
 
 /**
- * Checks the head, reads the body, then verifies the signature and spends the proof. Reports outcomes that the verifier cannot see.
+ * Checks the head, reads the body, verifies the signature, counts the request for its person, and spends the proof. Reports outcomes
+ * that the verifier cannot see.
  *
  * @throws {ProofError} {UnavailableError} as the verifier does, and `body_too_large`
  * @throws {BodyError} {DeadlineError} {BusyError} as `@ori/http` does; anything else is a failure of the guard itself
  */
 export async function prove(req: IncomingMessage, head: Head, options: ProveOptions): Promise<VerifiedProof> {
   const { verifier, bodyBytesMax, take, settle } = options;
-  const { deadline } = exchangeOf(req);
+  const exchange = exchangeOf(req);
+  const { deadline } = exchange;
   const open = verifier.begin(head);
   try {
     await readChunks(req, { bytesMax: bodyBytesMax, deadline }, (chunk) => {
@@ -37,7 +40,11 @@ export async function prove(req: IncomingMessage, head: Head, options: ProveOpti
   } catch (error) {
     throw reported(verifier, head, error);
   }
-  return open.finish();
+  try {
+    return await open.finish((user) => countFor(exchange, user));
+  } catch (error) {
+    throw error instanceof BusyError ? reported(verifier, head, error) : error;
+  }
 }
 
 function reported(verifier: Verifier, head: Head, error: unknown): unknown {
@@ -46,7 +53,7 @@ function reported(verifier: Verifier, head: Head, error: unknown): unknown {
     verifier.report(refusal.code, head, refusal);
     return refusal;
   }
-  const isAborted = error instanceof BodyError || error instanceof DeadlineError;
+  const isAborted = [BodyError, DeadlineError, BusyError].some((kind) => error instanceof kind);
   const outcome = error instanceof ProofError ? error.code : isAborted ? 'aborted' : 'internal_error';
   verifier.report(outcome, head, error);
   return error;

@@ -20,7 +20,7 @@ const FAILED: Answer = {
 const BUSY: Answer = {
   status: 503,
   code: 'busy',
-  message: 'Too many bodies are being received. Repeat the call later.',
+  message: 'Too many calls are in progress. The proof is not spent. Repeat the call later.',
 };
 const NOT_KEPT: Answer = {
   status: 503,

@@ -71,9 +71,9 @@ export class Admission {
     this.#accounts.enter(account);
   }
 
-  /** Reserves room for a body. @param end called if the body has to make room for another */
-  holdBody(end: () => void): Share {
-    return this.#bodies.hold(end);
+  /** Reserves room for a body from a network. @param end called if the body has to make room for another */
+  holdBody(network: string, end: () => void): Share {
+    return this.#bodies.hold(network, end);
   }
 }
 

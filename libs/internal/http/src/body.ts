@@ -61,7 +61,7 @@ const JSON_BUDGET: JsonBudget = { bytesMax: 512 * 1024, depthMax: 16, valuesMax:
  * @throws {BodyError} `content_encoding_unsupported` (anything but identity) and `body_too_large` (announced) before
  * a byte is read, `body_too_large` as soon as it exceeds the limit, `json_beyond_budget` at the end, `body_aborted` when the
  * client went away.
- * @throws {BusyError} `bodies`, if another body needs room and this one is the oldest being received
+ * @throws {BusyError} `bodies`, if another body needs room and this one is the oldest of the network that has most
  * @throws {DeadlineError}
  */
 export async function readJsonBody(
@@ -190,7 +190,8 @@ function drain(
       stop(new BodyError('body_aborted', 'the client disconnected before the end of the body', { cause }));
     const onAbort = () => stop(signal?.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
-    const share = findExchange(req)?.admission.holdBody(() => stop(new BusyError('bodies')));
+    const exchange = findExchange(req);
+    const share = exchange?.admission.holdBody(exchange.network, () => stop(new BusyError('bodies')));
     req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
     if (req.destroyed && !req.readableEnded && !req.complete) onGone();
   });

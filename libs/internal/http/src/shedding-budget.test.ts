@@ -3,7 +3,8 @@ import { SheddingBudget } from './shedding-budget.ts';
 
 function holders(budget: SheddingBudget) {
   const ended: string[] = [];
-  return { ended, hold: (name: string) => budget.hold(() => ended.push(name)) };
+  const hold = (name: string, owner = name) => budget.hold(owner, () => ended.push(name));
+  return { ended, hold };
 }
 
 test('ends the oldest holder for a new one', () => {
@@ -13,6 +14,18 @@ test('ends the oldest holder for a new one', () => {
   expect(ended).toEqual([]);
   hold('third');
   expect(ended).toEqual(['first']);
+});
+
+test('ends the oldest of the owner that has most, by count and by amount', () => {
+  const { ended, hold } = holders(new SheddingBudget(4, 100));
+  hold('slow and honest');
+  for (const name of ['a', 'b', 'c', 'd']) hold(name, 'flood');
+  expect(ended).toEqual(['a']);
+  hold('another');
+  expect(ended).toEqual(['a', 'b']);
+  const large = hold('large', 'flood');
+  large.grow(101);
+  expect(ended).toEqual(['a', 'b', 'c', 'large']);
 });
 
 test('ends as many as an amount needs, including the requester if it is the oldest', () => {

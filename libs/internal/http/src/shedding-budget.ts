@@ -1,19 +1,20 @@
 /** The share of one holder of a budget. */
 export interface Share {
-  /** Takes more; may end the holder itself, if it is the oldest. */
+  /** Takes more; may end the holder itself. */
   grow(amount: number): void;
   /** Releases all of it. */
   release(): void;
 }
 
 /**
- * Limits how many holders there are and how much they hold in total. Beyond the limit the oldest holder is ended, so that slow
- * clients make room for others.
+ * Limits how many holders there are and how much they hold in total. Beyond the limit, the owner that has most makes room: its oldest
+ * holder is ended. So one owner cannot end the holders of the others, however many it begins.
  */
 export class SheddingBudget {
   readonly #holdersMax: number;
   readonly #amountMax: number;
   readonly #holders = new Set<Holder>();
+  readonly #owners = new Map<string, Owned>();
   #amount = 0;
 
   constructor(holdersMax: number, amountMax: number) {
@@ -22,8 +23,11 @@ export class SheddingBudget {
   }
 
   /** @param end called at most once, when this holder has to make room; its share is released then */
-  hold(end: () => void): Share {
-    const holder: Holder = { amount: 0, end };
+  hold(owner: string, end: () => void): Share {
+    const holder: Holder = { owner, amount: 0, end };
+    const owned = this.#owners.get(owner) ?? { count: 0, amount: 0 };
+    owned.count += 1;
+    this.#owners.set(owner, owned);
     this.#holders.add(holder);
     this.#shed();
     return {
@@ -31,6 +35,7 @@ export class SheddingBudget {
         if (!this.#holders.has(holder)) return;
         holder.amount += amount;
         this.#amount += amount;
+        this.#ownedBy(holder).amount += amount;
         this.#shed();
       },
       release: () => this.#release(holder),
@@ -38,19 +43,45 @@ export class SheddingBudget {
   }
 
   #shed(): void {
-    for (const holder of this.#holders) {
-      if (this.#holders.size <= this.#holdersMax && this.#amount <= this.#amountMax) return;
+    while (this.#holders.size > this.#holdersMax || this.#amount > this.#amountMax) {
+      const holder = this.#oldestOfLargest(this.#holders.size > this.#holdersMax ? 'count' : 'amount');
+      if (holder === undefined) return;
       this.#release(holder);
       holder.end();
     }
   }
 
+  /** Of owners that have the same, the one whose oldest holder is older. */
+  #oldestOfLargest(by: keyof Owned): Holder | undefined {
+    let found: Holder | undefined;
+    for (const holder of this.#holders) {
+      if (by === 'amount' && holder.amount === 0) continue;
+      if (found === undefined || this.#ownedBy(holder)[by] > this.#ownedBy(found)[by]) found = holder;
+    }
+    return found;
+  }
+
+  #ownedBy({ owner }: Holder): Owned {
+    return this.#owners.get(owner) ?? { count: 0, amount: 0 };
+  }
+
   #release(holder: Holder): void {
-    if (this.#holders.delete(holder)) this.#amount -= holder.amount;
+    if (!this.#holders.delete(holder)) return;
+    this.#amount -= holder.amount;
+    const owned = this.#ownedBy(holder);
+    owned.count -= 1;
+    owned.amount -= holder.amount;
+    if (owned.count === 0) this.#owners.delete(holder.owner);
   }
 }
 
+interface Owned {
+  count: number;
+  amount: number;
+}
+
 interface Holder {
+  readonly owner: string;
   amount: number;
   readonly end: () => void;
 }

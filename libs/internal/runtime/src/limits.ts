@@ -29,9 +29,9 @@ export const LIMITS_SPEC = {
 const FIXED = {
   /** Pipelined requests on one connection; one more closes it. */
   requestsInFlightPerConnectionMax: 16,
-  /** Requests whose body is still arriving; one more ends the oldest. */
+  /** Requests whose body is still arriving; one more ends one of the network that has most. */
   bodiesInFlightMax: 256,
-  /** Memory for these bodies; more ends the oldest. */
+  /** Memory for these bodies; more ends one of the network that has most. */
   bodyBytesInFlightMax: 16 * 1024 * 1024,
   /** Memory for answers that clients have not read yet; more ends the oldest. */
   answerBytesInFlightMax: 64 * 1024 * 1024,

@@ -28,9 +28,12 @@ import { messageOf, warn } from './warning.ts';
 export interface OpenProof {
   /** The next bytes of the body, exactly as received. */
   update(chunk: Uint8Array): void;
-  /** Verifies the signature and spends the proof, as `verify` does. Call it once, within 30 s of `begin`. Until it resolves, the
-   * sender of the body is unknown. */
-  finish(): Promise<VerifiedProof>;
+  /**
+   * Verifies the signature and spends the proof, as `verify` does. Call it once, within 30 s of `begin`. Until it resolves, the
+   * sender of the body is unknown.
+   * @param admit called with the user of a valid signature before the proof is spent; what it throws refuses the request
+   */
+  finish(admit?: (user: string) => void): Promise<VerifiedProof>;
 }
 
 /** Judges the requests of one intern's daemon. */
@@ -77,11 +80,16 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return { presented, path: request.target ?? '', judgedAtMs: nowMs };
   }
 
-  async function settle({ presented, path, judgedAtMs }: Judged, digest: string): Promise<VerifiedProof> {
+  async function settle(
+    { presented, path, judgedAtMs }: Judged,
+    digest: string,
+    admit?: (user: string) => void,
+  ): Promise<VerifiedProof> {
     const claim = toClaim(presented, internId, path, digest);
     await orUnavailable('keys_unavailable', () => requireSignature(claim, keys));
     const nowMs = now();
     requirePrompt(judgedAtMs, nowMs);
+    admit?.(claim.user);
     await orUnavailable('replay_store_unavailable', async () => {
       const answer = await replay.spend({
         ...claim,
@@ -155,10 +163,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
           requireBytes(chunk, 'chunk');
           digest.update(chunk);
         },
-        async finish() {
+        async finish(admit) {
           requireOpen();
           finished = true;
-          return reporting(request, () => settle(judged, digest.hex()));
+          return reporting(request, () => settle(judged, digest.hex(), admit));
         },
       };
     },

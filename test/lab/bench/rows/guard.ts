@@ -32,6 +32,7 @@ export const guardRow: Row = {
       GUARD_DAEMON_URL: `http://127.0.0.1:${daemon.port}`,
       GUARD_PORT: String(port),
       GUARD_OPS_PORT: String(await freePort()),
+      GUARD_REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: '1000',
     });
     while (!(await isServed(world, port))) await pause(100);
     const generator = stack.use(startWorker<LoadOrder, LoadReport>('load-process.ts', 'others'));
