@@ -135,13 +135,14 @@ function vector(
   title: string,
   answers: readonly RootedAnswer[],
   roots: readonly TestKey[] = [ROOT],
+  interval: { nbf?: number; exp?: number } = {},
 ): RootedSetVector {
   return {
     title,
     sentences: sentences.split(' '),
     baseUrl: BASE,
     internId: INTERN_ID,
-    roots: roots.map(({ publicKey }) => jwk(publicKey)),
+    roots: roots.map(({ publicKey }) => ({ ...jwk(publicKey), ...interval })),
     answers: [...answers],
   };
 }
@@ -430,6 +431,32 @@ export const rootedSetVectors: RootedSetVector[] = [
   accepted('R12', 'a set until the role freshness ends', roles({}, { exp: NOW / 1000 + 7 }), {
     until: NOW + 7000,
   }),
+  accepted(
+    'R12',
+    'a set until the role root ends that its roles depend on',
+    delegated(
+      delegation('root', NEXT_ROOT, { exp: NOW / 1000 + 7 }),
+      delegation('keys', KEYS, { by: NEXT_ROOT }),
+      delegation('freshness', FRESHNESS, { by: NEXT_ROOT }),
+    ),
+    { until: NOW + 7000 },
+  ),
+  ...(
+    [
+      ['R12', 'accepts a set until its pinned root ends', 7, { until: NOW + 7000 }],
+      ['R5', 'refuses roles by a pinned root that has ended', 0, undefined],
+    ] as const
+  ).map(([sentences, title, seconds, end]) =>
+    vector(
+      sentences,
+      `rooted: ${title}`,
+      [answer(end ? 'ok' : 'key_set_role_missing', GOOD, { ...end })],
+      [ROOT],
+      { nbf: NBF, exp: NOW / 1000 + seconds },
+    ),
+  ),
+  roleless('one key with both roles', delegated(delegation('keys', KEYS), delegation('freshness', KEYS))),
+  roleless('a root that is a role too', delegated(delegation('keys', ROOT), DELEGATIONS[1])),
   vector(
     'R13',
     'rooted: accepts roles of the second of two pinned roots',

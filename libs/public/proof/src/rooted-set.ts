@@ -15,7 +15,7 @@ import {
   type Role,
   setStatementInput,
 } from './statements.ts';
-import type { VerificationKey } from './verification-key.ts';
+import { holdsTimestamp, type VerificationKey } from './verification-key.ts';
 
 /** How long a set is used after the time of its statement. */
 const SET_AGE_MAX_MS = 60_000;
@@ -166,21 +166,36 @@ function readDelegation(value: unknown): SetDocument['delegations'][number] {
 
 type Trusted = Readonly<Record<Role, VerificationKey[]>>;
 
-/** A delegated root may sign later delegations. One that is not signed by a trusted root, or not in force, is ignored. */
+/**
+ * A delegated root may sign later delegations. One that is not signed by a trusted root, or not in force, is ignored, and so is one
+ * that gives a second role to a key. A role ends with the root that gave it.
+ */
 function trustedRoles(
   { delegations }: SetDocument,
   { roots, baseUrl }: RootRules,
   { now, admit }: { readonly now: number; readonly admit: typeof admitPublicKey },
 ): Trusted {
-  const trusted: Trusted = { root: [...roots], keys: [], freshness: [] };
+  const trusted: Trusted = {
+    root: roots.filter((root) => holdsTimestamp(root, now)),
+    keys: [],
+    freshness: [],
+  };
+  const hasOther = (role: Role, publicKey: Uint8Array): boolean =>
+    ROLES.some((other) => other !== role && trusted[other].some((key) => isSame(key.publicKey, publicKey)));
   for (const { signature, ...delegation } of delegations) {
     const { role, publicKey, notBefore, expiresAt } = delegation;
     if (now < notBefore || now >= expiresAt) continue;
     const input = delegationInput({ ...delegation, baseUrl });
-    if (!trusted.root.some((root) => root.verify(input, signature))) continue;
-    trusted[role].push(admit(publicKey, { notBefore, expiresAt }));
+    const by = trusted.root.find((root) => root.verify(input, signature));
+    if (by === undefined || hasOther(role, publicKey)) continue;
+    const end = Math.min(expiresAt, by.expiresAt ?? expiresAt);
+    trusted[role].push(admit(publicKey, { notBefore, expiresAt: end }));
   }
   return trusted;
+}
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return one.every((byte, index) => byte === other[index]);
 }
 
 const ADMITTED_MAX = 64;

@@ -128,7 +128,12 @@ func decode(list json.RawMessage, into any) error {
 
 // roles implements R5: the keys of each role that is in force.
 func (r *RootedSet) roles(delegations []map[string]any, now float64) (map[string][]Key, error) {
-	roles := map[string][]Key{"root": append([]Key(nil), r.roots...), "keys": nil, "freshness": nil}
+	roles := map[string][]Key{"root": nil, "keys": nil, "freshness": nil}
+	for _, root := range r.roots {
+		if root.Begins <= now && now < root.Ends {
+			roles["root"] = append(roles["root"], root)
+		}
+	}
 	for _, one := range delegations {
 		role, _ := one["role"].(string)
 		x, _ := one["x"].(string)
@@ -142,7 +147,8 @@ func (r *RootedSet) roles(delegations []map[string]any, now float64) (map[string
 		signed := netstrings("ori-delegation-v1", r.base, role, x, begins, ends)
 		from, _ := strconv.ParseFloat(begins, 64)
 		to, _ := strconv.ParseFloat(ends, 64)
-		if _, isSigned := signerOf(roles["root"], text, signed); !isSigned || now < from || now >= to {
+		root, isSigned := signerOf(roles["root"], text, signed)
+		if !isSigned || now < from || now >= to {
 			continue
 		}
 		jwk := map[string]any{"kty": "OKP", "crv": "Ed25519", "x": x, "nbf": one["nbf"], "exp": one["exp"]}
@@ -150,9 +156,24 @@ func (r *RootedSet) roles(delegations []map[string]any, now float64) (map[string
 		if !isKey {
 			return nil, errors.New("key_set_malformed")
 		}
+		if hasOther(roles, role, key) {
+			continue
+		}
+		key.Ends = math.Min(key.Ends, root.Ends)
 		roles[role] = append(roles[role], key)
 	}
 	return roles, nil
+}
+
+func hasOther(roles map[string][]Key, role string, key Key) bool {
+	for other, keys := range roles {
+		for _, one := range keys {
+			if other != role && bytes.Equal(one.Public, key.Public) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // stated implements R11. It returns when the first of the roles that stated a key ends, in Unix seconds.

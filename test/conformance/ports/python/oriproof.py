@@ -221,15 +221,18 @@ class RootedSet:
         return keys, min(self.at + 60_000, *(key.ends * 1000 for key in (freshness, *by)))
 
     def roles(self, delegations: list[Any], now: int) -> dict[str, list[Key]]:
-        roles: dict[str, list[Key]] = {"root": list(self.roots), "keys": [], "freshness": []}
+        held = [root for root in self.roots if root.begins <= now < root.ends]
+        roles: dict[str, list[Key]] = {"root": held, "keys": [], "freshness": []}
         for one in delegations:
             role, x, begins, ends = one["role"], one["x"], one["nbf"], one["exp"]
             if role not in roles or not PUBLIC_KEY.fullmatch(x) or not is_time(begins) or not is_time(ends):
                 raise ValueError("key_set_malformed")
             signed = netstrings("ori-delegation-v1", self.base, role, x, str(begins), str(ends))
             signature = base64.b64decode(one["signature"])
-            if begins <= now < ends and any(root.verifies(signature, signed) for root in roles["root"]):
-                roles[role].append(Key({"x": x, "nbf": begins, "exp": ends}))
+            root = next((root for root in roles["root"] if root.verifies(signature, signed)), None)
+            others = [key.x for other, keys in roles.items() if other != role for key in keys]
+            if root and begins <= now < ends and x not in others:
+                roles[role].append(Key({"x": x, "nbf": begins, "exp": min(ends, root.ends)}))
         return roles
 
     def stated(self, jwks: list[Any], statements: list[str], roles: list[Key]) -> tuple[list[Key], list[Key]]:
@@ -280,6 +283,7 @@ class RemoteKeys:
         self.keys: list[Key] = []
         self.lock = threading.Lock()
         self.rooted, self.ends = RootedSet(url, roots) if roots else None, math.inf
+        self.until = math.inf
 
     def current(self, renew: bool = False) -> list[Key]:
         with self.lock:
@@ -293,7 +297,7 @@ class RemoteKeys:
                             self.take(text, answer.headers, now)
                 except (OSError, ValueError, HTTPException):
                     pass
-            if now >= min(self.fetched + self.fresh + 600, self.ends):
+            if now >= min(self.fetched + self.fresh + 600, self.ends) or time.time() >= self.until:
                 raise Refused("keys_unavailable")
             return self.keys
 
@@ -303,7 +307,7 @@ class RemoteKeys:
         else:
             wall, stated = int(time.time() * 1000), headers.get_all("x-ori-key-set")
             self.keys, until = self.rooted.judge(text, ", ".join(stated) if stated else None, wall)
-            self.ends = now + (until - wall) / 1000
+            self.ends, self.until = now + (until - wall) / 1000, until / 1000
         self.fresh, self.fetched = fresh_for(headers), now
 
 

@@ -200,14 +200,24 @@ export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptio
       }
     },
   });
+  // SPEC.md, R12: by both clocks.
+  const isOver = ({ until = Number.POSITIVE_INFINITY }: KnownKeys): boolean => until <= unixTime();
+  const keysOf = (found: KnownKeys): readonly VerificationKey[] =>
+    isOver(found) ? refuse(new Error('the set is too old to be used')) : found.keys;
+  const peek = (): KnownKeys | undefined => {
+    const held = remote.peek();
+    return held !== undefined && isOver(held) ? undefined : held;
+  };
+  // Of a set that is over by the wall clock alone, `get` does not know.
+  const next = () => (remote.peek() === undefined ? remote.get() : remote.refresh());
   return {
-    current: () => remote.peek()?.keys ?? remote.get().then(keysOf, refuse),
+    current: () => peek()?.keys ?? next().then(keysOf, refuse),
     renew: () => remote.refresh().then(keysOf, refuse),
     async reload() {
       await remote.reload().catch(refuse);
     },
     jwks() {
-      const held = remote.peek();
+      const held = peek();
       return held && renderJwkSet(held.keys);
     },
     close: remote.close,
@@ -223,8 +233,6 @@ function checking(seconds: number) {
 }
 
 type KnownKeys = Pick<VouchedKeys, 'keys'> & Partial<VouchedKeys>;
-
-const keysOf = ({ keys }: KnownKeys): readonly VerificationKey[] => keys;
 
 /** The keys of a snapshot, judged again by the root; undefined without one. @throws KeyError */
 function keptBy({ vouched }: KeySetSnapshot, check: RootCheck | undefined): KnownKeys | undefined {

@@ -7,6 +7,8 @@ export interface VouchedKeys {
   readonly keys: readonly VerificationKey[];
   /** How long they may be used, in milliseconds. */
   readonly usableMs: number;
+  /** Unix milliseconds: until when. A clock that does not step may stand while the machine sleeps. */
+  readonly until: number;
   /** The document and statement that vouch for them, to be verified again by another process. */
   readonly vouched: { readonly document: string; readonly statement: string };
 }
@@ -32,7 +34,7 @@ export function createRootCheck(url: string | URL, root: unknown, unixTime: () =
     const statement = headers.get(KEY_SET_HEADER);
     const { keys, until } = read({ body, statement, now });
     if (body !== undefined) document = new TextDecoder().decode(body);
-    return { keys, usableMs: until - now, vouched: { document, statement: statement ?? '' } };
+    return { keys, until, usableMs: until - now, vouched: { document, statement: statement ?? '' } };
   };
   return {
     whole: ({ bytes, headers }) => judge(bytes, headers),

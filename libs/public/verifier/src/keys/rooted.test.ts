@@ -180,6 +180,22 @@ test('the keys end with the role that stated them', async () => {
   await expect(keys.current()).rejects.toMatchObject({ code: 'keys_unavailable' });
 });
 
+// SPEC.md R12: a monotonic clock may stand while the machine sleeps.
+test('the keys end by the wall clock though the other stood still, and are then fetched again', async () => {
+  let monotonic = 0;
+  const { state, keys, kids } = world({ now: () => monotonic });
+  await keys.reload();
+  const { answer } = state;
+  state.now += 3_600_000;
+  monotonic += 300;
+  state.answer = () => new Response('down', { status: 503 });
+  await expect(kids()).rejects.toMatchObject({ code: 'keys_unavailable' });
+  expect(keys.jwks()).toBeUndefined();
+  state.answer = answer;
+  monotonic += 300;
+  expect(await kids()).toEqual([honest.kid]);
+});
+
 // SPEC.md R5, R13.
 test('a root is replaced by one that it signed, and roles without a change of the daemon', async () => {
   const { state, keys, serve } = world();
