@@ -25,7 +25,7 @@ function world(prepare: (app: FastifyInstance) => unknown) {
   const ran = vi.fn<(body: unknown) => void>();
   app.post(
     PATH,
-    requireProof(verifier, { bodyBytesMax: 1000 }, (request) => {
+    requireProof(verifier, { bodyBytesMax: 2_000_000 }, (request) => {
       ran(request.body);
       return {};
     }),
@@ -55,4 +55,11 @@ test('answers 500 behind a hook that replaces the body, and no handler runs', as
   expect((await call('{"prompt":"hello"}')).status).toBe(500);
   expect(reports).toMatchObject([{ outcome: 'internal_error', error: expect.any(TypeError) }]);
   expect(ran).not.toHaveBeenCalled();
+});
+
+test('passes on a body above the limit that Fastify has for others', async () => {
+  const { call, ran } = world(() => undefined);
+  const body = JSON.stringify('x'.repeat(1_500_000));
+  expect((await call(body)).status).toBe(200);
+  expect(ran).toHaveBeenCalledOnce();
 });

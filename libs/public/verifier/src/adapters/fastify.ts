@@ -11,6 +11,8 @@ export { provenOf } from './proven.ts';
 
 /** The options of a route that `requireProof` makes. */
 export interface ProvenRoute {
+  /** `bodyBytesMax`, instead of Fastify's 1 MiB: it would refuse a larger body after its proof was spent. */
+  readonly bodyLimit: number;
   /** Reads the body and verifies the proof, then passes the same bytes to Fastify's parser. */
   preParsing(
     request: FastifyRequest,
@@ -57,6 +59,7 @@ export function requireProof(
   }
 
   return {
+    bodyLimit: Math.max(1, guard.bodyBytesMax),
     preParsing: (request, reply, payload, done) => void judge(request, reply, payload, done),
     handler: (request, reply) => handler(request, reply, provenOf(request)),
   };

@@ -225,3 +225,12 @@ test.each([
   );
   expect((await guarded(request(), server)).status).toBe(200);
 });
+
+test('says that a body is incomplete which a server has cut without an error', async () => {
+  const { guarded, request, codeOf, handler, outcomes } = world();
+  const cut = request({ body: BODY.slice(0, -1) });
+  cut.headers.set('content-length', String(BODY.length));
+  expect(await codeOf(await guarded(cut))).toBe('body_incomplete');
+  expect(outcomes).toEqual(['aborted']);
+  expect(handler).not.toHaveBeenCalled();
+});

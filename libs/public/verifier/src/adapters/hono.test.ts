@@ -33,3 +33,36 @@ test('a handler sees the variables of the application, and their types', async (
   const response = await app.request('/api/invoke', { method: 'POST', headers, body: '{}' });
   expect(await response.json()).toEqual({ user: 'user_test', tenant: 'ACME' });
 });
+
+test.each(['json', 'text', 'arrayBuffer', 'blob', 'formData'] as const)(
+  'behind the guard, c.req.%s() has the bytes that were signed',
+  async (method) => {
+    const signer = createTestSigner({ internId: 'int_1' });
+    const keys = createLocalKeySet(signer.jwks);
+    const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
+    const app = new Hono();
+    app.onError((error, c) => c.text(error.name, 500));
+    app.post(
+      '/a',
+      requireProof(verifier, { bodyBytesMax: 1000 }, async (c) => {
+        const value = await c.req[method]();
+        return c.text(
+          method === 'json' || method === 'text'
+            ? JSON.stringify(value)
+            : await new Response(value as Blob).text(),
+        );
+      }),
+    );
+    const body = '{"a":1}';
+    const headers = { ...signer.sign({ path: '/a', body }), 'content-type': 'application/json' };
+    const response = await app.request('/a', { method: 'POST', headers, body });
+    const expected = {
+      json: body,
+      text: JSON.stringify(body),
+      arrayBuffer: body,
+      blob: body,
+      formData: 'TypeError',
+    };
+    expect(await response.text()).toBe(expected[method]);
+  },
+);

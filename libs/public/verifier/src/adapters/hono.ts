@@ -7,7 +7,8 @@ export type { Proven, RequireProofOptions } from './guard.ts';
 
 /**
  * Wraps a handler of Hono: it is called only with an accepted proof, as its second argument. Everything else is answered here, as by
- * '@ori/verifier/fetch'; errors that the handler throws go to `app.onError`.
+ * '@ori/verifier/fetch'; errors that the handler throws go to `app.onError`. `c.req.json()` and its relatives return the bytes that
+ * were signed.
  *
  *     app.post('/api/invoke', requireProof(verifier, { bodyBytesMax: 1_000_000 }, (c, { proof, body }) => c.text(proof.user)));
  *
@@ -24,6 +25,9 @@ export function requireProof<E extends Env = any, Answered extends Response = Re
   return async (context) => {
     const judgement = await guard.judge(arrivalOf(context.req.raw, context.env));
     if (judgement.proven === undefined) return responseOf(judgement);
+    // Hono's own cache of a body that was read.
+    const bytes = judgement.proven.body.slice().buffer;
+    Object.assign(context.req.bodyCache, { arrayBuffer: Promise.resolve(bytes) });
     return handler(context, judgement.proven);
   };
 }

@@ -20,7 +20,7 @@ async function world(before: Middleware = (_ctx, next) => next()) {
   });
   const app = new Koa().use(before).use(
     requireProof(verifier, { bodyBytesMax: 1000 }, (ctx, { proof }) => {
-      ctx.body = proof.user;
+      ctx.body = `${proof.user} ${(ctx.request as { body?: unknown }).body}`;
     }),
   );
   const server = app.listen(0, '127.0.0.1');
@@ -43,7 +43,10 @@ test('sees the target as sent, wherever it is mounted', async () => {
     ctx.path = '/invoke';
     return next();
   });
-  expect((await call(PATH)).status).toBe(200);
+  const response = await call(PATH);
+  expect(response.status).toBe(200);
+  // So that a body parser behind it passes over the request.
+  expect(await response.text()).toBe(`user_test ${BODY}`);
 });
 
 test('answers with the headers of a refusal', async () => {

@@ -25,7 +25,10 @@ export function requireProof(
     const arrival = arrivalOf(Object.assign(req, { originalUrl: context.originalUrl }));
     const { proven, answer, closes } = await guard.judge(arrival);
     if (proven !== undefined) {
-      await handler(context, toNodeProven(proven), next);
+      const given = toNodeProven(proven);
+      // Body parsers of Koa pass over a request that has one; otherwise they fail on a stream that was read.
+      Object.assign(context.request, { body: given.body });
+      await handler(context, given, next);
       return;
     }
     if (closesConnection(req, guard.bodyBytesMax, closes)) context.set({ connection: 'close' });

@@ -21,7 +21,7 @@ export function headOf({ method, originalUrl, url, rawHeaders }: NodeRequest): R
 export function arrivalOf(request: NodeRequest): Arrival {
   return {
     head: headOf(request),
-    body: request as AsyncIterable<Buffer>,
+    body: isEmpty(request) ? [] : (request as AsyncIterable<Buffer>),
     announcedBytes: Number(request.headers['content-length'] ?? 0),
     misuse: misuseOf(request),
   };
@@ -30,9 +30,16 @@ export function arrivalOf(request: NodeRequest): Arrival {
 function misuseOf(request: NodeRequest): string | undefined {
   if (judged.has(request)) return 'it is mounted twice on this route: this request was already verified';
   judged.add(request);
-  return request.readableDidRead || request.readableEnded || request.body !== undefined
+  const wasRead = !isEmpty(request) && (request.readableDidRead || request.readableEnded);
+  return wasRead || request.body !== undefined
     ? 'the body was already read; mount it before any body parser'
     : undefined;
+}
+
+/** A request without a body, which a server made with `optimizeEmptyRequests` has ended already. */
+function isEmpty({ headers, readableEnded }: NodeRequest): boolean {
+  const isFramed = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return readableEnded && !isFramed;
 }
 
 const judged = new WeakSet<NodeRequest>();

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLocalKeySet } from '../keys/local.ts';
@@ -14,7 +14,7 @@ const BODY = '{"prompt":"hello"}';
 
 type Handler = (request: IncomingMessage, response: ServerResponse, proven: Proven) => unknown;
 
-async function world(handler: Handler) {
+async function world(handler: Handler, options: ServerOptions = {}) {
   const signer = createTestSigner({ internId: 'int_1' });
   const reports: ProofReport[] = [];
   const verifier = createVerifier({
@@ -25,7 +25,7 @@ async function world(handler: Handler) {
   });
   const ran = vi.fn(handler);
   const guarded = requireProof(verifier, { bodyBytesMax: 1000 }, ran);
-  const server = createServer(guarded).listen(0, '127.0.0.1');
+  const server = createServer(options, guarded).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
     server.closeAllConnections();
@@ -34,7 +34,7 @@ async function world(handler: Handler) {
   const { port } = server.address() as AddressInfo;
   const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
   const call = () => fetch(`http://127.0.0.1:${port}${PATH}`, { method: 'POST', body: BODY, headers });
-  return { server, port, guarded, headers, call, ran, reports };
+  return { server, port, guarded, signer, headers, call, ran, reports };
 }
 
 test('does not call the handler for a body with a malformed chunk', async () => {
@@ -121,4 +121,16 @@ test('calls onOutcome in the context of its request, where a tracer finds the sp
     ['c', 'proof_missing'],
     ['d', 'body_too_large'],
   ]);
+});
+
+test('accepts a call without a body on a server that ends such requests itself', async () => {
+  const handler: Handler = (_request, response, { body }) => void response.end(`${body.length} bytes`);
+  const { port, signer } = await world(handler, { optimizeEmptyRequests: true });
+  const proof = signer.sign({ path: PATH, body: '' });
+  const lines = Object.entries({ host: 'daemon', 'content-type': 'application/json', ...proof });
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`POST ${PATH} HTTP/1.1\r\n${lines.map((pair) => pair.join(': ')).join('\r\n')}\r\n\r\n`);
+  const [answer] = await once(socket.setEncoding('latin1'), 'data');
+  socket.destroy();
+  expect(answer).toContain('0 bytes');
 });
