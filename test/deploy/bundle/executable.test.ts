@@ -5,7 +5,11 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildExecutable, CAN_BUILD } from '../../../deploy/bundle/executable.ts';
 import { INTERN_ID, openSignedInWorld } from '../../e2e/cli-world.ts';
+import { openGuardWorld } from '../../env/guard-world.ts';
+import { freePort } from '../../env/ports.ts';
+import { rawClient } from '../../env/raw-client.ts';
 import { openRoom } from '../../env/room.ts';
+import { ServerProcess } from '../../env/server-process.ts';
 
 const run = promisify(execFile);
 
@@ -65,5 +69,39 @@ describe.runIf(CAN_BUILD)('the executable of ori', () => {
     expect(names).toEqual(expect.arrayContaining(['commander', 'openid-client', 'jose', 'zod']));
     const licences = await readFile(`${file}.licenses`, 'utf8');
     for (const name of names) expect(licences).toContain(`${name} `);
+  });
+});
+
+describe.runIf(CAN_BUILD)('the executable of the guard', () => {
+  it('lets a call with a proof through, once, and says that it has no tracing code', async () => {
+    await using room = await openRoom('ori-guard-executable');
+    await using world = await openGuardWorld();
+    const program = await buildExecutable(room.directory, 'ori-guard');
+    const port = await freePort();
+    const environment = { ...world.environment, GUARD_PORT: String(port), GUARD_OPS_PORT: '0' };
+    const guard = new ServerProcess({
+      room,
+      program,
+      arguments: [],
+      ready: /"msg":"listening"/,
+      farewell: 'KILL',
+      environment,
+    });
+    await guard.start();
+    const send = async (bytes: string) => {
+      using client = await rawClient(port);
+      client.send(bytes);
+      return (await client.answer()).status;
+    };
+    const signed = () => world.signed({ path: '/a', body: '{}', user: 'user_ada' });
+    await expect.poll(() => send(signed()), { timeout: 20_000, interval: 200 }).toBe(200);
+    const once = signed();
+    expect([await send(once), await send(once)]).toEqual([200, 401]);
+    await guard.killFamily();
+    const env = { ...environment, GUARD_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
+    await expect(run(program, [], { env })).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('GUARD_OTLP_ENDPOINT: the executable contains no tracing code'),
+    });
   });
 });
