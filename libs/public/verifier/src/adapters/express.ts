@@ -53,7 +53,8 @@ export function requireProof(
     response: Response,
     next: (error?: unknown) => void,
   ): Promise<void> {
-    const judgement = await guard.judge(arrivalOf(request));
+    const arrival = arrivalOf(request);
+    const judgement = await guard.judge({ ...arrival, misuse: arrival.misuse ?? misuseOnFastify(request) });
     if (judgement.proven === undefined) {
       answerNode(judgement, request, response, guard.bodyBytesMax);
       return;
@@ -74,4 +75,10 @@ export function requireProof(
   }
 
   return (request, response, next) => void handle(request, response, next);
+}
+
+/** @fastify/middie, also below NestJS, puts these members on a request; Express has `app` too. Fastify would wait for the body for ever. */
+function misuseOnFastify(request: object): string | undefined {
+  const isFastify = 'log' in request && 'hostname' in request && !('app' in request);
+  return isFastify ? "Fastify reads the body itself; use '@ori/verifier/fastify' in its route" : undefined;
 }

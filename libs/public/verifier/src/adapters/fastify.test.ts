@@ -5,6 +5,7 @@ import { createLocalKeySet } from '../keys/local.ts';
 import type { ProofReport } from '../outcome.ts';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
+import { requireProof as requireProofOnExpress } from './express.ts';
 import { requireProof } from './fastify.ts';
 
 const PATH = '/api/invoke';
@@ -62,4 +63,30 @@ test('passes on a body above the limit that Fastify has for others', async () =>
   const body = JSON.stringify('x'.repeat(1_500_000));
   expect((await call(body)).status).toBe(200);
   expect(ran).toHaveBeenCalledOnce();
+});
+
+test('the middleware of Express answers 500 below Fastify, which would wait for the body that it has read', async () => {
+  const signer = createTestSigner({ internId: 'int_1' });
+  const reports: ProofReport[] = [];
+  const verifier = createVerifier({
+    internId: 'int_1',
+    keys: createLocalKeySet(signer.jwks),
+    replay: createTestReplayStore(),
+    onOutcome: (report) => void reports.push(report),
+  });
+  const app = fastify();
+  onTestFinished(() => app.close());
+  const middleware = requireProofOnExpress(verifier, { bodyBytesMax: 1000 });
+  // As @fastify/middie does, on which NestJS mounts its middleware.
+  app.addHook('onRequest', ({ raw, hostname, log }, reply, done) => {
+    middleware(Object.assign(raw, { originalUrl: raw.url ?? '', hostname, log }), reply.raw, done);
+  });
+  app.post(PATH, () => expect.unreachable());
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: '{}' }) };
+  const response = await fetch(url + PATH, { method: 'POST', body: '{}', headers });
+  expect(response.status).toBe(500);
+  expect(reports).toMatchObject([
+    { outcome: 'internal_error', error: { message: expect.stringContaining('@ori/verifier/fastify') } },
+  ]);
 });
