@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -41,4 +41,18 @@ test('a test backs each row of the threat model', () => {
   expect(attackers.length).toBeGreaterThan(20);
   const promises = new Set(rows.map(({ promise }) => promise));
   expect(attackers.filter((attacker) => !promises.has(attacker))).toEqual([]);
+});
+
+test('a service counts the requests of each account if it documents their limit, and only then', () => {
+  const services = join(FOLDER, '../services');
+  const sources = (service: string) => globSync(`${service}/src/**/!(*.test).ts`, { cwd: services });
+  const has = (file: string, text: string) => readFileSync(join(services, file), 'utf8').includes(text);
+  const documented = readdirSync(services).filter((service) =>
+    has(`${service}/README.md`, '_REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX'),
+  );
+  const counting = readdirSync(services).filter((service) =>
+    sources(service).some((file) => has(file, ' countFor(exchange')),
+  );
+  expect(documented).toEqual(['guard', 'management', 'signer']);
+  expect(counting).toEqual(documented);
 });
