@@ -167,17 +167,22 @@ describe('ori dpop-proof', () => {
   });
 });
 
-describe('where a session cannot be bound', () => {
-  const offering = { dpop_signing_alg_values_supported: ['ES256'] };
-  const required = { ...offering, dpop_bound_access_tokens_required: true };
+// A server in between can leave the member out of the document.
+it('binds the session although the document of the API does not say that it takes DPoP', async () => {
+  await using home = await world.newHome();
+  expect(Object.keys(world.metadata)).not.toContain('dpop_signing_alg_values_supported');
+  expect(await world.signIn(home)).toMatchObject({ exit: 0 });
+  expect((await home.ori(['whoami'])).stdout).toMatch(/^ {2}bound +to a key/m);
+});
 
-  it('falls back to a bearer token and says who does not offer it', async () => {
+describe('where a session is not bound', () => {
+  const required = { dpop_bound_access_tokens_required: true };
+
+  it('is what the person chose, and it says so', async () => {
     await using home = await world.newHome();
-    const login = await world.signIn(home);
-    expect(login).toMatchObject({ exit: 0 });
-    expect(login.stderr).toContain('the API does not offer DPoP');
-    const { stdout } = await home.ori(['whoami']);
-    expect(stdout).toMatch(/^ {2}bound +no:/m);
+    const login = await world.signIn(home, { args: ['--unbound'] });
+    expect(login.stderr).toContain('not bound to a key, as you chose');
+    expect((await home.ori(['whoami'])).stdout).toMatch(/^ {2}bound +no:/m);
   });
 
   it('refuses to sign in where the API demands what the issuer does not offer', async () => {

@@ -56,6 +56,21 @@ it('signs in at a correct issuer, and sends the verifier and the resource with t
   });
 });
 
+it('says that the issuer does not bind sessions, and unbinds no profile that was bound', async () => {
+  const { stderr } = await signIn();
+  expect(stderr).toContain('not bound to a key, because the issuer does not offer DPoP');
+  issuer.metadata = { dpop_signing_alg_values_supported: ['ES256'] };
+  issuer.tokenMembers = { token_type: 'DPoP' };
+  expect(await signIn()).toMatchObject({ exit: 0 });
+  issuer.metadata = {};
+  issuer.tokenMembers = {};
+  const refused = await runOri(home, ['login', '--no-browser', '--json']);
+  expect(refused).toMatchObject({ exit: 4, stdout: '' });
+  expect(refused.stderr).toContain('"code":"binding_not_offered"');
+  expect((await runOri(home, ['whoami'])).stdout).toMatch(/^ {2}bound +to a key/m);
+  expect(await follow(['--unbound'])).toMatchObject({ exit: 0 });
+});
+
 it('requests the scopes of the last sign-in of the profile, until others are named', async () => {
   metadata = { ...metadata, scopes_supported: ['vault:read', 'interns'] };
   const requested = async (...named: string[]) => {

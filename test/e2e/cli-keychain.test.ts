@@ -46,10 +46,7 @@ describe.skipIf(missing.length > 0)('with a system keychain', () => {
     await using home = await world.newHome();
     await using keychain = await startKeychain(home);
     const { env } = keychain;
-    const before = world.metadata;
-    world.metadata = { ...before, dpop_signing_alg_values_supported: ['ES256'] };
     expect(await world.signIn(home, { env })).toMatchObject({ exit: 0 });
-    world.metadata = before;
     expect(existsSync(join(home.folder, '.local/share/ori/keys'))).toBe(false);
     expect(await home.ori(CALL, { env })).toMatchObject({ exit: 0 });
     expect(world.requests.at(-1)?.headers).toMatchObject({ dpop: expect.stringMatching(/^ey/) });

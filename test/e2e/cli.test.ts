@@ -33,7 +33,7 @@ it('signs in, shows who is signed in, calls a daemon, and signs out', async () =
     expires_at: expect.stringMatching(/^\d{4}-.*Z$/),
     signed_in_at: expect.stringMatching(/^\d{4}-.*Z$/),
     profile: 'default',
-    bound: false,
+    bound: true,
     kept_in: 'file',
   });
 

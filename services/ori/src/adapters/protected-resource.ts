@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { metadataAddress, parseBaseAddress } from '../core/address.ts';
-import type { BindingOffered } from '../core/binding.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { requestApi } from './api.ts';
@@ -9,7 +8,6 @@ const MetadataShape = z.object({
   resource: z.string(),
   authorization_servers: z.array(z.string()).min(1),
   scopes_supported: z.array(z.string()).optional(),
-  dpop_signing_alg_values_supported: z.array(z.string()).optional(),
   dpop_bound_access_tokens_required: z.boolean().optional(),
   'x-ori_sign_in': z
     .array(
@@ -30,7 +28,8 @@ export interface ProtectedResource {
   readonly resource: string | null;
   readonly issuer: string;
   readonly scopes: readonly string[] | undefined;
-  readonly binding: BindingOffered;
+  /** It accepts only sessions that are bound to a key. */
+  readonly demandsBinding: boolean;
   readonly clientId: string | undefined;
   /** The scopes to request, in the issuer's words; undefined if they are ours. */
   readonly scopesToRequest: readonly string[] | undefined;
@@ -69,10 +68,7 @@ export async function fetchProtectedResource(
     resource: signIn?.resource === false ? null : resource,
     issuer,
     scopes: scopes_supported,
-    binding: {
-      algorithms: metadata.data.dpop_signing_alg_values_supported,
-      required: metadata.data.dpop_bound_access_tokens_required,
-    },
+    demandsBinding: metadata.data.dpop_bound_access_tokens_required === true,
     clientId: signIn?.client_id,
     scopesToRequest: signIn?.scopes,
     redirectPort: signIn?.redirect_port,

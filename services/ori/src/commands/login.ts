@@ -5,7 +5,7 @@ import { requireTakenToken } from '../adapters/interns.ts';
 import { createProofKey, type Issuer, openIssuer } from '../adapters/issuer.ts';
 import { requireWritable } from '../adapters/private-file.ts';
 import { type PrivateJwk, proofKeyOf, removeProofKey, writeProofKey } from '../adapters/proof-key.ts';
-import { fetchProtectedResource, type ProtectedResource } from '../adapters/protected-resource.ts';
+import { fetchProtectedResource } from '../adapters/protected-resource.ts';
 import { bodyOfStream } from '../adapters/request-body.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { type Keeper, readSession, type SessionPlace, writeSession } from '../adapters/session-store.ts';
@@ -31,6 +31,8 @@ export interface LoginOptions {
   /** Required where the API has several, at the first sign-in of a profile. */
   readonly issuer?: string;
   readonly scope?: string;
+  /** Do not bind the session to a key. */
+  readonly unbound?: boolean;
   readonly timeout?: number;
   readonly redirectPort?: number;
   readonly withToken?: boolean;
@@ -98,7 +100,8 @@ async function signIn(
   const scope = chooseScope(offered, chosen);
   terminal.detail(`Issuer ${resource.issuer}, client ${clientId}, scope ${scope}`);
   const waitSeconds = options.timeout ?? WAIT_SECONDS_DEFAULT;
-  const key = await chooseKey(context, resource, issuer);
+  const binding = { isDemanded: resource.demandsBinding, last: lastHere, unbound: options.unbound === true };
+  const key = await chooseKey(context, issuer, binding);
   const redirectPort = options.redirectPort ?? resource.redirectPort;
   const asked = { scope, resource: resource.resource, redirectPort, key, waitSeconds, signal: interrupted };
   const signedIn = options.device
@@ -126,17 +129,23 @@ function lastClient(issuer: string, last: Session | undefined): string {
   return (last?.issuer === issuer ? last.client_id : undefined) ?? CLIENT_ID_DEFAULT;
 }
 
-/** The key to bind the session to; undefined if that is not possible, which is noted on stderr. */
+/** The key to bind the session to; undefined for an unbound session, which is noted on stderr. */
 async function chooseKey(
   { terminal }: Context,
-  resource: ProtectedResource,
   issuer: Issuer,
+  { isDemanded, last, unbound }: { isDemanded: boolean; last: Session | undefined; unbound: boolean },
 ): Promise<PrivateJwk | undefined> {
-  const { dpop_signing_alg_values_supported: algorithms } = issuer.config.serverMetadata();
-  const binding = chooseBinding(resource.binding, algorithms, issuer.address);
+  const binding = chooseBinding({
+    issuer: issuer.address,
+    algorithms: issuer.config.serverMetadata().dpop_signing_alg_values_supported,
+    isDemanded,
+    wasBound: last?.key_thumbprint !== undefined,
+    unbound,
+  });
   if (binding === 'bound') return createProofKey(issuer);
+  const why = binding === 'chosen' ? 'as you chose' : 'because the issuer does not offer DPoP';
   terminal.note(
-    `This session is not bound to a key, because the ${binding === 'API lacks it' ? 'API' : 'issuer'} does not offer DPoP: anyone who gets its access token can use it.`,
+    `This session is not bound to a key, ${why}: anyone who gets its access token can use it, also a server between here and the API.`,
   );
   return undefined;
 }

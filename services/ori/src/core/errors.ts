@@ -17,7 +17,7 @@ export interface CliErrorFacts {
   session_file_damaged: { file: string };
   session_file_unusable: { file: string; why: string };
   session_key_missing: Record<never, never>;
-  binding_not_offered: { issuer: string };
+  binding_not_offered: { issuer: string; isDemanded: boolean };
   session_busy: { file: string };
   keychain_unusable: { why: string };
   token_refused: { baseUrl: string };

@@ -41,8 +41,10 @@ export const SESSION_SENTENCES = {
   },
   binding_not_offered: {
     exit: EXIT.refused,
-    what: ({ issuer }) => `The API accepts only sessions bound to a key, and ${issuer} does not offer them.`,
-    next: () => 'Ask the operator of the issuer to enable DPoP (RFC 9449) with ES256.',
+    what: ({ issuer, isDemanded }) =>
+      `${isDemanded ? 'The API accepts only sessions bound to a key' : 'The last session of this profile was bound to a key'}, and ${issuer} does not offer that now.`,
+    next: ({ isDemanded }) =>
+      `Ask the operator of the issuer to enable DPoP (RFC 9449) with ES256${isDemanded ? '.' : ', or choose an unbound session: ori login --unbound'}`,
   },
   session_busy: {
     exit: EXIT.unavailable,
