@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+// Not by name: an older Node, which has neither, is to be told that it is too old.
+import tls from 'node:tls';
 import { explainSystemError } from '@ori/faces/system-error';
 import { CliError } from '../core/errors.ts';
 
@@ -10,7 +11,7 @@ export function trustAuthorities(file: string | undefined): void {
     const certificates = readFileSync(file, 'utf8');
     if (!certificates.includes('-----BEGIN CERTIFICATE-----'))
       throw new Error('it has no certificate in PEM');
-    setDefaultCACertificates([...getCACertificates('default'), certificates]);
+    tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificates]);
   } catch (error) {
     throw new CliError('usage', { detail: `--cacert: cannot use ${file}: ${explainSystemError(error)}.` });
   }

@@ -1,12 +1,17 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { CliError } from '../core/errors.ts';
-import { CALLBACK_PAGES, type CallbackOutcome, PAGE_HEADERS } from '../text/callback-page.ts';
+import { type CallbackOutcome, PAGE_HEADERS, renderCallback } from '../text/callback-page.ts';
+
+/** The page that the browser ends on, whose address has no code. */
+const DONE = '/signed-in';
+const PAGE_MS = 2000;
 
 /** The browser's visit that ends a sign-in: its URL, and a way to send the page that it waits for. */
 interface CallbackVisit {
   readonly url: URL;
-  answer(outcome: CallbackOutcome): Promise<void>;
+  /** Resolves when the browser has the page, at an address without the code. `name` is the person's. */
+  answer(outcome: CallbackOutcome, name?: string): Promise<void>;
 }
 
 export interface CallbackServer extends AsyncDisposable {
@@ -26,11 +31,20 @@ export async function startCallbackServer(state: string, port = 0): Promise<Call
   const visit = Promise.withResolvers<CallbackVisit>();
   visit.promise.catch(() => {});
   let origin = '';
+  let last: { readonly outcome: CallbackOutcome; readonly name: string | undefined } | undefined;
   const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 10_000 }, (request, response) => {
     if (!isForUs(request, origin)) return send(response, 404, 'unknown');
+    if (request.url === DONE && last !== undefined)
+      return send(response, last.outcome === 'signed in' ? 200 : 400, last.outcome, last.name);
     const url = new URL(request.url ?? '/', origin);
     if (url.searchParams.get('state') !== state) return send(response, 400, 'unknown');
-    visit.resolve({ url, answer: (outcome) => answered(response, outcome) });
+    visit.resolve({
+      url,
+      async answer(outcome, name) {
+        last = { outcome, name };
+        await redirected(server, response);
+      },
+    });
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
@@ -71,17 +85,20 @@ export async function startCallbackServer(state: string, port = 0): Promise<Call
 // The Host is checked too, so that a name that resolves to 127.0.0.1 (DNS rebinding) cannot read the answer.
 function isForUs(request: IncomingMessage, origin: string): boolean {
   const path = request.url?.split('?', 1)[0];
-  return request.method === 'GET' && path === '/callback' && `http://${request.headers.host}` === origin;
+  return request.method === 'GET' && (path === '/callback' || path === DONE) && `http://${request.headers.host}` === origin;
 }
 
-async function answered(response: ServerResponse, outcome: CallbackOutcome): Promise<void> {
+/** Sends the browser to the page without the code. It may never ask for that page, so the wait ends. */
+async function redirected(server: Server, response: ServerResponse): Promise<void> {
   if (response.closed) return;
-  const done = new Promise<void>((resolve) => response.once('close', resolve));
-  send(response, outcome === 'signed in' ? 200 : 400, outcome);
-  await done;
+  const late = AbortSignal.timeout(PAGE_MS);
+  const asked = once(server, 'request', { signal: late }).catch(() => undefined);
+  response.writeHead(303, { ...PAGE_HEADERS, location: DONE }).end();
+  const page: ServerResponse | undefined = (await asked)?.[1];
+  if (page !== undefined && !page.closed) await once(page, 'close', { signal: late }).catch(() => undefined);
 }
 
-function send(response: ServerResponse, status: number, outcome: CallbackOutcome): void {
+function send(response: ServerResponse, status: number, outcome: CallbackOutcome, name?: string): void {
   response.writeHead(status, PAGE_HEADERS);
-  response.end(CALLBACK_PAGES[outcome]);
+  response.end(renderCallback(outcome, name));
 }

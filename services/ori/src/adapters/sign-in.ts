@@ -74,7 +74,7 @@ export async function signInByCode(
     const parameters = resourceOf(asked);
     const tokens = await client.authorizationCodeGrant(config, visit.url, checks, parameters, proving);
     const signIn = toSignIn(tokens, asked);
-    await visit.answer('signed in');
+    await visit.answer('signed in', signIn.name ?? signIn.subject);
     return signIn;
   } catch (error) {
     const failure = ofSignIn(toIssuerFailure(error, issuer.address, asked.signal));
