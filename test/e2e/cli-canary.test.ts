@@ -31,7 +31,7 @@ it('signs and verifies once at each scrape, each time another body', async () =>
 it.each<[string, Scripted[], string]>([
   ['the intern is not found', [refusal(404, 'not_found')], 'intern_not_found'],
   ['signers fail', [refusal(500, 'internal_error')], 'api_failed'],
-  ['tokens are refused, also renewed ones', [refusal(401, 'x'), refusal(401, 'x')], 'session_ended'],
+  ['tokens are refused', [refusal(401, 'x')], 'refused'],
 ])('is down while %s, and names the reason', async (_, scripted, code) => {
   world.scripted.push(...scripted);
   expect(await isUp()).toBe(false);

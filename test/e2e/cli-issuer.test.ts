@@ -65,10 +65,14 @@ it('says that the issuer does not bind sessions, and unbinds no profile that was
   issuer.metadata = {};
   issuer.tokenMembers = {};
   const refused = await runOri(home, ['login', '--no-browser', '--json']);
-  expect(refused).toMatchObject({ exit: 4, stdout: '' });
-  expect(refused.stderr).toContain('"code":"binding_not_offered"');
+  expect(refused).toMatchObject({ exit: 3, stdout: '' });
+  expect(refused.stderr).toContain('"code":"sign_in_differs"');
+  expect(refused.stderr).toContain('ori login --unbound');
   expect((await runOri(home, ['whoami'])).stdout).toMatch(/^ {2}bound +to a key/m);
   expect(await follow(['--unbound'])).toMatchObject({ exit: 0 });
+  // Remembered, although the issuer offers it again.
+  issuer.metadata = { dpop_signing_alg_values_supported: ['ES256'] };
+  expect((await follow()).stderr).toContain('as you chose');
 });
 
 it('requests the scopes of the last sign-in of the profile, until others are named', async () => {
@@ -95,7 +99,7 @@ it('asks an issuer as the API says, and renews that way too', async () => {
   const scopes = ['api://ori/vault.read', 'api://ori/interns'];
   needs({ client_id: 'from-the-api', scopes, resource: false, redirect_port });
   issuer.idToken = { claims: { aud: 'from-the-api' } };
-  const { asked, exit, stderr } = await follow();
+  const { asked, exit, stderr } = await follow(['--trust']);
   expect(asked).toMatchObject({
     client_id: 'from-the-api',
     scope: `openid offline_access ${scopes.join(' ')}`,
@@ -115,7 +119,7 @@ it('asks an issuer as the API says, and renews that way too', async () => {
 
 it('signs a device in without `resource` where the issuer gets none', async () => {
   needs({ resource: false });
-  expect(await runOri(home, ['login', '--device'])).toMatchObject({ exit: 0 });
+  expect(await runOri(home, ['login', '--device', '--trust'])).toMatchObject({ exit: 0 });
   expect(issuer.tokenRequests.map(({ form }) => form.has('resource'))).toEqual([false]);
 });
 
@@ -164,10 +168,10 @@ it('refuses an issuer that is not the API’s only one', async () => {
   expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining(`It has: ${issuer.url}.`) });
 });
 
-it('keeps the client of the profile’s last session at the same issuer', async () => {
+it('keeps the client of the profile at the same issuer, where the API names none', async () => {
   needs({ client_id: 'once-named' });
   issuer.idToken = { claims: { aud: 'once-named' } };
-  await follow();
+  await follow(['--trust']);
   needs({});
   expect((await follow()).asked['client_id']).toBe('once-named');
 });

@@ -291,7 +291,7 @@ it('reads no further message while 256 wait for their answers', async () => {
   await once(child, 'close');
 });
 
-it('signs in when nobody is signed in, and then answers', async () => {
+it('signs in when nobody is signed in any more: of several, one; and then all answer', async () => {
   const daemon = await guarded(world, (_req, res, { proof, body }) =>
     send(res, {
       status: 200,
@@ -301,13 +301,15 @@ it('signs in when nobody is signed in, and then answers', async () => {
   onTestFinished(() => daemon.stop());
   const stranger = await world.newHome({ BROWSER: 'true', ORI_DAEMON_URL: daemon.url });
   onTestFinished(() => stranger[Symbol.asyncDispose]());
-  const running = stranger.start(['mcp', INTERN_ID], { stdin: requestOf(1) });
-  const [, url = ''] = await running.told(/sign in:\n {2}(\S+)\n/);
+  await world.signIn(stranger, { user: 'grace' });
+  await rm(stranger.sessionFile);
+  const bridges = Array.from({ length: 4 }, () => stranger.start(['mcp', INTERN_ID], { stdin: requestOf(1) }));
+  const [, url = ''] = await Promise.any(bridges.map((bridge) => bridge.told(/sign in:\n {2}(\S+)\n/)));
   await fetch((await walkThrough(new URL(url), { user: 'grace', decision: 'allow' })) ?? '');
-  expect(await running.result).toMatchObject({
-    exit: 0,
-    stdout: '{"jsonrpc":"2.0","id":1,"result":"acct_grace"}\n',
-  });
+  const results = await Promise.all(bridges.map(({ result }) => result));
+  for (const result of results)
+    expect(result).toMatchObject({ exit: 0, stdout: '{"jsonrpc":"2.0","id":1,"result":"acct_grace"}\n' });
+  expect(results.filter(({ stderr }) => stderr.includes('Open this page'))).toHaveLength(1);
 });
 
 /** A server whose tools ask the client, report progress, and say who called. */

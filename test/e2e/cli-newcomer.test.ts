@@ -103,9 +103,9 @@ it('sends the token nowhere but below the base address', async () => {
 });
 
 it('prints a token, and the headers of a request', async () => {
+  const headers = async () => (await ori(['headers', 'GET', `${world.baseUrl}/interns`])).stdout;
   const { stdout: token } = await ori(['token']);
-  expect((await ori(['headers', 'GET', `${world.baseUrl}/interns`])).stdout).toBe(
-    `authorization: Bearer ${token}`,
-  );
+  expect(await headers()).toMatch(/^authorization: DPoP (.+)\ndpop: ey.+\n$/);
+  expect(await headers()).toContain(token);
   expect((await ori(['headers', 'GET', 'https://elsewhere.example/'])).exit).toBe(2);
 });

@@ -71,7 +71,7 @@ it('keeps the daemon of an intern for a profile and its API; --daemon and ORI_DA
   expect(await daemon('http://daemon.example')).toMatchObject({ exit: 2 });
   expect(await daemon('--unset', world.daemonUrl)).toMatchObject({ exit: 2 });
 
-  const file = join(home.folder, '.config/ori/daemons.json');
+  const file = join(home.folder, '.config/ori/trust.json');
   const kept = await readFile(file, 'utf8');
   await writeFile(file, kept.replace(world.baseUrl, 'https://api.example/v1'));
   expect(await home.ori(CALL)).toMatchObject({

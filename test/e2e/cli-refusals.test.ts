@@ -201,11 +201,11 @@ it('requires a daemon if none is named and the server does not list interns', as
 });
 
 it.each([
-  [[{ id: INTERN_ID, hostname: 'daemon.invalid' }], 6, 'https://daemon.invalid'],
   [[{ id: 'int_other', hostname: 'daemon.invalid' }], 4, 'no intern int_cli_e2e'],
   [[{ id: INTERN_ID, hostname: null }], 2, '--daemon'],
   [[{ id: INTERN_ID, hostname: 'evil.example/path#' }], 6, 'invalid hostname'],
   [[{ id: INTERN_ID, hostname: 'ada:secret@evil.example' }], 6, 'invalid hostname'],
+  [[{ id: INTERN_ID, hostname: 'daemon.invalid' }], 6, 'https://daemon.invalid'],
 ])('calls the hostname that the list has for the intern, over TLS: %j', async (interns, exit, word) => {
   const listed = interns.map((intern) => ({ name: 'Otto', status: 'running', model: null, ...intern }));
   world.scripted.push({ status: 200, body: { data: listed, has_more: false } });

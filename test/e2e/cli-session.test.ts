@@ -1,7 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import type { OriHome } from './cli-process.ts';
-import { INTERN_ID, startCliWorld, useCliWorld } from './cli-world.ts';
+import { INTERN_ID, type Scripted, startCliWorld, useCliWorld } from './cli-world.ts';
 
 const SIGN = ['sign', INTERN_ID, '--path', '/api/invoke', '--data', '{}'];
 const world = await useCliWorld();
@@ -56,15 +56,45 @@ it.each<[string, NodeJS.Signals[], number[]]>([
   expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
 });
 
-it('refreshes once if a server refuses a token before it expires', async () => {
+const refusal = (message: string, error?: string): Scripted => ({
+  status: 401,
+  body: { error: { code: 401, message } },
+  headers: { 'www-authenticate': error === undefined ? 'Bearer' : `DPoP error="${error}"` },
+});
+
+it('refreshes once if a server refuses a token before it expires, and no token that is new', async () => {
   await using home = await world.newHome();
   await world.signIn(home);
-  world.scripted.push({ status: 401 });
+  const invalid = refusal('Who is that?', 'invalid_token');
+  const tokens = async () => (await readSession(home)).refresh_token;
+  await changeSession(home, { renewed_at: 1 });
+  world.scripted.push(invalid);
   expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
-  world.scripted.push({ status: 401 }, { status: 401 });
+  const before = await tokens();
+  world.scripted.push(invalid);
+  const young = await home.ori(SIGN);
+  expect(young).toMatchObject({ exit: 4, stdout: '', stderr: expect.stringContaining('Who is that?') });
+  expect(await tokens()).toBe(before);
+  await changeSession(home, { renewed_at: 1 });
+  world.scripted.push(invalid, invalid);
   const refused = await home.ori(SIGN);
-  expect(refused).toMatchObject({ exit: 3, stdout: '' });
-  expect(refused.stderr).toContain('Sign in again: ori login');
+  expect(refused).toMatchObject({ exit: 4, stdout: '', stderr: expect.stringContaining('Who is that?') });
+  expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
+});
+
+it.each([
+  ['another error', 'insufficient_user_authentication'],
+  ['no error, and no refresh token', undefined],
+])('shows what the API says in a 401 with %s, and keeps the session', async (_what, error) => {
+  await using home = await world.newHome();
+  await world.signIn(home);
+  await changeSession(home, { renewed_at: 1, ...(error === undefined && { refresh_token: null }) });
+  const before = await readSession(home);
+  world.scripted.push(refusal('A management key is required.', error));
+  const refused = await home.ori(['api', '/guardrails']);
+  expect(refused).toMatchObject({ exit: 4, stdout: '' });
+  expect(refused.stderr).toContain('A management key is required.');
+  expect(await readSession(home)).toEqual(before);
 });
 
 it('asks to sign in again if the issuer refuses the refresh, or gave no refresh token', async () => {

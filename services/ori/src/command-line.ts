@@ -47,6 +47,7 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
       'request only these scopes of the API, now and at later sign-ins of this profile',
     )
     .option('--unbound', 'do not bind the session to a key of this computer, where the issuer would')
+    .option('--trust', 'accept what differs from what this profile trusts, after it was shown')
     .option('--with-token', 'read an access token from stdin instead')
     .option('--timeout <seconds>', 'how long to wait (300)', parseSeconds)
     .option('--redirect-port <port>', 'port of the redirect address (a free one)', parsePort)

@@ -18,9 +18,15 @@ export interface Credential {
   readonly key?: ProofKey;
 }
 
-/** The API answered 401: the access token is invalid, whatever its stated expiry. A refresh may help, once. */
+/** The API answered 401. A refresh may help, once. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
+  readonly answer: ApiAnswer;
+
+  constructor(answer: ApiAnswer) {
+    super();
+    this.answer = answer;
+  }
 }
 
 export interface ApiRequest {

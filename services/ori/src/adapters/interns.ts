@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
-import { judgeList } from '../core/refusal.ts';
+import { judgeGivenToken, judgeList } from '../core/refusal.ts';
 import { type Credential, requestApi, TokenRefused } from './api.ts';
 
 const PAGE_SIZE = 500;
@@ -49,7 +49,7 @@ export async function listInterns(
   if (filter.workspaceId !== undefined) query.set('workspace_id', filter.workspaceId);
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const answer = await requestApi(`${baseUrl}/interns?${query}`, { method: 'GET', credential }, signal);
-    if (answer.status === 401) throw new TokenRefused();
+    if (answer.status === 401) throw new TokenRefused(answer);
     if (answer.status === 404 && !(await hasList(baseUrl, credential, signal))) {
       throw new CliError('interns_not_listed', { baseUrl });
     }
@@ -74,8 +74,8 @@ export async function requireTakenToken(
   credential: Credential,
   signal: AbortSignal,
 ): Promise<void> {
-  const { status } = await requestApi(`${baseUrl}/interns?limit=1`, { method: 'GET', credential }, signal);
-  if (status === 401) throw new CliError('token_refused', { baseUrl });
+  const answer = await requestApi(`${baseUrl}/interns?limit=1`, { method: 'GET', credential }, signal);
+  if (answer.status === 401) throw judgeGivenToken(baseUrl, answer);
 }
 
 function notUnderstood(address: string, why: string): CliError {

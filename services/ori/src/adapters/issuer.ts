@@ -6,7 +6,6 @@ import type {
   TokenEndpointResponseHelpers,
 } from 'openid-client';
 import { isLoopback, requireSafeAddress } from '../core/address.ts';
-import { PROOF_ALGORITHM } from '../core/binding.ts';
 import { isClockWrong } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
 import { isBearer } from '../core/given-token.ts';
@@ -28,6 +27,8 @@ export interface Issuer {
 }
 
 const REQUEST_SECONDS = 10;
+/** The algorithm of `ori`'s DPoP proofs, which every issuer with DPoP supports. */
+const PROOF_ALGORITHM = 'ES256';
 
 /**
  * Discovers the issuer (OpenID Connect Discovery 1.0; the metadata must name the requested issuer). Does not follow
@@ -78,6 +79,15 @@ export function offers(
 }
 
 /**
+ * Whether the issuer binds tokens to a key (RFC 9449, section 5.1). Its own metadata says so: what the API says about
+ * itself passes through servers that could leave it out.
+ */
+export function offersBinding(issuer: Issuer): boolean {
+  const { dpop_signing_alg_values_supported: algorithms } = issuer.config.serverMetadata();
+  return algorithms?.includes(PROOF_ALGORITHM) ?? false;
+}
+
+/**
  * Redeems the refresh token (RFC 6749, section 6). Throws CliError `session_ended` if the issuer refuses it, or if the
  * answer names another subject (OpenID Connect Core 1.0, section 12.2); `session_not_renewed` for any other refusal.
  */
@@ -95,7 +105,10 @@ export async function refreshGrant(
     if (subject !== undefined && subject !== session.subject) {
       throw new CliError('session_ended', { why: 'the issuer now names another user' });
     }
-    return toGrant(tokens, session.key !== undefined);
+    const grant = toGrant(tokens, session.key !== undefined);
+    if (session.key !== undefined && !grant.bound)
+      throw new CliError('session_ended', { why: 'the issuer no longer binds its token to the key' });
+    return grant;
   } catch (error) {
     throw ofRefresh(toIssuerFailure(error, issuer.address, signal));
   }

@@ -18,12 +18,13 @@ export async function withSessionLock<T>(
   file: string,
   interrupted: AbortSignal,
   work: () => Promise<T>,
+  waitSeconds = WAIT_SECONDS_MAX,
 ): Promise<T> {
   const { DatabaseSync } = await import('node:sqlite');
   await createLockFile(file);
   const lock = new DatabaseSync(file, { timeout: 0 });
   try {
-    const giveUpAt = performance.now() + WAIT_SECONDS_MAX * 1000;
+    const giveUpAt = performance.now() + waitSeconds * 1000;
     while (!taken(lock)) {
       if (interrupted.aborted) throw new CliError('interrupted', {});
       if (performance.now() > giveUpAt) throw new CliError('session_busy', { file });

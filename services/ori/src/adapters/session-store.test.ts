@@ -18,6 +18,7 @@ const SESSION: Session = {
   expires_at: 1_789_000_300,
   refresh_token: 'canary-refresh',
   signed_in_at: 1_789_000_000,
+  renewed_at: 1_789_000_000,
 };
 
 let home: string;

@@ -18,7 +18,7 @@ export async function requestProof(
   const url = `${baseUrl}/interns/${request.internId}/daemon/sign`;
   const body = signingBody(request);
   const answer = await requestApi(url, { method: 'POST', credential, body, trace }, signal);
-  if (answer.status === 401) throw new TokenRefused();
+  if (answer.status === 401) throw new TokenRefused(answer);
   if (answer.status !== 200) {
     const { judgeSigning } = await import('../core/refusal.ts');
     throw judgeSigning(answer, request.internId);

@@ -8,7 +8,9 @@ import { toTheEnd } from '../adapters/to-the-end.ts';
 import { isClockWrong } from '../core/clock.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { sessionOfToken } from '../core/given-token.ts';
+import type { ApiAnswer } from '../core/refusal.ts';
 import { isAlive, isFresh, renewSession, type Session } from '../core/session.ts';
+import { foreignAudience } from '../core/trust.ts';
 import { tellClock } from '../text/clock.ts';
 import { tellFallback } from '../text/session-sentences.ts';
 import {
@@ -44,9 +46,13 @@ export async function requireSession(context: Context): Promise<Session> {
   return session;
 }
 
+/** A token of this age, in seconds, was not refused because it is old. */
+const RECENT_SECONDS = 30;
+
 /**
- * Runs `work` with an access token that has not expired. If a server refuses the token anyway, refreshes it and runs
- * `work` once more. Throws CliError `session_ended` if no other token is available.
+ * Runs `work` with an access token that has not expired. If the API refuses the token anyway, renews it and runs `work`
+ * once more, unless it was just renewed or the refusal names another cause. Throws the CliError of the refusal, or
+ * `session_ended` if the token is invalid and cannot be renewed.
  */
 export async function withAccessToken<T>(
   context: Context,
@@ -57,16 +63,29 @@ export async function withAccessToken<T>(
     return await work(session, await credentialOf(context, session));
   } catch (error) {
     if (!(error instanceof TokenRefused)) throw error;
+    await requireRenewable(session, context.nowSeconds(), error.answer);
   }
-  if (session.client_id === null) throw new CliError('token_refused', { baseUrl: session.base_url });
   context.terminal.detail('The access token was refused; refreshing it.');
   try {
     const renewed = await freshSession(context, session.access_token);
     return await work(renewed, await credentialOf(context, renewed));
   } catch (error) {
-    if (error instanceof TokenRefused) throw new CliError('session_ended', { why: 'its token is refused' });
+    if (error instanceof TokenRefused) throw (await import('../core/refusal.ts')).judgeAnswer(error.answer);
     throw error;
   }
+}
+
+/** Throws the failure for a 401 that a new token would not change. */
+async function requireRenewable(session: Session, nowSeconds: number, answer: ApiAnswer): Promise<void> {
+  const { errorOfChallenge, judgeAnswer, judgeGivenToken, readSaid } = await import('../core/refusal.ts');
+  if (session.client_id === null) throw judgeGivenToken(session.base_url, answer);
+  const named = errorOfChallenge(answer);
+  const isRecent = nowSeconds - session.renewed_at < RECENT_SECONDS;
+  if (isRecent || (named !== undefined && named !== 'invalid_token')) throw judgeAnswer(answer);
+  if (session.refresh_token !== null) return;
+  throw named === undefined
+    ? judgeAnswer(answer)
+    : new CliError('session_ended', { why: readSaid(answer).message });
 }
 
 /**
@@ -140,6 +159,10 @@ async function refresh(context: Context, session: Session, refused: string | und
     await store(session);
     const grant = await refreshGrant(issuer, { refreshToken, resource, subject, key }, signal);
     const renewed = renewSession(session, grant, context.nowSeconds());
+    const before = foreignAudience(session.access_token, [session.base_url]);
+    const others = foreignAudience(renewed.access_token, [session.base_url, ...before]);
+    if (others.length > 0)
+      throw new CliError('session_ended', { why: `the issuer's token is for ${others.join(', ')}` });
     await store(renewed);
     return renewed;
   } catch (error) {

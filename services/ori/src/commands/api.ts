@@ -84,7 +84,7 @@ async function request(context: Context, { method, path, query, body }: Request)
     context.terminal.detail(`${method} ${url.href}`);
     const asked = { method, credential, ...(body !== undefined && { body }) };
     const answer = await requestApi(url.href, asked, context.interrupted);
-    if (answer.status === 401) throw new TokenRefused();
+    if (answer.status === 401) throw new TokenRefused(answer);
     if (answer.status >= 400) throw judgeAnswer(answer);
     return answer;
   });

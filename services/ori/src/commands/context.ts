@@ -96,9 +96,14 @@ export function placeOf(context: Context, profile: string): SessionPlace {
   };
 }
 
-/** Contains the addresses of daemons that the current profile was given. */
-export function daemonsFile(context: Context): string {
-  return join(dirname(sessionPlace(context).file), 'daemons.json');
+/** Locked while a program that nobody watches signs in, for longer than others may wait for the session's lock. */
+export function signInLock(context: Context): string {
+  return join(dirname(sessionPlace(context).file), 'sign-in.lock');
+}
+
+/** Contains what the current profile trusts at each base address. */
+export function trustFile(context: Context): string {
+  return join(dirname(sessionPlace(context).file), 'trust.json');
 }
 
 /** Contains the names of the interns that the current profile saw last, one in each line. */

@@ -1,34 +1,17 @@
-import { readSmallFile } from '../adapters/private-file.ts';
 import { parseDaemonAddress } from '../core/address.ts';
 import { CliError, isCliError } from '../core/errors.ts';
-import { parseJson } from '../core/parse-json.ts';
-import { type Context, daemonsFile } from './context.ts';
+import { ownValue } from '../core/trust.ts';
+import type { Context } from './context.ts';
 import { internsOf } from './intern-id.ts';
-
-/** The origins of daemons, by base address of the API and by id of the intern. */
-type Daemons = Readonly<Record<string, Readonly<Record<string, string>>>>;
-
-/** The addresses that `ori profiles daemon` was given in this profile. Throws CliError `usage` for a damaged file. */
-export function keptDaemons(context: Context): { file: string; daemons: Daemons } {
-  const file = daemonsFile(context);
-  const text = readSmallFile(file);
-  const daemons = text === undefined ? {} : parseJson(text);
-  const isRecord = (value: unknown) => typeof value === 'object' && value !== null;
-  if (isRecord(daemons) && Object.values(daemons as object).every(isRecord))
-    return { file, daemons: daemons as Daemons };
-  throw new CliError('usage', {
-    detail: `${file} does not contain addresses of daemons.`,
-    next: 'Remove it, then set them again: ori profiles daemon --help',
-  });
-}
+import { keepIntern, readTrust } from './trust.ts';
 
 /**
  * The origin of the intern's daemon: the one of this profile, otherwise https at the hostname that the API lists for
- * it. Throws CliError `intern_not_found` if the intern is not in the list, `daemon_unknown` if there is no list or it has
- * no hostname, and the errors of `keptDaemons`.
+ * it, which the profile then keeps. Throws CliError `intern_not_found` if the intern is not in the list,
+ * `daemon_unknown` if there is no list or it has no hostname, and the errors of `readTrust`.
  */
 export async function findDaemon(context: Context, baseUrl: string, internId: string): Promise<URL> {
-  const kept = keptDaemons(context).daemons[baseUrl]?.[internId];
+  const kept = ownValue((await readTrust(context, baseUrl)).daemons, internId);
   if (kept !== undefined) return parseDaemonAddress(kept);
   const interns = await internsOf(context).catch((error) => {
     throw isCliError(error, 'interns_not_listed') ? new CliError('daemon_unknown', {}) : error;
@@ -36,7 +19,9 @@ export async function findDaemon(context: Context, baseUrl: string, internId: st
   const intern = interns.find(({ id }) => id === internId);
   if (intern === undefined) throw new CliError('intern_not_found', { internId });
   if (intern.hostname === null) throw new CliError('daemon_unknown', {});
-  return parseDaemonAddress(`https://${requireHostname(intern.hostname)}`);
+  const { origin } = parseDaemonAddress(`https://${requireHostname(intern.hostname)}`);
+  await keepIntern(context, baseUrl, { daemons: { [internId]: origin } });
+  return new URL(origin);
 }
 
 // Only a host name is accepted, because the proof is sent to it.

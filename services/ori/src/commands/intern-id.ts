@@ -4,8 +4,10 @@ import { writePrivateFile } from '../adapters/private-file.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { requireInternId } from '../core/proof-request.ts';
 import { grantsScope, LISTING_SCOPE } from '../core/scopes.ts';
+import { ownValue } from '../core/trust.ts';
 import { requireSession, withAccessToken } from './access.ts';
 import { type Context, namesFile } from './context.ts';
+import { keepIntern, readTrust } from './trust.ts';
 
 /** Every intern that the session can see. Keeps their names for the completion of shells. */
 export async function internsOf(context: Context, filter: InternFilter = {}): Promise<Intern[]> {
@@ -15,6 +17,13 @@ export async function internsOf(context: Context, filter: InternFilter = {}): Pr
     return listInterns(session.base_url, credential, filter, context.interrupted);
   });
   if (Object.values(filter).every((value) => value === undefined)) await keepNames(context, interns);
+  const { base_url } = await requireSession(context);
+  const { interns: kept } = await readTrust(context, base_url);
+  for (const { name, id } of interns) {
+    const before = ownValue(kept, name);
+    if (before !== undefined && before !== id)
+      context.terminal.note(`${name} is ${before} for this profile, and ${id} in the list of the API.`);
+  }
   return interns;
 }
 
@@ -31,13 +40,18 @@ async function keepNames(context: Context, interns: readonly Intern[]): Promise<
 
 /**
  * The id of the intern that the user named, by id or by name. A text that begins with `int_` is an id and is not looked
- * up. Throws CliError `intern_id_malformed`, `intern_not_found`, and `usage` for an ambiguous name.
+ * up. A name is looked up once: the profile keeps its id. Throws CliError `intern_id_malformed`, `intern_not_found`, and `usage` for an ambiguous name.
  */
 export async function takeInternId(context: Context, named: string): Promise<string> {
   requireInternId(named);
   if (named.startsWith('int_')) return named;
+  const { base_url } = await requireSession(context);
+  const kept = ownValue((await readTrust(context, base_url)).interns, named);
+  if (kept !== undefined) return kept;
   try {
-    return findIntern(await internsOf(context), named).id;
+    const { id } = findIntern(await internsOf(context), named);
+    if (id !== named) await keepIntern(context, base_url, { interns: { [named]: id } });
+    return id;
   } catch (error) {
     // Without a list there are no names, and an id may begin differently.
     const isUnlisted = isCliError(error, 'interns_not_listed') || isCliError(error, 'scope_missing');
@@ -72,6 +86,7 @@ export async function explainUnsigned(context: Context, internId: string, failur
     if (grantsScope(scope, LISTING_SCOPE) === false)
       throw new CliError('name_not_resolved', { name: internId, scope: LISTING_SCOPE, ...failure.facts });
   }
+  if (isCliError(failure, 'intern_not_found')) await requireKeptId(context, internId);
   if (!isCliError(failure, 'api_misconfigured')) throw failure;
   const interns = await internsOf(context).catch(() => []);
   const intern = interns.find(({ id }) => id === internId);
@@ -80,4 +95,15 @@ export async function explainUnsigned(context: Context, internId: string, failur
   const { status, requestId, traceId } = failure.facts;
   const told = { status, requestId, traceId };
   throw new CliError('intern_not_running', { internId, state: intern.status, why, ...told });
+}
+
+/** Throws CliError `intern_changed` if the API lists another intern by a name that the profile keeps for this one. */
+async function requireKeptId(context: Context, before: string): Promise<void> {
+  const { base_url } = await requireSession(context);
+  const { interns: kept } = await readTrust(context, base_url);
+  const names = Object.keys(kept).filter((name) => ownValue(kept, name) === before);
+  if (names.length === 0) return;
+  const listed = await internsOf(context).catch(() => []);
+  for (const { name, id: now } of listed)
+    if (names.includes(name) && now !== before) throw new CliError('intern_changed', { name, before, now });
 }

@@ -2,27 +2,34 @@ import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { openBrowser } from '../adapters/browser.ts';
 import { requireTakenToken } from '../adapters/interns.ts';
-import { createProofKey, type Issuer, openIssuer } from '../adapters/issuer.ts';
+import { createProofKey, type Issuer, offersBinding, openIssuer } from '../adapters/issuer.ts';
 import { requireWritable } from '../adapters/private-file.ts';
 import { type PrivateJwk, proofKeyOf, removeProofKey, writeProofKey } from '../adapters/proof-key.ts';
 import { fetchProtectedResource } from '../adapters/protected-resource.ts';
 import { bodyOfStream } from '../adapters/request-body.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { type Keeper, readSession, type SessionPlace, writeSession } from '../adapters/session-store.ts';
-import { type DevicePrompt, type SignIn, signInByCode, signInByDevice } from '../adapters/sign-in.ts';
-import { chooseBinding } from '../core/binding.ts';
-import { CliError } from '../core/errors.ts';
+import {
+  type DevicePrompt,
+  type SignIn,
+  type SignInRequest,
+  signInByCode,
+  signInByDevice,
+} from '../adapters/sign-in.ts';
+import { BASE_URL_DEFAULT } from '../core/address.ts';
+import { CliError, isCliError } from '../core/errors.ts';
 import { sessionOfToken } from '../core/given-token.ts';
 import { chooseScope, requireGranted, SIGNING_SCOPE } from '../core/scopes.ts';
 import { renewSession, type Session } from '../core/session.ts';
-import { tellFallback } from '../text/session-sentences.ts';
+import { CLIENT_DEFAULT, foreignAudience, requireTrusted, type Terms, type Trust } from '../core/trust.ts';
+import { tellFallback, tellTerms, tellUnbound } from '../text/session-sentences.ts';
 import { credentialOf, noteClock } from './access.ts';
-import { baseUrlToSignIn, type Context, sessionPlace, variable } from './context.ts';
+import { baseUrlToSignIn, type Context, chosenBaseUrl, sessionPlace, variable } from './context.ts';
+import { readTrust, storeTrust } from './trust.ts';
 import { describeSession, mayNotSign, nameOf } from './whoami.ts';
 
 const TOKEN_BYTES_MAX = 64 * 1024;
-const CLIENT_ID_DEFAULT = 'ori-cli';
-const WAIT_SECONDS_DEFAULT = 300;
+export const WAIT_SECONDS_DEFAULT = 300;
 
 export interface LoginOptions {
   readonly oidc?: boolean;
@@ -33,9 +40,20 @@ export interface LoginOptions {
   readonly scope?: string;
   /** Do not bind the session to a key. */
   readonly unbound?: boolean;
+  /** Accept what differs from the terms that the profile trusts. */
+  readonly trust?: boolean;
   readonly timeout?: number;
   readonly redirectPort?: number;
   readonly withToken?: boolean;
+  /** Only on the terms of an earlier sign-in, because nobody may read what is shown. */
+  readonly asBefore?: boolean;
+}
+
+/** A session with the key that it is bound to, and the terms of its sign-in unless its token was given. */
+interface NewSession {
+  readonly session: Session;
+  readonly key?: PrivateJwk | undefined;
+  readonly terms?: Trust['signIn'];
 }
 
 /** Signs in at the issuer that the API names, or reads a given token, and stores the session. */
@@ -45,18 +63,19 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   // A folder that cannot be written is found before the sign-in, not after it.
   await requireWritable(dirname(place.file));
   if (keeper === 'file') await requireWritable(dirname(place.keyFile));
-  const last = await lastSession(place);
-  const baseUrl = baseUrlToSignIn(context, last);
+  const baseUrl = baseUrlToSignIn(context, await lastSession(place));
   if (variable(context, 'ORI_TOKEN') !== undefined) {
     context.terminal.note(
       'ORI_TOKEN is set: other commands use it instead of this session until it is unset.',
     );
   }
-  const { session, key } = options.withToken
+  const made: NewSession = options.withToken
     ? { session: await takeToken(context, baseUrl) }
-    : await signIn(context, { baseUrl, last }, options);
+    : await signIn(context, baseUrl, options);
+  const { session, key, terms } = made;
   const { why } = await withSessionLock(place.lock, context.interrupted, async () => {
     const keeping = { keeper: keeper ?? 'keychain', only: keeper !== undefined } as const;
+    if (terms !== undefined) await storeTrust(context, baseUrl, () => ({ signIn: terms }));
     if (key === undefined) await removeProofKey(place);
     else await writeProofKey(place, key, keeping);
     return writeSession(place, session, keeping);
@@ -72,82 +91,97 @@ function requireKeeper(context: Context): Keeper | undefined {
   throw new CliError('usage', { detail: 'ORI_SESSION_STORE: expected "keychain" or "file".' });
 }
 
-async function signIn(
-  context: Context,
-  { baseUrl, last }: { baseUrl: string; last: Session | undefined },
-  options: LoginOptions,
-): Promise<{ session: Session; key?: PrivateJwk }> {
+/** Throws CliError `sign_in_differs` before the sign-in, or after it for what only the token shows. */
+async function signIn(context: Context, baseUrl: string, options: LoginOptions): Promise<NewSession> {
   const { terminal, interrupted } = context;
   terminal.note(`Signing in to ${baseUrl}`);
-  const lastHere = last?.base_url === baseUrl ? last : undefined;
-  const choice = { named: options.issuer, last: lastHere?.issuer ?? undefined };
-  const resource = await fetchProtectedResource(baseUrl, choice, interrupted);
-  const clientId =
-    variable(context, 'ORI_CLIENT_ID') ?? resource.clientId ?? lastClient(resource.issuer, last);
-  const issuer = await openIssuer(resource.issuer, clientId, interrupted);
-  noteClock(context, issuer);
-  const offered = {
-    resource: resource.scopes,
-    issuer: issuer.config.serverMetadata().scopes_supported,
-    toRequest: resource.scopesToRequest,
-  };
-  const chosen = options.scope ?? lastHere?.chosen_scope;
-  if (options.scope === undefined && chosen !== undefined) {
-    terminal.note(
-      `Requesting only ${chosen}, as at the last sign-in of this profile; --scope requests others.`,
-    );
-  }
-  const scope = chooseScope(offered, chosen);
-  terminal.detail(`Issuer ${resource.issuer}, client ${clientId}, scope ${scope}`);
-  const waitSeconds = options.timeout ?? WAIT_SECONDS_DEFAULT;
-  const binding = { isDemanded: resource.demandsBinding, last: lastHere, unbound: options.unbound === true };
-  const key = await chooseKey(context, issuer, binding);
-  const redirectPort = options.redirectPort ?? resource.redirectPort;
-  const asked = { scope, resource: resource.resource, redirectPort, key, waitSeconds, signal: interrupted };
-  const signedIn = options.device
-    ? await signInByDevice(issuer, asked, (prompt) => showDevice(context, prompt))
-    : await signInByCode(issuer, asked, (url) => {
-        terminal.event(
-          { authorization_url: url, wait_seconds: waitSeconds },
-          'Open this page to sign in:',
-          `  ${url}`,
-          `Waiting up to ${waitSeconds} s for you to finish there (Ctrl-C to stop) …`,
-        );
-        if (options.browser) void startBrowser(context, url);
-      });
-  const at = { baseUrl, resource: resource.resource, issuer: issuer.address, clientId, scope };
-  const session = {
-    ...newSession(context, at, signedIn),
-    ...(chosen !== undefined && { chosen_scope: chosen }),
-  };
-  requireGranted(chosen, session.scope);
-  if (key === undefined || !signedIn.grant.bound) return { session };
-  return { session: { ...session, key_thumbprint: proofKeyOf(key).thumbprint }, key };
-}
-
-function lastClient(issuer: string, last: Session | undefined): string {
-  return (last?.issuer === issuer ? last.client_id : undefined) ?? CLIENT_ID_DEFAULT;
-}
-
-/** The key to bind the session to; undefined for an unbound session, which is noted on stderr. */
-async function chooseKey(
-  { terminal }: Context,
-  issuer: Issuer,
-  { isDemanded, last, unbound }: { isDemanded: boolean; last: Session | undefined; unbound: boolean },
-): Promise<PrivateJwk | undefined> {
-  const binding = chooseBinding({
-    issuer: issuer.address,
-    algorithms: issuer.config.serverMetadata().dpop_signing_alg_values_supported,
-    isDemanded,
-    wasBound: last?.key_thumbprint !== undefined,
-    unbound,
+  const { signIn: trusted } = await readTrust(context, baseUrl);
+  if (trusted === undefined && options.asBefore) throw new CliError('not_signed_in', {});
+  const choice = { named: options.issuer, last: trusted?.issuer };
+  const api = await fetchProtectedResource(baseUrl, choice, interrupted).catch((error) => {
+    const isNamed = baseUrl !== BASE_URL_DEFAULT || chosenBaseUrl(context) !== undefined;
+    throw isCliError(error, 'unreachable') && !isNamed ? new CliError('api_not_named', { baseUrl }) : error;
   });
-  if (binding === 'bound') return createProofKey(issuer);
-  const why = binding === 'chosen' ? 'as you chose' : 'because the issuer does not offer DPoP';
-  terminal.note(
-    `This session is not bound to a key, ${why}: anyone who gets its access token can use it, also a server between here and the API.`,
-  );
-  return undefined;
+  const client = variable(context, 'ORI_CLIENT_ID');
+  const chosenNow = {
+    ...(client !== undefined && { client }),
+    ...(options.scope !== undefined && { scope: options.scope }),
+    ...(options.unbound && { unbound: true }),
+  };
+  const there = trusted?.issuer === api.issuer ? trusted : undefined;
+  const chosen = { ...there?.chosen, ...chosenNow };
+  const clientId = chosen.client ?? api.clientId ?? there?.client ?? CLIENT_DEFAULT;
+  const issuer = await openIssuer(api.issuer, clientId, interrupted);
+  noteClock(context, issuer);
+  const { scopes_supported, userinfo_endpoint } = issuer.config.serverMetadata();
+  const offered = { resource: api.scopes, issuer: scopes_supported, toRequest: api.scopesToRequest };
+  if (api.demandsBinding && !offersBinding(issuer))
+    throw new CliError('binding_not_offered', { issuer: api.issuer });
+  const asked: Terms = {
+    issuer: api.issuer,
+    client: clientId,
+    scope: chooseScope(offered, chosen.scope),
+    resource: api.resource !== null,
+    bound: offersBinding(issuer) && !chosen.unbound,
+    audience: trusted?.audience ?? '',
+  };
+  const chosenTerms = { issuer: options.issuer, client, scope: options.scope, bound: chosenNow.unbound };
+  const isAccepted = (member: keyof Terms) =>
+    (options.trust === true && member !== 'bound') ||
+    (member in chosenTerms && chosenTerms[member as keyof typeof chosenTerms] !== undefined);
+  terminal.note(tellTerms(asked));
+  requireTrusted(asked, trusted, isAccepted);
+  const key = asked.bound ? await createProofKey(issuer) : undefined;
+  const signedIn = await askPerson(context, issuer, options, {
+    scope: asked.scope,
+    resource: api.resource,
+    redirectPort: options.redirectPort ?? api.redirectPort,
+    key,
+    waitSeconds: options.timeout ?? WAIT_SECONDS_DEFAULT,
+    signal: interrupted,
+  });
+  const { subject, name, grant } = signedIn;
+  const { bound, accessToken } = grant;
+  const now = context.nowSeconds();
+  const blank = {
+    version: 1,
+    base_url: baseUrl,
+    resource: api.resource,
+    issuer: api.issuer,
+    client_id: clientId,
+    subject,
+    name,
+    scope: asked.scope,
+    refresh_token: null,
+    signed_in_at: now,
+    ...(key !== undefined && bound && { key_thumbprint: proofKeyOf(key).thumbprint }),
+  } as const;
+  const session = renewSession(blank, grant, now);
+  requireGranted(chosen.scope, session.scope);
+  const audience = foreignAudience(accessToken, [baseUrl, api.issuer, userinfo_endpoint]).join(' ');
+  const got = { ...asked, bound, audience };
+  requireTrusted(got, trusted, isAccepted);
+  if (!bound) terminal.note(tellUnbound(chosen.unbound, asked.bound));
+  return { session, key: bound ? key : undefined, terms: { ...got, chosen } };
+}
+
+function askPerson(
+  context: Context,
+  issuer: Issuer,
+  options: LoginOptions,
+  asked: SignInRequest,
+): Promise<SignIn> {
+  const { waitSeconds } = asked;
+  if (options.device) return signInByDevice(issuer, asked, (prompt) => showDevice(context, prompt));
+  return signInByCode(issuer, asked, (url) => {
+    context.terminal.event(
+      { authorization_url: url, wait_seconds: waitSeconds },
+      'Open this page to sign in:',
+      `  ${url}`,
+      `Waiting up to ${waitSeconds} s for you to finish there (Ctrl-C to stop) …`,
+    );
+    if (options.browser) void startBrowser(context, url);
+  });
 }
 
 function showDevice({ terminal }: Context, { address, userCode, completeAddress }: DevicePrompt): void {
@@ -179,29 +213,6 @@ async function startBrowser({ environment, terminal }: Context, url: string): Pr
   }
 }
 
-function newSession(
-  context: Context,
-  at: { baseUrl: string; resource: string | null; issuer: string; clientId: string; scope: string },
-  { subject, name, grant }: SignIn,
-): Session {
-  const now = context.nowSeconds();
-  const blank: Session = {
-    version: 1,
-    base_url: at.baseUrl,
-    resource: at.resource,
-    issuer: at.issuer,
-    client_id: at.clientId,
-    subject,
-    name,
-    scope: at.scope,
-    access_token: '',
-    expires_at: null,
-    refresh_token: null,
-    signed_in_at: now,
-  };
-  return renewSession(blank, grant, now);
-}
-
 function report(context: Context, session: Session): void {
   context.terminal.result(describeSession(session), `Signed in as ${nameOf(session)}.`);
   if (mayNotSign(session)) {
@@ -212,7 +223,7 @@ function report(context: Context, session: Session): void {
   }
 }
 
-// Read only for its base address and its client. Errors are ignored, because the new session replaces it.
+// Read only for its base address. Errors are ignored, because the new session replaces it.
 async function lastSession(place: SessionPlace): Promise<Session | undefined> {
   try {
     return await readSession(place);

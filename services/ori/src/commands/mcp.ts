@@ -1,11 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { printableJson } from '@ori/faces/printable';
 import { linesOf } from '../adapters/lines.ts';
+import { withSessionLock } from '../adapters/session-lock.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { JSON_RPC_FAULTS, readJsonRpc } from '../core/json-rpc.ts';
 import { requirePath } from '../core/proof-request.ts';
 import { recordOf } from '../text/failure-record.ts';
-import { type Context, variable } from './context.ts';
+import { requireSession } from './access.ts';
+import { type Context, signInLock, variable } from './context.ts';
 import { createMcpSession, type McpSession } from './mcp-session.ts';
 import type { TargetOptions } from './signed-call.ts';
 
@@ -67,21 +69,41 @@ async function takeLine(
   await isSent;
 }
 
-/** Runs `work`; if nobody is signed in, signs in with a browser first, as `ori login` does, and runs it again. */
+/**
+ * Runs `work`; if nobody is signed in, signs in with a browser first, and runs it again. Of several processes, one signs
+ * in. Nobody may see what it prints, so the terms must be those of an earlier `ori login`.
+ */
 async function signedIn<T>(context: Context, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const isSignedOut = isCliError(error, 'not_signed_in') || isCliError(error, 'session_ended');
-    if (!isSignedOut || variable(context, 'ORI_TOKEN') !== undefined) throw error;
+    if (!isSignedOut(error) || variable(context, 'ORI_TOKEN') !== undefined) throw error;
   }
-  const { login } = await import('./login.ts');
+  const { login, WAIT_SECONDS_DEFAULT } = await import('./login.ts');
   // stdout carries nothing but JSON-RPC.
   const { note } = context.terminal;
   const result = (value: unknown, ...lines: string[]) =>
     note(...(context.json ? [printableJson(value)] : lines));
-  await login({ ...context, terminal: { ...context.terminal, result } }, { browser: true });
+  const silent = { ...context, terminal: { ...context.terminal, result } };
+  const signIn = async () => {
+    if (await isSignedIn(context)) return;
+    await login(silent, { browser: true, asBefore: true });
+  };
+  await withSessionLock(signInLock(context), context.interrupted, signIn, 2 * WAIT_SECONDS_DEFAULT);
   return work();
+}
+
+const isSignedOut = (error: unknown) =>
+  isCliError(error, 'not_signed_in') || isCliError(error, 'session_ended');
+
+async function isSignedIn(context: Context): Promise<boolean> {
+  try {
+    await requireSession(context);
+    return true;
+  } catch (error) {
+    if (isSignedOut(error)) return false;
+    throw error;
+  }
 }
 
 /** Answers the requests that got no answer; what expects none is reported on stderr. */

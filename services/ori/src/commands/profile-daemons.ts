@@ -1,14 +1,13 @@
-import { writePrivateFile } from '../adapters/private-file.ts';
 import { parseDaemonAddress } from '../core/address.ts';
 import { CliError } from '../core/errors.ts';
 import { requireSession } from './access.ts';
 import type { Context } from './context.ts';
-import { keptDaemons } from './daemon-origin.ts';
 import { takeInternId } from './intern-id.ts';
 import { findTarget } from './signed-call.ts';
+import { changeTrust } from './trust.ts';
 
 /**
- * Sets the daemon of an intern for the profile, or forgets it with `unset`; prints the one in use without either. Throws
+ * Sets the daemon of an intern for the profile, or forgets it and the id of the name with `unset`; prints the one in use without either. Throws
  * CliError `address_not_usable`, and the errors of `findTarget`.
  */
 export async function profileDaemon(
@@ -23,10 +22,13 @@ export async function profileDaemon(
   const origin = address === undefined ? undefined : parseDaemonAddress(address).origin;
   const { base_url } = await requireSession(context);
   const internId = await takeInternId(context, intern);
-  const { file, daemons } = keptDaemons(context);
-  const { [internId]: _before, ...others } = daemons[base_url] ?? {};
-  const now = origin === undefined ? others : { ...others, [internId]: origin };
-  await writePrivateFile(file, `${JSON.stringify({ ...daemons, [base_url]: now }, null, 2)}\n`);
+  await changeTrust(context, base_url, ({ interns, daemons }) => {
+    const { [internId]: _daemon, ...others } = daemons;
+    if (origin !== undefined) return { daemons: { ...others, [internId]: origin } };
+    // The API is asked again for both.
+    const { [intern]: _id, ...names } = interns;
+    return { interns: names, daemons: others };
+  });
   context.terminal.note(`The daemon of ${intern} is ${origin ?? 'the one that the API lists'}.`);
 }
 

@@ -1,3 +1,5 @@
+import type { Difference } from './trust.ts';
+
 /** Every failure of `ori`, with the facts for its message (text/sentences.ts has the messages). */
 export interface CliErrorFacts {
   usage: { detail: string; next?: string };
@@ -17,10 +19,13 @@ export interface CliErrorFacts {
   session_file_damaged: { file: string };
   session_file_unusable: { file: string; why: string };
   session_key_missing: Record<never, never>;
-  binding_not_offered: { issuer: string; isDemanded: boolean };
+  binding_not_offered: { issuer: string };
+  sign_in_differs: { differences: readonly Difference[] };
+  trust_damaged: { file: string };
+  intern_changed: { name: string; before: string; now: string };
   session_busy: { file: string };
   keychain_unusable: { why: string };
-  token_refused: { baseUrl: string };
+  token_refused: { baseUrl: string } & ServerSaid;
   token_unusable: { why: string };
   profile_malformed: { profile: string };
   session_ended: { why?: string };
@@ -30,6 +35,7 @@ export interface CliErrorFacts {
   sign_in_failed: { why: string };
   sign_in_timed_out: { seconds: number };
   sign_in_method_missing: { issuer: string; method: string; next: string };
+  api_not_named: { baseUrl: string };
   resource_mismatch: { baseUrl: string; resource: string };
   issuer_not_chosen: { baseUrl: string; issuers: readonly string[]; named?: string | undefined };
   metadata_unusable: { url: string; why: string };

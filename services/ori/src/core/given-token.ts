@@ -33,11 +33,13 @@ export function sessionOfToken(token: string, baseUrl: string, nowSeconds: numbe
     expires_at: Number.isSafeInteger(exp) ? Number(exp) : null,
     refresh_token: null,
     signed_in_at: nowSeconds,
+    renewed_at: nowSeconds,
     ...(typeof thumbprint === 'string' && { key_thumbprint: thumbprint }),
   };
 }
 
-function claimsOf(token: string): Record<string, unknown> {
+/** The claims of a JWT, not verified; none for an opaque token. */
+export function claimsOf(token: string): Record<string, unknown> {
   if (!isJwt(token)) return {};
   const payload = parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
   return typeof payload === 'object' && payload !== null ? { ...payload } : {};

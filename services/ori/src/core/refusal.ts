@@ -33,7 +33,17 @@ export function judgeList(answer: ApiAnswer): CliError {
     : judge(answer, said, LISTING_SCOPE);
 }
 
-/** The failure for any other answer of the API from 400 on, except 401. */
+/** The failure for a 401 to a token that the person gave. */
+export function judgeGivenToken(baseUrl: string, answer: ApiAnswer): CliError {
+  return new CliError('token_refused', { baseUrl, ...readSaid(answer) });
+}
+
+/** The `error` of a 401's challenge (RFC 6750, section 3; RFC 9449, section 7.1). */
+export function errorOfChallenge({ headers }: ApiAnswer): string | undefined {
+  return /error="([a-z_]{1,64})"/.exec(String(headers['www-authenticate']))?.[1];
+}
+
+/** The failure for any other answer of the API from 400 on. A 401 comes here when no other token helps. */
 export function judgeAnswer(answer: ApiAnswer): CliError {
   return judge(answer, readSaid(answer), LISTING_SCOPE);
 }
@@ -104,7 +114,8 @@ function toldIn({ status, requestId, traceId }: ServerSaid): Told {
   return { status, requestId, traceId };
 }
 
-function readSaid({ status, headers, body, traceId }: ApiAnswer): ServerSaid {
+/** What the API said in a refusal, in any envelope of its. */
+export function readSaid({ status, headers, body, traceId }: ApiAnswer): ServerSaid {
   const requestId = headers['x-request-id'];
   const told = { status, requestId: typeof requestId === 'string' ? requestId : undefined, traceId };
   const envelope = ErrorEnvelope.safeParse(parseJson(body));

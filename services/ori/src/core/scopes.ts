@@ -5,8 +5,10 @@ export const LISTING_SCOPE = 'interns';
 /** The scopes that the API and the issuer support. */
 const SESSION_SCOPES = ['openid', 'offline_access'];
 const API_SCOPES = [SIGNING_SCOPE, LISTING_SCOPE];
+/** What a sign-in requests where everything is as usual. */
+export const OUR_SCOPES = [...SESSION_SCOPES, ...API_SCOPES];
 /** With the scopes of OpenID Connect Core 1.0, section 5.4. */
-const OUR_WORDS = [...SESSION_SCOPES, ...API_SCOPES, 'profile', 'email', 'address', 'phone'];
+const OUR_WORDS = [...OUR_SCOPES, 'profile', 'email', 'address', 'phone'];
 
 export interface ScopesOffered {
   /** `scopes_supported` of the protected resource, if present. */

@@ -23,6 +23,7 @@ const SESSION: Session = {
   expires_at: NOW + 300,
   refresh_token: 'refresh-1',
   signed_in_at: NOW,
+  renewed_at: NOW,
 };
 
 it('treats a token as fresh only if it is valid beyond the margin', () => {

@@ -12,12 +12,12 @@ export interface Session {
   readonly subject: string;
   readonly name: string | null;
   readonly scope: string;
-  /** The scopes of the API that the user chose to request, for the next sign-in. Absent if all were requested. */
-  readonly chosen_scope?: string;
   readonly access_token: string;
   readonly expires_at: number | null;
   readonly refresh_token: string | null;
   readonly signed_in_at: number;
+  /** When the issuer gave the access token. */
+  readonly renewed_at: number;
   /** RFC 7638 thumbprint of the key that the tokens are bound to. Absent if the session is not bound to a key. */
   readonly key_thumbprint?: string;
   /** Why the issuer ended the session. Absent while it is valid. */
@@ -39,11 +39,11 @@ const FIELDS: Readonly<Record<keyof Session, (value: unknown) => boolean>> = {
   subject: isText,
   name: isTextOrNull,
   scope: isText,
-  chosen_scope: isTextOrAbsent,
   access_token: isText,
   expires_at: isTimeOrNull,
   refresh_token: isTextOrNull,
   signed_in_at: Number.isSafeInteger,
+  renewed_at: Number.isSafeInteger,
   ended: isTextOrAbsent,
   key_thumbprint: isTextOrAbsent,
 };
@@ -86,12 +86,17 @@ export function isAlive(session: Session, nowSeconds: number): boolean {
   return session.expires_at === null || session.expires_at > nowSeconds;
 }
 
+type Renewed = 'access_token' | 'expires_at' | 'renewed_at';
+
 /** The session after a refresh: a rotated refresh token replaces the old one; without one, the old one is kept. */
-export function renewSession(session: Session, grant: Grant, nowSeconds: number): Session {
-  const { key_thumbprint, ...others } = session;
+export function renewSession(
+  session: Omit<Session, Renewed> & Pick<Session, 'refresh_token'>,
+  grant: Grant,
+  nowSeconds: number,
+): Session {
   return {
-    ...others,
-    ...(grant.bound && key_thumbprint !== undefined ? { key_thumbprint } : {}),
+    ...session,
+    renewed_at: nowSeconds,
     access_token: grant.accessToken,
     expires_at: grant.expiresInSeconds === undefined ? null : nowSeconds + Math.floor(grant.expiresInSeconds),
     refresh_token: grant.refreshToken ?? session.refresh_token,

@@ -16,7 +16,7 @@ Examples:
   ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
 
 Environment:
-  ORI_TOKEN        access token to use instead of a session
+  ORI_TOKEN        access token, or API or management key, to use instead of a session
   ORI_PROFILE      profile to use (default: that of ori profiles use)
   ORI_SESSION_STORE  keychain or file (default: the keychain, where there is one)
   ORI_BASE_URL     base address of the API, ending in /v1 (default: the session's, else
@@ -40,6 +40,7 @@ Examples:
   ori login --device               with a code to type on another device
   ori login --scope vault:read     only what signing needs
   ori login --profile work         in addition to the default profile
+  ori login --base-url https://api.example.com/v1
   ori login --with-token < token.txt`;
 
 export const SIGN_HELP = `
@@ -69,10 +70,12 @@ Examples:
   curl -H @<(ori headers POST "$URL" --file body.json) -H 'content-type: application/json' --data-binary @body.json "$URL"`;
 
 export const API_HELP = `
+Sessions can use /interns. Other routes, such as /guardrails, want a management key in ORI_TOKEN.
+
 Examples:
   ori api /interns -f limit=1
   ori api /interns --paginate --jq '.[].name'
-  ori api /guardrails -X POST -d '{"name":"no secrets"}'`;
+  ORI_TOKEN="$(cat management-key.txt)" ori api /guardrails -X POST -d '{"name":"no secrets"}'`;
 
 export const CALL_HELP = `
 The body comes from --data, --file or stdin. The path is sent as it is, byte for byte: percent-encode it yourself.

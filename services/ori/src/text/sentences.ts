@@ -178,6 +178,12 @@ const SENTENCES: Sentences = {
     next: () =>
       'Check the id (ori interns list), who you are (ori whoami), and whether your workspace is in the interns programme.',
   },
+  intern_changed: {
+    exit: EXIT.refused,
+    what: ({ name, before, now }) =>
+      `${name} was ${before} for this profile, and the API lists ${now} by that name.`,
+    next: ({ name }) => `To use that one: ori profiles daemon ${name} --unset`,
+  },
   intern_not_running: {
     exit: EXIT.refused,
     what: ({ internId, state, why }) =>

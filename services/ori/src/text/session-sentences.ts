@@ -1,4 +1,5 @@
 import { EXIT } from '../core/exit-codes.ts';
+import type { Difference, Terms } from '../core/trust.ts';
 import type { Sentences } from './sentence.ts';
 
 const SIGN_IN = 'Sign in again: ori login';
@@ -41,10 +42,25 @@ export const SESSION_SENTENCES = {
   },
   binding_not_offered: {
     exit: EXIT.refused,
-    what: ({ issuer, isDemanded }) =>
-      `${isDemanded ? 'The API accepts only sessions bound to a key' : 'The last session of this profile was bound to a key'}, and ${issuer} does not offer that now.`,
-    next: ({ isDemanded }) =>
-      `Ask the operator of the issuer to enable DPoP (RFC 9449) with ES256${isDemanded ? '.' : ', or choose an unbound session: ori login --unbound'}`,
+    what: ({ issuer }) => `The API accepts only sessions bound to a key, and ${issuer} does not offer them.`,
+    next: () => 'Ask the operator of the issuer to enable DPoP (RFC 9449) with ES256.',
+  },
+  api_not_named: {
+    exit: EXIT.unavailable,
+    what: ({ baseUrl }) => `No API was named, and nothing answers at ${baseUrl}, where the standalone would be.`,
+    next: () => 'Name your API, once: ori login --base-url https://api.example.com/v1 (or set ORI_BASE_URL).',
+  },
+  sign_in_differs: {
+    exit: EXIT.signInNeeded,
+    what: ({ differences }) =>
+      `The sign-in is not what this profile trusts: ${differences.map(tellDifference).join('; ')}.`,
+    next: ({ differences }) =>
+      `Nothing was stored or sent. If you expected it: ori login${differences.some(({ member }) => member !== 'bound') ? ' --trust' : ''}${differences.some(({ member }) => member === 'bound') ? ' --unbound' : ''}`,
+  },
+  trust_damaged: {
+    exit: EXIT.usage,
+    what: ({ file }) => `${file} does not contain what a profile trusts.`,
+    next: () => 'Restore it. If you remove it, check what the next ori login shows as at the first.',
   },
   session_busy: {
     exit: EXIT.unavailable,
@@ -58,7 +74,7 @@ export const SESSION_SENTENCES = {
   },
   token_refused: {
     exit: EXIT.signInNeeded,
-    what: ({ baseUrl }) => `${baseUrl} refused the given access token.`,
+    what: ({ baseUrl, message }) => `${baseUrl} refused the given access token: ${message}`,
     next: () => 'It may have expired, or be for another audience: get a new one from the issuer.',
   },
   token_unusable: {
@@ -122,4 +138,33 @@ export const SESSION_SENTENCES = {
 /** For a session that the keychain could not store. */
 export function tellFallback(why: string): string {
   return `The system keychain cannot store the session (${why}), so it is stored in a file that only you can read.`;
+}
+
+const TERM_NAMES: Readonly<Record<keyof Terms, string>> = {
+  issuer: 'issuer',
+  client: 'client',
+  scope: 'scopes',
+  resource: 'tokens for this API alone (RFC 8707)',
+  bound: 'bound to a key (DPoP)',
+  audience: 'tokens also for',
+};
+
+function tellDifference({ member, before, now }: Difference): string {
+  return `${TERM_NAMES[member]}: ${tellTerm(now)} instead of ${tellTerm(before)}`;
+}
+
+function tellTerm(value: string | boolean): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return value === '' ? 'none' : value;
+}
+
+/** What decides who can use the tokens of a sign-in, before it begins. */
+export function tellTerms({ issuer, client, scope, resource, bound }: Terms): string {
+  return `Issuer ${issuer}, client ${client}, scopes ${scope}, ${bound ? 'bound to a key' : 'not bound to a key'}${resource ? '' : ', tokens not for this API alone'}`;
+}
+
+/** For a session that is not bound. */
+export function tellUnbound(isChosen: boolean | undefined, isOffered: boolean): string {
+  const why = isOffered ? 'because the issuer did not do so' : 'because the issuer does not offer DPoP';
+  return `This session is not bound to a key, ${isChosen ? 'as you chose' : why}: anyone who gets its access token can use it, also a server between here and the API.`;
 }

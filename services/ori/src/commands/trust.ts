@@ -1,0 +1,64 @@
+import { readPrivateFile, writePrivateFile } from '../adapters/private-file.ts';
+import { withSessionLock } from '../adapters/session-lock.ts';
+import { CliError, isCliError } from '../core/errors.ts';
+import { parseTrust, type Trust, trustOf } from '../core/trust.ts';
+import { type Context, sessionPlace, trustFile } from './context.ts';
+
+/**
+ * What the profile trusts at a base address. Throws CliError `trust_damaged` and `session_file_exposed`: without it, a
+ * server in between could have anything trusted anew.
+ */
+export async function readTrust(context: Context, baseUrl: string): Promise<Trust> {
+  return trustOf(await readAll(context), baseUrl);
+}
+
+/** Changes what the profile trusts there, while no other process does. Throws the same, and `session_file_unusable`. */
+export async function changeTrust(
+  context: Context,
+  baseUrl: string,
+  change: (trust: Trust) => Partial<Trust>,
+): Promise<void> {
+  const { lock } = sessionPlace(context);
+  await withSessionLock(lock, context.interrupted, () => storeTrust(context, baseUrl, change));
+}
+
+/** The same for a caller that has the session's lock. */
+export async function storeTrust(
+  context: Context,
+  baseUrl: string,
+  change: (trust: Trust) => Partial<Trust>,
+): Promise<void> {
+  const all = await readAll(context);
+  const before = trustOf(all, baseUrl);
+  const now = { ...all, [baseUrl]: { ...before, ...change(before) } };
+  await writePrivateFile(trustFile(context), `${JSON.stringify(now, null, 2)}\n`);
+}
+
+async function readAll(context: Context): Promise<Record<string, Trust>> {
+  const file = trustFile(context);
+  const text = await readPrivateFile(file, false);
+  const all = text === undefined ? {} : parseTrust(text);
+  if (all === undefined) throw new CliError('trust_damaged', { file });
+  return all;
+}
+
+/**
+ * Keeps what the API said about an intern when it was first used, so that a server in between cannot exchange it later,
+ * and says so. Where nothing can be stored it is only said.
+ */
+export async function keepIntern(
+  context: Context,
+  baseUrl: string,
+  { interns = {}, daemons = {} }: Partial<Trust>,
+): Promise<void> {
+  for (const [name, value] of Object.entries({ ...interns, ...daemons }))
+    context.terminal.note(`From now on, this profile uses ${value} for ${name}.`);
+  try {
+    await changeTrust(context, baseUrl, (trust) => ({
+      interns: { ...trust.interns, ...interns },
+      daemons: { ...trust.daemons, ...daemons },
+    }));
+  } catch (error) {
+    if (!isCliError(error, 'session_file_unusable')) throw error;
+  }
+}
