@@ -8,7 +8,8 @@ import process from 'node:process';
 const [name = '', fallback] = process.argv.slice(2);
 const port = process.env[name] || fallback;
 try {
-  const answer = await fetch(`http://127.0.0.1:${port}/livez`, { signal: AbortSignal.timeout(2000) });
+  const ask = (host: string) => fetch(`http://${host}:${port}/livez`, { signal: AbortSignal.timeout(2000) });
+  const answer = await Promise.any(['127.0.0.1', '[::1]'].map(ask));
   process.exitCode = answer.ok ? 0 : 1;
 } catch {
   process.exitCode = 1;

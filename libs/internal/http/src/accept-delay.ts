@@ -4,6 +4,12 @@ import { performance } from 'node:perf_hooks';
 
 const EVERY_MS = 250;
 
+/** Where a server that listens on every address is reached; the second if the machine has no such address. */
+const LOOPBACKS: Readonly<Record<string, readonly [string, string]>> = {
+  '0.0.0.0': ['127.0.0.1', '127.0.0.1'],
+  '::': ['127.0.0.1', '::1'],
+};
+
 export interface AcceptDelay {
   /** The longest wait since the last call, in milliseconds, including the time so far of a wait in progress. */
   takeWorst(): number;
@@ -29,6 +35,7 @@ export function watchAcceptDelay(
 ): AcceptDelay {
   let probe: Probe | undefined;
   let worst = 0;
+  let [reachable, other] = LOOPBACKS[host] ?? [host, host];
 
   function end(isAccepted: boolean): void {
     if (probe === undefined) return;
@@ -51,7 +58,10 @@ export function watchAcceptDelay(
     const startedAt = dueAt;
     dueAt = performance.now() + EVERY_MS;
     if (probe !== undefined) return onWait?.(age(), false);
-    const socket = connect({ port, host: reachable(host) }).on('error', () => end(false));
+    const socket = connect({ port, host: reachable }).on('error', () => {
+      [reachable, other] = [other, reachable];
+      end(false);
+    });
     const begun: Probe = { socket, startedAt, localPort: undefined };
     probe = begun;
     // The socket has its port before the next turn, in which it may be accepted.
@@ -74,5 +84,3 @@ export function watchAcceptDelay(
     },
   };
 }
-
-const reachable = (host: string) => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
