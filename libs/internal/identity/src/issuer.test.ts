@@ -78,7 +78,7 @@ test.each([
   issuer.close();
 });
 
-test.each([null, 'https://elsewhere.test/introspect'])(
+test.each([undefined, null, 'https://elsewhere.test/introspect'])(
   'an introspection endpoint %s does not matter to an issuer whose tokens are JWTs',
   async (endpoint) => {
     await using test = await startIssuer({ audience, algorithms: ['ES256'] });

@@ -137,7 +137,7 @@ function metadataOf(issuer: string) {
       return true;
     }),
     jwks_uri: z.url().refine((url) => new URL(url).origin === origin, 'not on the origin of the issuer'),
-    introspection_endpoint: z.unknown(),
+    introspection_endpoint: z.unknown().optional(),
   });
 }
 
