@@ -303,7 +303,9 @@ it('signs in when nobody is signed in any more: of several, one; and then all an
   onTestFinished(() => stranger[Symbol.asyncDispose]());
   await world.signIn(stranger, { user: 'grace' });
   await rm(stranger.sessionFile);
-  const bridges = Array.from({ length: 4 }, () => stranger.start(['mcp', INTERN_ID], { stdin: requestOf(1) }));
+  const bridges = Array.from({ length: 4 }, () =>
+    stranger.start(['mcp', INTERN_ID], { stdin: requestOf(1) }),
+  );
   const [, url = ''] = await Promise.any(bridges.map((bridge) => bridge.told(/sign in:\n {2}(\S+)\n/)));
   await fetch((await walkThrough(new URL(url), { user: 'grace', decision: 'allow' })) ?? '');
   const results = await Promise.all(bridges.map(({ result }) => result));

@@ -266,7 +266,7 @@ describe('what a server in between makes of the list of interns', () => {
       if (unknown.target !== undefined) {
         expect(unknown.stderr).toContain(`this profile uses ${unknown.target.intern} for second`);
         if (unknown.target.daemon !== target.daemon)
-        expect(unknown.stderr).toContain(`this profile uses ${unknown.target.daemon} for`);
+          expect(unknown.stderr).toContain(`this profile uses ${unknown.target.daemon} for`);
       }
     },
   );

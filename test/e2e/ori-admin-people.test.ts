@@ -77,14 +77,19 @@ it('prints the keys of a person that end with their access, and those that go on
   const user = await admin.get('user', 'create', 'Mary');
   const own = ['--created-by', user];
   const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
-  const made = async (...args: string[]) => hashOf(await admin.get('key', 'create', '--name', 'mary', ...args));
+  const made = async (...args: string[]) =>
+    hashOf(await admin.get('key', 'create', '--name', 'mary', ...args));
   const early = await admin.run(['key', 'create', '--name', 'x', '--kind', 'api', '--workspace', ws, ...own]);
   expect(early).toMatchObject({ exit: 2, stderr: expect.stringContaining('not a member of') });
   await admin.get('member', 'add', ws, user);
   const api = await made('--kind', 'api', '--workspace', ws, ...own);
   const management = await made('--kind', 'management', '--organization', org, ...own);
-  const another = hashOf(await admin.get('key', 'create', '--name', 'other', '--kind', 'api', '--workspace', ws));
-  await sql`update api_keys set created_by_key = ${management} where hash = ${another}`.execute(world.store.kysely);
+  const another = hashOf(
+    await admin.get('key', 'create', '--name', 'other', '--kind', 'api', '--workspace', ws),
+  );
+  await sql`update api_keys set created_by_key = ${management} where hash = ${another}`.execute(
+    world.store.kysely,
+  );
 
   const hashes = (keys: { hash: string }[]) => keys.map(({ hash }) => hash).sort();
   const states = ({ keys_ended, keys_remaining }: Record<string, { hash: string }[]>) => [

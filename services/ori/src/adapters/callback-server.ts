@@ -85,7 +85,11 @@ export async function startCallbackServer(state: string, port = 0): Promise<Call
 // The Host is checked too, so that a name that resolves to 127.0.0.1 (DNS rebinding) cannot read the answer.
 function isForUs(request: IncomingMessage, origin: string): boolean {
   const path = request.url?.split('?', 1)[0];
-  return request.method === 'GET' && (path === '/callback' || path === DONE) && `http://${request.headers.host}` === origin;
+  return (
+    request.method === 'GET' &&
+    (path === '/callback' || path === DONE) &&
+    `http://${request.headers.host}` === origin
+  );
 }
 
 /** Sends the browser to the page without the code. It may never ask for that page, so the wait ends. */

@@ -1,4 +1,4 @@
-import type { Difference } from './trust.ts';
+import type { Difference } from './terms.ts';
 
 /** Every failure of `ori`, with the facts for its message (text/sentences.ts has the messages). */
 export interface CliErrorFacts {

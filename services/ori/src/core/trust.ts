@@ -2,20 +2,7 @@ import { CliError } from './errors.ts';
 import { claimsOf } from './given-token.ts';
 import { parseJson } from './parse-json.ts';
 import { OUR_SCOPES } from './scopes.ts';
-
-/** The terms of a sign-in: they decide who can use its tokens, and for what. */
-export interface Terms {
-  readonly issuer: string;
-  readonly client: string;
-  /** The requested scopes, separated by spaces. */
-  readonly scope: string;
-  /** Whether the issuer is told which API the tokens are for (RFC 8707). */
-  readonly resource: boolean;
-  /** Whether the tokens are useless without a key of this computer (RFC 9449). */
-  readonly bound: boolean;
-  /** Addresses other than the API's that the tokens are for, separated by spaces. */
-  readonly audience: string;
-}
+import type { Difference, Terms } from './terms.ts';
 
 /** What the person chose, for later sign-ins at the same issuer. */
 export interface Chosen {
@@ -36,12 +23,6 @@ export interface Trust {
 
 export const CLIENT_DEFAULT = 'ori-cli';
 const NOTHING: Trust = { interns: {}, daemons: {} };
-
-export interface Difference {
-  readonly member: keyof Terms;
-  readonly before: string | boolean;
-  readonly now: string | boolean;
-}
 
 type Compare = (before: Terms, now: Terms) => boolean;
 const differsIn =

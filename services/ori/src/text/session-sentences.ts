@@ -1,5 +1,5 @@
 import { EXIT } from '../core/exit-codes.ts';
-import type { Difference, Terms } from '../core/trust.ts';
+import type { Difference, Terms } from '../core/terms.ts';
 import type { Sentences } from './sentence.ts';
 
 const SIGN_IN = 'Sign in again: ori login';
@@ -47,7 +47,8 @@ export const SESSION_SENTENCES = {
   },
   api_not_named: {
     exit: EXIT.unavailable,
-    what: ({ baseUrl }) => `No API was named, and nothing answers at ${baseUrl}, where the standalone would be.`,
+    what: ({ baseUrl }) =>
+      `No API was named, and nothing answers at ${baseUrl}, where the standalone would be.`,
     next: () => 'Name your API, once: ori login --base-url https://api.example.com/v1 (or set ORI_BASE_URL).',
   },
   sign_in_differs: {
