@@ -26,6 +26,8 @@ export const EQUIVALENT: readonly (readonly [
   ['oriproof.py', 'bound = jwk.get(name, 0)', '1', 'an absent bound is no bound'],
   ['oriproof.py', '"little") >= L', undefined, 'OpenSSL refuses S not below L as well'],
   ['oriproof.py', 'while self.by_end', ' < ', 'it remembers for a second longer, which N8 allows'],
+  ['oriproof.py', 'if self.spent.get(ended) == end', undefined, 'it forgets nothing, which N8 allows'],
+  ['oriproof.py', 'class Proof(TypedDict', undefined, 'a type'],
   ['oriproof.py', 'def current(self, renew: bool = False)', undefined, 'always given'],
   ['oriproof.py', 'for renew in (False, True)', undefined, 'fetching is covered by tests, not by verdicts'],
   ['oriproof.py', 'if VERSION_2[0] not in proof', '1', 'the two occur together here'],
