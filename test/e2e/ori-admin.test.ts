@@ -35,7 +35,7 @@ it('requires a migration first, then migrates an empty database, once', LONG, as
   const early = await admin.run(['org', 'list']);
   expect(early).toMatchObject({ exit: 4, stderr: expect.stringContaining('Run ori-admin migrate') });
   const { applied } = await admin.json('migrate');
-  expect(applied).toContain('0001-tenants');
+  expect(applied).toContain('0001-schema');
   expect(await admin.json('migrate')).toEqual({ applied: [] });
 });
 

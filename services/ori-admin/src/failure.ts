@@ -89,13 +89,9 @@ const OF_ADMIN: Readonly<Record<AdminErrorCode, readonly [exit: ExitCode, next: 
 };
 
 function tellMigrationError({ code, message, cause }: MigrationError): Told {
-  const failed = code === 'migration_failed' || code === 'index_failed';
+  const exit = code === 'migration_failed' ? EXIT.unexpected : EXIT.conflict;
   const why = cause instanceof Error ? `: ${cause.message}` : '';
-  const next =
-    code === 'index_failed'
-      ? 'Everything else is done, and the services can run. Run ori-admin migrate again.'
-      : 'The database is unchanged.';
-  return told(failed ? EXIT.unexpected : EXIT.conflict, code, toSentence(`${message}${why}`), next);
+  return told(exit, code, toSentence(`${message}${why}`), 'The database is unchanged.');
 }
 
 /** Errors that the database reports for a statement: an old schema, or a login without the privilege. */

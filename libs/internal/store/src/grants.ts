@@ -135,7 +135,7 @@ export function mayWrite(role: StoreRole, table: string): boolean {
 }
 
 /** The newest migration that {@link GRANTS} knows. */
-export const GRANTS_AS_OF = '0020-owners-of-keys';
+export const GRANTS_AS_OF = '0001-schema';
 
 /**
  * Makes the privileges of each role exactly {@link GRANTS}, whatever they were before, for example after a restore that

@@ -6,7 +6,7 @@ import { examples } from '../help.ts';
 export function addMigrateCommand(program: Command, context: () => Context): void {
   program
     .command('migrate')
-    .description('migrate the database to this version, in one transaction; then build missing indexes')
+    .description('migrate the database to this version, in one transaction')
     .addHelpText(
       'after',
       `

@@ -5,7 +5,6 @@ import { applyGrants } from '../grants.ts';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { MIGRATIONS } from './all.ts';
-import { buildIndexes } from './indexes.ts';
 import { MigrationError } from './migration-error.ts';
 import { requireOurs, requirePolicies } from './ownership.ts';
 import { ensureRoles, forbidTemporaryTables } from './roles.ts';
@@ -26,7 +25,7 @@ export interface MigrateOptions {
 /**
  * Brings the database to this version: creates missing group roles, runs missing migrations, grants each role its
  * privileges, revokes PUBLIC's privileges. All of that is one transaction under one advisory lock, so it is atomic and
- * concurrent runs wait for each other. Then builds missing indexes, which a later run repeats. Run it as the owner of the database, which must be allowed to create roles or
+ * concurrent runs wait for each other. Run it as the owner of the database, which must be allowed to create roles or
  * have created them before; never as a service's role.
  *
  * @throws MigrationError `database_not_ours` if the database has tables and none of them is ours
@@ -34,7 +33,6 @@ export interface MigrateOptions {
  * @throws MigrationError `role_unsafe` if one of the roles exists with an unsafe attribute such as SUPERUSER
  * @throws MigrationError `restore_incomplete` if a restore lost the row-level security policies
  * @throws MigrationError `migration_failed` if a migration failed; `cause` says why
- * @throws MigrationError `index_failed` if an index could not be built; everything else is done
  * @throws StoreUnavailable
  */
 export async function migrate(db: Database, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
@@ -52,7 +50,6 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
     return applied;
   });
   for (const name of applied) options.log?.(`applied ${name}`);
-  for (const name of await buildIndexes(db.kysely)) options.log?.(`built the index ${name}`);
   return { applied };
 }
 

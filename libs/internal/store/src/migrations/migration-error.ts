@@ -3,10 +3,9 @@ export type MigrationErrorCode =
   | 'database_newer'
   | 'role_unsafe'
   | 'restore_incomplete'
-  | 'migration_failed'
-  | 'index_failed';
+  | 'migration_failed';
 
-/** Except for `index_failed`, the database is unchanged. The message is for the operator. */
+/** The database is unchanged. The message is for the operator. */
 export class MigrationError extends Error {
   readonly code: MigrationErrorCode;
 

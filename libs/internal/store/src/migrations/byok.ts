@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Provider credentials of organizations (BYOK). The key is stored only sealed. */
-export async function up(db: Kysely<unknown>): Promise<void> {
+/** An organization's own keys at model providers, sealed to their row. */
+export async function createCredentials(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table byok_credentials (
       id uuid primary key,
@@ -13,6 +13,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       sealed_key text not null,
       key_region text,
       disabled boolean not null default false,
+      disabled_by_operator boolean not null default false
+        constraint byok_credentials_operator check (disabled or not disabled_by_operator),
       is_fallback boolean not null default false,
       is_required boolean not null default false,
       is_byok_only boolean not null default false,
@@ -29,10 +31,4 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`create index byok_credentials_order on byok_credentials (organization_id, sort_order, created_at, id)`.execute(
     db,
   );
-
-  await sql`grant select on byok_credentials to ori_management`.execute(db);
-  await sql`
-    grant update (name, label, sealed_key, key_region, disabled, is_fallback, is_required, is_byok_only,
-      allowed_api_key_hashes, allowed_models, allowed_user_ids, declared_region, declared_zdr)
-    on byok_credentials to ori_management`.execute(db);
 }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Guardrails and their assignments: a key or a member has at most one. */
-export async function up(db: Kysely<unknown>): Promise<void> {
+/** Guardrails, and the keys and members that they are assigned to. */
+export async function createGuardrails(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table guardrails (
       id uuid primary key,
@@ -17,7 +17,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       enforce_zdr_google boolean,
       enforce_zdr_openai boolean,
       enforce_zdr_other boolean,
-      limit_usd double precision check (limit_usd > 0),
+      limit_usd double precision check (limit_usd >= 0),
       reset_interval text check (reset_interval in ('daily', 'weekly', 'monthly')),
       include_byok_in_budgets boolean not null default false,
       content_filter_builtins jsonb,
@@ -43,7 +43,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create index guardrail_key_assignments_newest
     on guardrail_key_assignments (organization_id, created_at desc, id)`.execute(db);
-  await sql`create index guardrail_key_assignments_of on guardrail_key_assignments (guardrail_id)`.execute(
+  // A page of the assignments of one guardrail, wherever it is.
+  await sql`create index guardrail_key_assignments_page on guardrail_key_assignments (guardrail_id, created_at desc, id)`.execute(
     db,
   );
 
@@ -61,11 +62,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create index guardrail_member_assignments_newest
     on guardrail_member_assignments (organization_id, created_at desc, id)`.execute(db);
-  await sql`create index guardrail_member_assignments_of on guardrail_member_assignments (guardrail_id)`.execute(
+  await sql`create index guardrail_member_assignments_page on guardrail_member_assignments (guardrail_id, created_at desc, id)`.execute(
     db,
   );
-
-  await sql`
-    grant select, insert, update, delete
-    on guardrails, guardrail_key_assignments, guardrail_member_assignments to ori_management`.execute(db);
 }

@@ -5,7 +5,7 @@ import { type Kysely, sql } from 'kysely';
  * counted by reading all of its rows. Triggers keep them, in the transaction of the change and with the privileges of
  * the owner. Each locks rows in one order, the guardrails before the workspaces.
  */
-export async function up(db: Kysely<unknown>): Promise<void> {
+export async function keepTallies(db: Kysely<unknown>): Promise<void> {
   // No foreign key to guardrails: the row is needed until the assignments of a deleted guardrail are gone.
   await sql`
     create table guardrail_tallies (
@@ -24,16 +24,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       guardrail_bytes bigint not null default 0,
       key_assignments bigint not null default 0,
       member_assignments bigint not null default 0,
+      members bigint not null default 0,
       foreign key (organization_id, workspace_id) references workspaces (organization_id, id) on delete cascade
     )`.execute(db);
   await sql`create index workspace_tallies_organization on workspace_tallies (organization_id)`.execute(db);
-  for (const table of ['guardrail_tallies', 'workspace_tallies']) {
-    await sql`alter table ${sql.table(table)} enable row level security`.execute(db);
-    await sql`
-      create policy ${sql.id(`${table}_of_tenant`)} on ${sql.table(table)} for select to ori_management
-      using (organization_id = current_setting('ori.organization_id', true))`.execute(db);
-  }
-
   // The guardrails with these ids changed: replaces what each of them added to its workspace by what it adds now.
   await sql`
     create function ori_tally_guardrails(ids uuid[]) returns void language plpgsql security definer
@@ -141,15 +135,44 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     await sql`revoke execute on function ${sql.raw(name)} from public`.execute(db);
   }
 
-  // Creating the triggers locked the tables, so nothing changes between this and the commit.
-  await sql`select ori_tally_guardrails(array_agg(id)) from guardrails having count(*) > 0`.execute(db);
-  for (const [table, counts] of [
-    ['guardrail_key_assignments', 'array_agg(n), array_agg(0::bigint)'],
-    ['guardrail_member_assignments', 'array_agg(0::bigint), array_agg(n)'],
+  // A membership of a workspace that is being deleted adds nothing: its tally is deleted too.
+  await sql`
+    create function ori_tally_members(ids text[], counts bigint[]) returns void language sql security definer
+    set search_path = public, pg_temp as $$
+      insert into workspace_tallies as t (workspace_id, organization_id, members)
+      select w.id, w.organization_id, d.n
+      from unnest(ids, counts) as d (id, n) join workspaces w on w.id = d.id
+      order by w.id
+      on conflict (workspace_id) do update set members = t.members + excluded.members
+    $$`.execute(db);
+  await sql`revoke execute on function ori_tally_members(text[], bigint[]) from public`.execute(db);
+  const added = 'select workspace_id, removed_at, 1 as n from fresh';
+  const removed = 'select workspace_id, removed_at, -1 as n from former';
+  for (const [operation, rows, changed] of [
+    ['insert', 'new table as fresh', added],
+    ['update', 'old table as former new table as fresh', `${added} union all ${removed}`],
+    ['delete', 'old table as former', removed],
   ] as const) {
+    const name = sql.id(`ori_tally_member_${operation}`);
     await sql`
-      select ori_tally_assignments(array_agg(id), ${sql.raw(counts)})
-      from (select guardrail_id as id, count(*) as n from ${sql.table(table)} group by 1) as d
-      having count(*) > 0`.execute(db);
+      create function ${name}() returns trigger language plpgsql security definer
+      set search_path = public, pg_temp as $$
+        declare
+          ids text[];
+          counts bigint[];
+        begin
+          select array_agg(id), array_agg(n) into ids, counts
+          from (
+            select workspace_id as id, sum(n) as n from (${sql.raw(changed)}) as c
+            where removed_at is null group by workspace_id
+          ) as d where n <> 0;
+          if ids is not null then perform ori_tally_members(ids, counts); end if;
+          return null;
+        end
+      $$`.execute(db);
+    await sql`revoke execute on function ${name}() from public`.execute(db);
+    await sql`
+      create trigger ${name} after ${sql.raw(operation)} on members
+      referencing ${sql.raw(rows)} for each statement execute function ${name}()`.execute(db);
   }
 }

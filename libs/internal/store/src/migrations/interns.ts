@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Interns, their icons and signing keys, and the API keys that can access them. */
-export async function up(db: Kysely<unknown>): Promise<void> {
+/** Interns, their icons, and the keys that sign for them. */
+export async function createInterns(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table interns (
-      id text primary key check (id ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$'),
+      id text primary key constraint interns_id_form check (id ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$'),
       organization_id text not null,
       workspace_id text not null,
       name text not null,
@@ -27,6 +27,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       foreign key (organization_id, workspace_id) references workspaces (organization_id, id)
     )`.execute(db);
   await sql`create index interns_newest on interns (workspace_id, created_at desc, id desc)`.execute(db);
+  await sql`create index interns_newest_by_status on interns (workspace_id, status, created_at desc, id desc)`.execute(
+    db,
+  );
 
   await sql`
     create table intern_icons (
@@ -39,11 +42,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // The interval is half-open, in Unix seconds: not_before <= timestamp < expires_at.
   await sql`
     create table signing_keys (
-      id text primary key,
+      id text primary key constraint signing_keys_id_form check (id ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$'),
       intern_id text not null references interns (id) on delete cascade,
       kid text not null unique,
       public_key bytea not null check (octet_length(public_key) = 32),
       sealed_seed text not null,
+      -- By a role that the deployment's root delegated (ROOTED-KEY-SETS.md).
+      statement text check (statement ~ '^[A-Za-z0-9+/]{85}[AQgw]==$'),
       not_before bigint not null check (not_before >= 0),
       expires_at bigint check (expires_at > not_before),
       created_at timestamptz(3) not null default now(),
@@ -52,24 +57,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`create index signing_keys_of on signing_keys (intern_id, not_before desc) where retired_at is null`.execute(
     db,
   );
-
-  await sql`
-    create table api_keys (
-      hash text primary key check (hash ~ '^[0-9a-f]{64}$'),
-      kind text not null check (kind in ('api', 'management')),
-      name text not null,
-      label text not null,
-      organization_id text not null references organizations (id),
-      workspace_id text,
-      intern_id text,
-      created_by text references users (id) on delete set null,
-      created_at timestamptz(3) not null default now(),
-      disabled_at timestamptz(3),
-      check ((kind = 'api') = (workspace_id is not null)),
-      check (intern_id is null or workspace_id is not null),
-      foreign key (organization_id, workspace_id) references workspaces (organization_id, id),
-      foreign key (workspace_id, intern_id) references interns (workspace_id, id) on delete cascade
-    )`.execute(db);
-  await sql`create index api_keys_organization on api_keys (organization_id)`.execute(db);
-  await sql`create index api_keys_intern on api_keys (intern_id) where intern_id is not null`.execute(db);
+  await sql`create index signing_keys_by_expiry on signing_keys (expires_at)
+    where retired_at is null and expires_at is not null`.execute(db);
+  // Deleting an intern cascades to its keys; `signing-key list --intern` includes withdrawn ones.
+  await sql`create index signing_keys_of_intern on signing_keys (intern_id)`.execute(db);
+  // One entry per KEK answers which KEKs are in use; see `keksInUse`.
+  await sql`create index signing_keys_kek on signing_keys ((left(sealed_seed, 96))) where retired_at is null`.execute(
+    db,
+  );
 }

@@ -23,7 +23,7 @@ const AUDITED: Readonly<Record<string, readonly string[]>> = {
  * and with the privileges of the owner, so no role needs to write here. Not even the owner can change or delete rows
  * without first disabling the trigger that refuses it.
  */
-export async function up(db: Kysely<unknown>): Promise<void> {
+export async function auditChanges(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table admin_audit (
       seq bigint generated always as identity primary key,
