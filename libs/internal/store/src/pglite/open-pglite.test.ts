@@ -1,9 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { lockFolder } from '@ori/runtime/folder-lock';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
@@ -74,55 +68,6 @@ describe('one engine shared by several roles', () => {
     await own.close();
     for (const closed of [own, view]) {
       await expect(roleOf(closed)).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'unreachable' });
-    }
-  });
-});
-
-describe('a data folder', () => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ori-pglite-'));
-  });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
-
-  it('keeps its data', async () => {
-    const dataDir = join(folder, 'kept', 'data');
-    const first = await openPglite({ dataDir });
-    await migrate(first);
-    await createOrganization(first, { id: 'org_kept', name: 'x' });
-    await first.close();
-    const second = await openPglite({ dataDir });
-    expect((await migrate(second)).applied).toEqual([]);
-    expect(await second.kysely.selectFrom('organizations').select('id').execute()).toEqual([
-      { id: 'org_kept' },
-    ]);
-    await second.close();
-  });
-
-  it('is refused to a second process, and a second time to the same one', async () => {
-    const dataDir = join(folder, 'locked');
-    const first = await openPglite({ dataDir });
-    await expect(openPglite({ dataDir: `${dataDir}/` })).rejects.toThrow(`in use by process ${process.pid}`);
-    await first.close();
-    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
-    await once(child, 'spawn');
-    await writeFile(`${dataDir}.lock`, String(child.pid));
-    await expect(openPglite({ dataDir })).rejects.toThrow(`in use by process ${child.pid}`);
-    child.kill();
-    await once(child, 'exit');
-    const after = await openPglite({ dataDir });
-    expect(await readFile(`${dataDir}.lock`, 'utf8')).toBe(String(process.pid));
-    await after.close();
-  });
-
-  it('is free after its last user crashed, even if that process had the id of this one', async () => {
-    const dataDir = join(folder, 'crashed');
-    for (const owner of [String(process.pid), '', 'x', '-1']) {
-      await writeFile(`${dataDir}.lock`, owner);
-      const release = await lockFolder(dataDir);
-      await expect(lockFolder(dataDir)).rejects.toThrow('in use');
-      await release();
-      await release();
     }
   });
 });

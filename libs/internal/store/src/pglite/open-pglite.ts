@@ -1,14 +1,8 @@
 import type { PGlite } from '@electric-sql/pglite';
-import { lockFolder } from '@ori/runtime/folder-lock';
 import { Kysely, PGliteDialect } from 'kysely';
 import { type Database, requireStoreRole, type StoreRole } from '../database.ts';
 import type { Schema } from '../schema.ts';
 import { shareAs } from './role-view.ts';
-
-export interface PgliteOptions {
-  /** A folder for the data; without it, everything is in memory and lost at `close`. */
-  readonly dataDir?: string;
-}
 
 /** PostgreSQL inside this process: one engine, one connection, and a view of it for each role. */
 export interface EmbeddedDatabase extends Database {
@@ -19,24 +13,9 @@ export interface EmbeddedDatabase extends Database {
   as(role: StoreRole): Database;
 }
 
-/**
- * Starts the embedded engine (about 0.5 s in memory, 1.5 s for a new data folder). Call `close()`: an open engine
- * keeps Node alive.
- *
- * Only one process can use a data folder. The engine does not enforce that, so a lock file beside it does.
- *
- * @throws Error if another running process has the data folder open
- */
-export async function openPglite(options: PgliteOptions = {}): Promise<EmbeddedDatabase> {
-  const { dataDir } = options;
-  const unlock = dataDir === undefined ? async () => {} : await lockFolder(dataDir);
-  let engine: PGlite;
-  try {
-    engine = await startEngine(dataDir);
-  } catch (error) {
-    await unlock();
-    throw error;
-  }
+/** Starts the embedded engine, in memory (about 0.5 s). Call `close()`: an open engine keeps Node alive. */
+export async function openPglite(): Promise<EmbeddedDatabase> {
+  const engine = await startEngine();
   const kysely = new Kysely<Schema>({ dialect: new PGliteDialect({ pglite: shareAs(engine) }) });
   return {
     kysely,
@@ -49,15 +28,13 @@ export async function openPglite(options: PgliteOptions = {}): Promise<EmbeddedD
     },
     async close() {
       if (!engine.closed) await engine.close();
-      await unlock();
     },
   };
 }
 
-async function startEngine(dataDir: string | undefined): Promise<PGlite> {
+async function startEngine(): Promise<PGlite> {
   // Imported on demand: a service on PostgreSQL does not need it.
   const { PGlite } = await import('@electric-sql/pglite');
-  if (dataDir !== undefined) return PGlite.create({ dataDir });
   // An empty cluster as initdb creates it. Running initdb would take longer than the rest of the start.
   const { dataDir: emptyCluster } = await import('@electric-sql/pglite-prepopulatedfs');
   return PGlite.create({ loadDataDir: await emptyCluster() });
