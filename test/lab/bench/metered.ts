@@ -2,14 +2,20 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import { HttpConnection } from './http-connection.ts';
+import { HttpConnection, isRepeatable } from './http-connection.ts';
 import { type Counted, type Counts, EXACT_FLAGS, readSystemCalls } from './meter.ts';
 import { median } from './row.ts';
 
+/** The counts from before and after some calls. */
+export interface Lap {
+  readonly before: Counts;
+  readonly after: Counts;
+}
+
 /** Something whose calls are counted. */
 export interface Metered {
-  /** Makes so many calls, one after another, and returns the counts from before and after. */
-  lap(calls: number, counted: Counted): Promise<{ before: Counts; after: Counts }>;
+  /** Makes so many calls, one after another. @returns undefined if one failed because the machine is too slow */
+  lap(calls: number, counted: Counted): Promise<Lap | undefined>;
 }
 
 /** What one call costs, by name: the lower half of its values, one for each lap. */
@@ -31,7 +37,10 @@ export async function measureCosts({ lap }: Metered): Promise<Costs> {
     await lap(CALLS_PER_LAP, counted);
     const laps = async (calls: number) => {
       const differences: Counts[] = [];
-      for (let done = 0; done < LAPS; done++) differences.push(subtract(await lap(calls, counted)));
+      for (let done = 0; done < LAPS; done++) {
+        const counts = await lap(calls, counted);
+        if (counts !== undefined) differences.push(subtract(counts));
+      }
       // In any other lap garbage was collected.
       return differences.filter(({ bytes = 0 }) => bytes >= 0);
     };
@@ -45,7 +54,7 @@ export async function measureCosts({ lap }: Metered): Promise<Costs> {
   return costs;
 }
 
-function subtract({ before, after }: { before: Counts; after: Counts }): Counts {
+function subtract({ before, after }: Lap): Counts {
   return Object.fromEntries(
     Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)]),
   );
@@ -85,17 +94,23 @@ export function startMeteredServer(
       const failed = Promise.withResolvers<never>();
       const connection = await HttpConnection.open(port, failed.reject);
       const send = (request: string) =>
-        new Promise<void>((resolve, reject) => {
-          connection.send(request, ({ status, text }) =>
-            status === 200 ? resolve() : reject(new Error(`an answer other than 200:\n${text}`)),
-          );
+        new Promise<boolean>((resolve, reject) => {
+          connection.send(request, (answer) => {
+            const isGood = answer.status === 200;
+            if (isGood || isRepeatable(answer)) resolve(isGood);
+            else reject(new Error(`an answer other than 200:\n${answer.text}`));
+          });
         });
       return {
         async lap(calls, counted) {
           const requests = await requestsOf(calls);
           const before = await read(counted);
-          for (const request of requests) await Promise.race([send(request), failed.promise]);
-          return { before, after: await read(counted) };
+          let failures = 0;
+          for (const request of requests) {
+            if (!(await Promise.race([send(request), failed.promise]))) failures += 1;
+          }
+          const after = await read(counted);
+          return failures === 0 ? { before, after } : undefined;
         },
       };
     },
