@@ -20,7 +20,7 @@ import { complaintsOfAddress } from '@ori/store/postgres-address';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
 import type { RootJwk } from '@ori/verifier';
 
-const { regionalHosts, databasePoolMax, requestsInFlightPerAccountMax, ...COMMON_SPEC } = SERVICE_SPEC;
+const { regionalHosts, databasePoolMax, ...COMMON_SPEC } = SERVICE_SPEC;
 
 const MIB = 1024 * 1024;
 

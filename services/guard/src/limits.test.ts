@@ -81,8 +81,12 @@ const daemon: RequestListener = ({ url }, res) => {
   if (url !== '/wait') res.end('ok');
 };
 
+it('each documented limit has a probe, and each probe is of one', () => {
+  expect(Object.keys(PROBES).sort()).toEqual(documented.sort());
+});
+
 it.each(documented)('%s refuses what goes beyond it', async (name) => {
-  const { budget, value = 1, exceed } = PROBES[name] ?? expect.unreachable('no probe');
+  const { budget, value = 1, exceed } = PROBES[name] as Probe;
   await using world = await openGuardWorld({ daemon, env: { [name]: String(value) } });
   await exceed(world);
   const counted = async () => {
