@@ -107,7 +107,8 @@ const policy = {
   ignored_providers: ignored('Providers excluded from routing', ['deepseek']),
   enforce_zdr: z.boolean().nullable().meta({
     deprecated: true,
-    description: 'Copied to each per-provider flag that is not given. Use those instead.',
+    description:
+      'Copied to each per-provider flag that is not given; null counts as not given. Use those instead.',
   }),
   enforce_zdr_anthropic: enforced('Anthropic models'),
   enforce_zdr_google: enforced('Google models'),

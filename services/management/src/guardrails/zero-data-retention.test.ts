@@ -10,15 +10,6 @@ it('copies the deprecated flag into each flag that is not given', () => {
   });
 });
 
-it('clears each flag that is not given when the deprecated flag is null', () => {
-  expect(spreadEnforceZdr({ enforce_zdr: null, enforce_zdr_other: true })).toEqual({
-    enforce_zdr_anthropic: null,
-    enforce_zdr_google: null,
-    enforce_zdr_openai: null,
-    enforce_zdr_other: true,
-  });
-});
-
-it('does not change any flag if the deprecated flag is not given', () => {
-  expect(spreadEnforceZdr({ enforce_zdr_openai: true })).toEqual({ enforce_zdr_openai: true });
+it.each([undefined, null])('does not change any flag if the deprecated flag is %s', (enforce_zdr) => {
+  expect(spreadEnforceZdr({ enforce_zdr, enforce_zdr_openai: true })).toEqual({ enforce_zdr_openai: true });
 });
