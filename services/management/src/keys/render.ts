@@ -15,6 +15,7 @@ export function renderKey(row: ApiKeyRow): ApiKey {
     external_user: null,
     ...NOT_METERED,
     expires_at: row.expires_at?.toISOString() ?? null,
+    last_used_at: null,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at?.toISOString() ?? null,
   };
@@ -29,6 +30,8 @@ export function renderCurrentKey(row: Row, { isManagement, workspaceId }: KeyHol
     workspace_id: workspaceId,
     creator_user_id: row.created_by,
     ...NOT_METERED,
+    budgets: [],
+    effective_budget: null,
     expires_at: row.expires_at?.toISOString() ?? null,
     allowed_data_regions: ['global'],
     is_free_tier: false,

@@ -68,6 +68,7 @@ export const ApiKey = z
     external_user: z.string().nullable().meta({ description: 'Not used here: null.' }),
     ...spending,
     expires_at: expiry,
+    last_used_at: Timestamp.nullable().meta({ description: 'Not recorded here: null.', example: null }),
     created_at: Timestamp,
     updated_at: Timestamp.nullable().meta({ description: 'null: never changed.', example: null }),
   })
@@ -138,6 +139,9 @@ export const KeyUpdate = z
 
 export const KeyRecord = dataOf(ApiKey);
 
+/** Of whatever meters and enforces. Newer clients of the family require `budgets` and `effective_budget`. */
+const Budget = z.looseObject({});
+
 const CurrentKey = z
   .strictObject({
     label,
@@ -152,6 +156,11 @@ const CurrentKey = z
     }),
     creator_user_id: creator,
     ...spending,
+    budgets: z.array(Budget).meta({ description: 'Nothing is metered here: empty.', example: [] }),
+    effective_budget: Budget.nullable().meta({
+      description: 'Nothing is metered here: null.',
+      example: null,
+    }),
     expires_at: expiry,
     allowed_data_regions: z.array(z.enum(['global', 'europe', 'us'])).meta({
       description: 'Intern operations are refused on regional hosts: `global`.',
