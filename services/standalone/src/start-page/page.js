@@ -8,10 +8,10 @@ const [way, signed, abuse, answers] = ['#way', '#signed', '#abuse', '#answers'].
 const trial = document.querySelector('#try');
 const [trying, tried] = ['#trying', '#tried'].map((id) => document.querySelector(id));
 
-// A link of the reference brings its request along.
+// A link of the reference brings its request along, with the parameter of its path.
 for (const [name, value] of new URLSearchParams(location.search)) {
   const field = trial.elements.namedItem(name);
-  if (field) field.value = value.replace(/\{[^}]*\}/, intern);
+  if (field) field.value = name === 'request' ? value.replace('{internId}', intern) : value;
 }
 
 /** The last call that got a proof: { user, path, body, proof, signed }. */

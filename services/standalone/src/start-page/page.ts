@@ -58,7 +58,8 @@ ${Object.entries(ATTACKS).map(([name, label]) => html`<button type="button" valu
 <ol class="way" id="answers" aria-live="polite"></ol>
 </section>
 <h2>Try the API</h2>
-<p>Any request of the <a href="${baseUrl}/docs">API reference</a>, with a session of the person above.</p>
+<p>Every request of the <a href="${baseUrl}/docs">API reference</a> that has a link <em>Try it</em>, with a session of the
+person above. The others take a management key, and refuse a person with 401.</p>
 <form id="try">
 <p><label for="request">Request</label>
 <input id="request" name="request" value="GET /interns" required autocomplete="off" spellcheck="false"></p>
