@@ -78,11 +78,12 @@ intern=$(admin intern create example --workspace "$workspace" --status running)
 admin signing-key add "$intern" > /dev/null
 
 log 'services'
+# REQUIRE_DPOP: not at an issuer without DPoP (RFC 9449), such as Ory Hydra: its sessions cannot be bound to a key.
 serve() { # NAME UID PREFIX INSTANCE PORT OPS_PORT SETTINGS…
   name=$1 uid=$2 prefix=$3 instance=$4 api=$5 ops=$6
   shift 6
   as "$uid" env -i PATH="$PATH" "${prefix}_PORT=$api" "${prefix}_OPS_PORT=$ops" "${prefix}_ISSUER=$issuer" \
-    "${prefix}_AUDIENCE=$base" "${prefix}_TRUST_GATEWAY=true" "${prefix}_REQUIRE_HARDENED=true" \
+    "${prefix}_AUDIENCE=$base" "${prefix}_TRUST_GATEWAY=true" "${prefix}_REQUIRE_HARDENED=true" "${prefix}_REQUIRE_DPOP=true" \
     "${prefix}_DATABASE_URL_FILE=$folder/secrets/$name-database-url" \
     "${prefix}_KEK_FILE=$folder/secrets/$name-kek.json" "$@" \
     "$node" "$dist/$name/ori-$name.js" > "$folder/$name-$instance.log" 2>&1 &

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { createTestReplayStore } from '@ori/verifier/testing';
 import { expect, test } from 'vitest';
+import { createDpopKey } from '../env/dpop.ts';
 import { startIssuer } from '../env/issuer.ts';
 import { freePorts } from '../env/ports.ts';
 import { shippedFolder } from '../env/programs.ts';
@@ -47,12 +48,29 @@ test.skipIf(!isPossible)(
       using client = createClient(base, await readFile(join(folder, 'gateway.crt'), 'utf8'));
       const body = Buffer.from('{"prompt":"hello"}');
       const route = { method: 'POST', path: '/api/invoke' };
-      const signed = await client.ask({
-        method: 'POST',
-        path: `/v1/interns/${internId}/daemon/sign`,
-        bearer: await issuer.token(),
-        json: { bodySha256: createHash('sha256').update(body).digest('hex'), route },
-      });
+      const path = `/v1/interns/${internId}/daemon/sign`;
+      const json = { bodySha256: createHash('sha256').update(body).digest('hex'), route };
+      const key = await createDpopKey();
+      const accessToken = await issuer.token({ claims: { cnf: { jkt: key.thumbprint } } });
+      const url = `${new URL(base).origin}${path}`;
+      const ask = async (nonce: string | undefined) => {
+        const dpop = await key.proof({
+          url,
+          accessToken,
+          content: JSON.stringify(json),
+          ...(nonce && { nonce }),
+        });
+        return client.ask({
+          method: 'POST',
+          path,
+          json,
+          headers: { authorization: `DPoP ${accessToken}`, dpop },
+        });
+      };
+      const unbound = await client.ask({ method: 'POST', path, json, bearer: await issuer.token() });
+      expect([unbound.status, unbound.json().error.metadata.reason]).toEqual([403, 'dpop_required']);
+      const challenged = await ask(undefined);
+      const signed = await ask(String(challenged.headers['dpop-nonce']));
       console.log(`first proof after ${((performance.now() - begun) / 1000).toFixed(1)} s`);
       expect(signed.status).toBe(200);
       const keys = await client.ask({ path: `/v1/interns/${internId}/daemon/jwks.json` });

@@ -90,6 +90,24 @@ it(
   },
 );
 
+it(
+  'says what unbound sessions leave open, and that an issuer without DPoP cannot bind them',
+  LONG,
+  async () => {
+    const { issuer } = world;
+    const [signer, management] = ['signer', 'management'].map((name) => `${name} issuer ${issuer.url}`);
+    issuer.announce({ dpop_signing_alg_values_supported: ['ES256'] });
+    const open = await doctor({ MANAGEMENT_REQUIRE_DPOP: 'true' });
+    const found = (check: string | undefined) => open.all.find((one) => one.check === check)?.found;
+    expect(found(signer)).toContain('but SIGNER_REQUIRE_DPOP=false leaves');
+    expect(found(management)).toContain('must be bound');
+    issuer.announce({});
+    const { wrong } = await doctor({ MANAGEMENT_REQUIRE_DPOP: 'true' });
+    expect(Object.keys(wrong)).toContain(management);
+    expect(Object.keys(wrong)).not.toContain(signer);
+  },
+);
+
 it('names the cause of each dependency that a service would not start with', LONG, async () => {
   const { exit, wrong } = await doctor({
     SIGNER_DATABASE_URL: world.databaseUrl,

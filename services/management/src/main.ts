@@ -1,3 +1,4 @@
+import { leavesOpen } from '@ori/identity/config';
 import { runService } from '@ori/runtime/run-service';
 import { checkServiceRing } from '@ori/store/sealing/service-ring';
 import { loadManagementConfig, startManagement } from './start-management.ts';
@@ -10,5 +11,6 @@ await runService(process, {
     checkServiceRing('management', config);
     return config;
   },
+  leavesOpen: (config) => leavesOpen('MANAGEMENT', config),
   start: (config, log) => startManagement(config, { log }),
 });

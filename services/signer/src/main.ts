@@ -1,3 +1,4 @@
+import { leavesOpen } from '@ori/identity/config';
 import { runService } from '@ori/runtime/run-service';
 import { checkServiceRing } from '@ori/store/sealing/service-ring';
 import { loadSignerConfig } from './config.ts';
@@ -10,6 +11,7 @@ await runService(process, {
     checkServiceRing('signer', config);
     return config;
   },
+  leavesOpen: (config) => leavesOpen('SIGNER', config),
   async start(config, log) {
     const signer = await startSigner(config, { log });
     return { stop: signer.stop, reopen: signer.reopenAudit };

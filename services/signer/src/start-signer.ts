@@ -74,7 +74,11 @@ export async function startSigner(
   const now = parts.now ?? Date.now;
   const { issuers, baseUrl } = config;
   const regionalHosts = new Set(config.regionalHosts);
-  const metrics = createSignerMetrics(Object.values(signerRoutes(baseUrl)), REFUSAL_REASONS);
+  const metrics = createSignerMetrics(
+    Object.values(signerRoutes(baseUrl)),
+    REFUSAL_REASONS,
+    issuers.map(({ issuer }) => issuer),
+  );
 
   // Closed in reverse order: at the stop, and if the start fails halfway.
   await using stack = new AsyncDisposableStack();
@@ -97,7 +101,17 @@ export async function startSigner(
     apiKey: memory.apiKey,
     now,
     onLookup: (hit) => metrics.lookedUp('tokens', hit),
-    onVerified: ({ authenticatedAt }) => metrics.tokenVerified(authenticatedAt !== undefined),
+    onVerified({ authenticatedAt, issuer }, couldBeBound) {
+      metrics.tokenVerified(authenticatedAt !== undefined);
+      if (couldBeBound) metrics.tokenUnbound(issuer);
+    },
+    onBindingLost({ issuer }) {
+      metrics.bindingLost();
+      log.warn(
+        { issuer },
+        'a person whose session was bound to a key signs without: see boundBefore in the audit file',
+      );
+    },
     fetch: tracing?.fetch,
   });
   stack.defer(identity.close);

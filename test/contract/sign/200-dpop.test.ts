@@ -64,6 +64,16 @@ test('an unbound session needs no DPoP proof, and an unrequested one is ignored'
   expect((await world.auditLines()).at(-1)).not.toHaveProperty('boundTo');
 });
 
+test('the audit line of a person whose session was bound to a key, and is not any more, says so', async () => {
+  expect((await dpop.send()).status).toBe(200);
+  expect((await world.auditLines()).at(-1)).not.toHaveProperty('boundBefore');
+  const bearer = await world.token({ claims: { jti: 'unbound' } });
+  expect((await world.sign({ bearer })).status).toBe(200);
+  expect((await world.auditLines()).at(-1)).toMatchObject({ boundBefore: true });
+  const { text } = await world.page('/metrics');
+  expect(text).toMatch(/^signer_bindings_lost_total [1-9]/m);
+});
+
 test('two sessions may use the same jti', async () => {
   const other = await createDpopWorld(world, clock);
   for (const one of [dpop, other]) {

@@ -47,6 +47,8 @@ export interface TokenFacts {
   readonly authenticatedAt?: number;
   /** `cnf.jkt` (RFC 9449, 6): thumbprint of the key that the token is bound to; absent from a bearer token. */
   readonly keyThumbprint?: string;
+  /** True for a bearer token of a person whose session was bound to a key before. */
+  readonly boundBefore?: true;
 }
 
 /**

@@ -135,6 +135,14 @@ export function completeIdentity(
   return { issuers, baseUrl: baseUrl ?? '' };
 }
 
+/** What the settings permit that most operators would rather refuse, for `check-config`. */
+export function leavesOpen(prefix: string, { requireDpop }: Pick<Loaded, 'requireDpop'>): readonly string[] {
+  if (requireDpop) return [];
+  return [
+    `${prefix}_REQUIRE_DPOP=false: sessions that are not bound to a key are accepted, so whoever gets such a token, as a server between ori and the API does, can use it`,
+  ];
+}
+
 /** The issuer that is configured without a file; its tokens follow RFC 9068. */
 function onlyIssuer(config: Loaded, baseUrl: string): IssuerSettings {
   const { introspectionClientId: clientId, introspectionClientSecret: clientSecret } = config;

@@ -35,7 +35,7 @@ function identitiesWith(
   );
   const lookups: boolean[] = [];
   const { identify } = createIdentities({
-    authorities: [{ expected, issuer: {} as Issuer, introspect }],
+    authorities: [{ expected, issuer: { binds: () => false } as Issuer, introspect }],
     apiKey,
     now: () => START,
     onLookup: (hit) => lookups.push(hit),
@@ -164,9 +164,12 @@ test('a JWT is judged under the keys of the issuer that it names: once in 60 sec
       yield known;
     })
     .mockImplementationOnce(async function* () {});
-  const other = { expected: { ...expected, issuer: 'https://other.test' }, issuer: { keysFor: vi.fn() } };
+  const other = {
+    expected: { ...expected, issuer: 'https://other.test' },
+    issuer: { keysFor: vi.fn(), binds: () => false },
+  };
   const { identify } = createIdentities({
-    authorities: [other, { expected, issuer: { keysFor } }],
+    authorities: [other, { expected, issuer: { keysFor, binds: () => false } }],
     apiKey: () => ({}),
     now: Date.now,
   });
@@ -194,11 +197,47 @@ test('a JWT is judged under the keys of the issuer that it names: once in 60 sec
   await expect(identify(foreign, NETWORK)).rejects.toMatchObject({ code: 'bearer_refused', claim: 'iss' });
 });
 
+test('a person whose session was bound and is not any more is told once, and their tokens say so', async () => {
+  const keyThumbprint = 'k'.repeat(43);
+  const told: string[] = [];
+  const couldBeBound: boolean[] = [];
+  const { identify } = createIdentities({
+    authorities: [
+      {
+        ...{ expected, issuer: { binds: () => true } as Issuer },
+        introspect: async (token) => ({
+          ...{ ...factsFor(), subject: token.slice(0, 1) },
+          ...(/[A-Z]$/.test(token) && { keyThumbprint }),
+        }),
+      },
+    ],
+    apiKey: () => ({}),
+    now: () => START,
+    onVerified: (_, could) => couldBeBound.push(could),
+    onBindingLost: ({ subject }) => told.push(subject),
+  });
+  let sent = 0;
+  const boundBefore = async (person: string, binding: string) => {
+    sent += 1;
+    const found = await identify(readBearer([`Bearer ${person.repeat(22)}${sent}${binding}`]), NETWORK);
+    return found !== undefined && 'token' in found && found.token.boundBefore;
+  };
+  expect(await boundBefore('a', 'unbound')).toBeUndefined();
+  expect(await boundBefore('a', 'BOUND')).toBeUndefined();
+  expect(await boundBefore('b', 'unbound')).toBeUndefined();
+  expect([await boundBefore('a', 'unbound'), await boundBefore('a', 'unbound')]).toEqual([true, true]);
+  expect(told).toEqual(['a']);
+  expect(couldBeBound).toEqual([true, false, true, true, true]);
+  await boundBefore('a', 'BOUND');
+  await boundBefore('a', 'unbound');
+  expect(told).toEqual(['a', 'a']);
+});
+
 test('an opaque token is shown only to the issuer whose prefix it has', async () => {
   const introspections = ['one_', 'two_'].map((tokenPrefix) => ({
     tokenPrefix,
     expected,
-    issuer: {} as Issuer,
+    issuer: { binds: () => false } as Issuer,
     introspect: async () => ({ ...factsFor(), subject: tokenPrefix }),
   }));
   const { identify } = createIdentities({
@@ -226,7 +265,7 @@ test('an API key is looked up by its digest, without asking the issuer', async (
 
 test('without an introspection client an opaque token is unknown', async () => {
   const { identify } = createIdentities({
-    authorities: [{ expected, issuer: {} as Issuer }],
+    authorities: [{ expected, issuer: { binds: () => false } as Issuer }],
     apiKey: () => ({}),
     now: Date.now,
   });

@@ -11,6 +11,8 @@ import { issuerClaimOf, verifyJwt } from './verify-jwt.ts';
 const REMEMBERED_MS = { jwt: 60_000, opaque: 5000 } as const;
 const TOKENS_MAX = 100_000;
 const REFUSED_TOKENS_MAX = 10_000;
+/** How many people are remembered whose session is bound to a key. */
+const BOUND_PEOPLE_MAX = 100_000;
 
 /** The result for a bearer credential: the facts of an access token, the record of an API key, or nothing. */
 export type Identity<ApiKey> = { readonly token: TokenFacts } | { readonly apiKey: ApiKey } | undefined;
@@ -26,7 +28,7 @@ export interface Identities<ApiKey> {
 /** An issuer, and the requirements on its tokens. */
 interface Authority {
   readonly expected: TokenExpectation;
-  readonly issuer: Pick<Issuer, 'keysFor'>;
+  readonly issuer: Pick<Issuer, 'keysFor' | 'binds'>;
   /** Absent without a configured introspection client: its opaque tokens are then not accepted. */
   readonly introspect?: Introspect | undefined;
   /** The prefix of its opaque tokens, which are sent to no other issuer. */
@@ -39,8 +41,10 @@ export interface IdentitiesOptions<ApiKey> {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onLookup?: ((hit: boolean) => void) | undefined;
-  /** Called once for each token that was found valid. */
-  readonly onVerified?: ((facts: TokenFacts) => void) | undefined;
+  /** Called once for each token that was found valid. @param couldBeBound whether its issuer binds, and it is not bound */
+  readonly onVerified?: ((facts: TokenFacts, couldBeBound: boolean) => void) | undefined;
+  /** Called once for each person whose session is not bound to a key after one that was. */
+  readonly onBindingLost?: ((facts: TokenFacts) => void) | undefined;
 }
 
 /** Looks up an API key by its hash; the result is empty if it is unknown. */
@@ -53,9 +57,12 @@ export interface ApiKeyHolder<ApiKey> {
  * scope and gate are never cached. Concurrent requests with one token share one introspection.
  */
 export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Identities<ApiKey> {
-  const { authorities, apiKey, now, onLookup, onVerified } = options;
+  const { authorities, apiKey, now, onLookup, onVerified, onBindingLost } = options;
   const known = new LRUCache<string, TokenFacts>({ max: TOKENS_MAX, noDeleteOnStaleGet: true });
   const refused = new LRUCache<string, IdentityError>({ max: REFUSED_TOKENS_MAX, ttl: REMEMBERED_MS.opaque });
+  // In memory, because only a sign of a downgrade depends on it, no decision: an instance that has not seen the bound
+  // session says nothing, and a store that all share would cost each proof a round trip.
+  const bound = new LRUCache<string, 'bound' | 'lost'>({ max: BOUND_PEOPLE_MAX });
   const underWay = new Map<string, Promise<TokenFacts>>();
 
   const byIssuer = new Map<unknown, Authority>(authorities.map((one) => [one.expected.issuer, one]));
@@ -75,12 +82,26 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Id
     return await verifyJwt(token, authority.expected, authority.issuer, seconds);
   }
 
+  function compareBinding(facts: TokenFacts): TokenFacts {
+    const person = `${facts.issuer} ${facts.subject}`;
+    if (facts.keyThumbprint !== undefined) {
+      bound.set(person, 'bound');
+      return facts;
+    }
+    const before = bound.get(person);
+    if (before === undefined) return facts;
+    if (before === 'bound') onBindingLost?.(facts);
+    bound.set(person, 'lost');
+    return { ...facts, boundBefore: true };
+  }
+
   async function find(bearer: Bearer, digest: string, arrival: Arrival): Promise<TokenFacts> {
     const { kind } = bearer;
     const start = performance.now();
     try {
-      const facts = await judge(bearer, arrival);
-      onVerified?.(facts);
+      const facts = compareBinding(await judge(bearer, arrival));
+      const isBound = facts.keyThumbprint !== undefined;
+      onVerified?.(facts, !isBound && byIssuer.get(facts.issuer)?.issuer.binds() === true);
       const ttl = Math.min(
         kind === 'opaque' ? REMEMBERED_MS.opaque : REMEMBERED_MS.jwt,
         facts.expiresAt * 1000 - now(),

@@ -89,6 +89,22 @@ test.each([undefined, null, 'https://elsewhere.test/introspect'])(
   },
 );
 
+test.each([
+  [['ES256'], true],
+  [['RS256', 'EdDSA'], true],
+  [['RS256'], false],
+  ['ES256', false],
+  [undefined, false],
+])('an issuer that announces %j for DPoP binds: %s', async (algorithms, binds) => {
+  await using test = await startIssuer({ audience, algorithms: ['ES256'] });
+  test.announce({ dpop_signing_alg_values_supported: algorithms });
+  const issuer = connect(test);
+  expect(issuer.binds()).toBe(false);
+  await issuer.check();
+  expect(issuer.binds()).toBe(binds);
+  issuer.close();
+});
+
 test.each(['redirecting', 'error', 'huge', 'malformed'] as const)(
   'documents that are %s are refused, and no redirect is followed',
   async (behaviour) => {

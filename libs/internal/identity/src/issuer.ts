@@ -1,6 +1,7 @@
 import { createRemoteJson, type RemoteJson } from '@ori/remote-json';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
 import { z } from 'zod';
+import { isDpopAlgorithm } from './dpop/algorithms.ts';
 import { IdentityError } from './identity-error.ts';
 import { type KeySet, readKeySet } from './key-set.ts';
 
@@ -29,6 +30,8 @@ export interface IssuerMetadata {
   readonly jwks_uri: string;
   /** As the issuer gives it; only an issuer with an introspection client needs one. */
   readonly introspection_endpoint?: unknown;
+  /** As the issuer gives it: the algorithms of DPoP proofs (RFC 9449, section 5.1). */
+  readonly dpop_signing_alg_values_supported?: unknown;
 }
 
 /** The documents of the OpenID issuer. Nothing is fetched before the first use. */
@@ -43,6 +46,8 @@ export interface Issuer {
    * @throws IdentityError `issuer_unavailable` if it cannot be determined now whether there are more
    */
   keysFor(header: JWSHeaderParameters): AsyncIterable<CryptoKey>;
+  /** Whether its metadata, as last fetched, offers to bind tokens to a key of a kind that is accepted here. */
+  binds(): boolean;
   /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
   check(): Promise<void>;
   /** Seconds since the issuer's keys were last fetched; NaN before the first time. */
@@ -59,10 +64,16 @@ export function createIssuer(options: IssuerOptions): Issuer {
     bytesMax: DOCUMENT_BYTES_MAX,
     fetch: options.fetch ?? fetch,
   };
+  let binds = false;
   const discovery = createRemoteJson({
     ...limits,
     url: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
-    parse: (value) => metadataOf(issuer).parse(value),
+    parse(value) {
+      const metadata = metadataOf(issuer).parse(value);
+      const { dpop_signing_alg_values_supported: algorithms } = metadata;
+      binds = Array.isArray(algorithms) && algorithms.some(isDpopAlgorithm);
+      return metadata;
+    },
     freshSeconds: METADATA_FRESH_SECONDS,
     staleSeconds: METADATA_STALE_SECONDS,
   });
@@ -85,6 +96,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
 
   return {
     metadata: () => orUnavailable(discovery.get()),
+    binds: () => binds,
     async *keysFor(header) {
       const json = await keySet();
       const known = await orUnavailable(json.get());
@@ -138,6 +150,7 @@ function metadataOf(issuer: string) {
     }),
     jwks_uri: z.url().refine((url) => new URL(url).origin === origin, 'not on the origin of the issuer'),
     introspection_endpoint: z.unknown().optional(),
+    dpop_signing_alg_values_supported: z.unknown().optional(),
   });
 }
 

@@ -16,6 +16,8 @@ const INTROSPECTION_TIMEOUT_MS = 700;
 export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
   /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
   check(): Promise<void>;
+  /** Whether the issuer, by its metadata as last fetched, binds tokens to keys. */
+  binds(issuer: string): boolean;
   /** Seconds since an issuer's keys were last fetched, the longest of several; NaN before the first time. */
   keysAgeSeconds(): number;
   close(): void;
@@ -24,7 +26,7 @@ export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
 /** The configured identification of callers. Does not contact an issuer before the first request. */
 export function openIdentity<ApiKey>(
   config: IdentityConfig,
-  options: Pick<IdentitiesOptions<ApiKey>, 'apiKey' | 'now' | 'onLookup' | 'onVerified'> & {
+  options: Pick<IdentitiesOptions<ApiKey>, 'apiKey' | 'now' | 'onLookup' | 'onVerified' | 'onBindingLost'> & {
     /** Default: the global `fetch`. */
     readonly fetch?: typeof fetch | undefined;
   },
@@ -55,6 +57,7 @@ export function openIdentity<ApiKey>(
     identify,
     // While one of several issuers is down, people of the others can still sign in.
     check: () => Promise.any(issuers.map((issuer) => issuer.check())).catch(firstOf),
+    binds: (issuer) => opened.some((one) => one.settings.issuer === issuer && one.issuer.binds()),
     keysAgeSeconds() {
       const ages = issuers.map((issuer) => issuer.keysAgeSeconds()).filter((age) => !Number.isNaN(age));
       return ages.length === 0 ? Number.NaN : Math.max(...ages);

@@ -46,6 +46,12 @@ it('check-config only validates the configuration, and starts nothing', async ()
   expect(said.out).toContain('THING_… configuration is valid');
 });
 
+it('check-config says what a valid configuration leaves open', async () => {
+  const { program, said } = programOf('check-config');
+  await runService(program, service({ leavesOpen: () => ['THING_REQUIRE_LOCK=false: the door is open'] }));
+  expect(said.out).toBe('the THING_… configuration is valid\nTHING_REQUIRE_LOCK=false: the door is open\n');
+});
+
 it('prints its version without a configuration', async () => {
   const { program, said } = programOf('--version');
   const load = () => {

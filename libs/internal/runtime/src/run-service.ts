@@ -14,6 +14,8 @@ export interface RunnableService<Config extends ProgramConfig> {
   readonly workers?: boolean;
   /** Reads and validates the whole configuration, including files. @throws ConfigError */
   load(env: Environment): Config;
+  /** What a valid configuration leaves open, for `check-config`. */
+  readonly leavesOpen?: (config: Config) => readonly string[];
   /** @param log on standard output; its first line says whether the process is hardened */
   start(config: Config, log: Logger): Promise<RunningService>;
   /** Commands that run once instead of the service, by name. @returns the text to print */
@@ -65,7 +67,11 @@ export async function runService<Config extends ProgramConfig>(
   try {
     const config = service.load(program.env);
     if (command === 'check-config') {
-      program.stdout.write(`the ${service.prefix}_… configuration is valid\n`);
+      const lines = [
+        `the ${service.prefix}_… configuration is valid`,
+        ...(service.leavesOpen?.(config) ?? []),
+      ];
+      program.stdout.write(`${lines.join('\n')}\n`);
       return;
     }
     const { prefix, workers = false } = service;

@@ -92,7 +92,7 @@ async function lookAtIdentity(prefix: Prefix, env: Environment, token?: string):
     `${prefix.toLowerCase()} issuer settings`,
     async () => {
       const config = loadIdentity(prefix, env);
-      issuers = await lookAtIssuers(`${prefix.toLowerCase()} issuer`, config);
+      issuers = await lookAtIssuers(prefix, config);
       return `${config.issuers.length} issuers for ${config.baseUrl}`;
     },
     'correct the setting',

@@ -3,11 +3,13 @@ import type { IdentityConfig } from '@ori/identity/config';
 import { IdentityError } from '@ori/identity/identity-error';
 import { openIdentity } from '@ori/identity/open-identity';
 import { CheckFailed, examine, type Finding } from './finding.ts';
+import type { Prefix } from './settings.ts';
 
 const NO_API_KEY = { apiKey: () => ({}), now: Date.now };
 
 /** Each issuer of a service: its discovery document, and its keys. */
-export function lookAtIssuers(check: string, config: IdentityConfig): Promise<Finding[]> {
+export function lookAtIssuers(prefix: Prefix, config: IdentityConfig): Promise<Finding[]> {
+  const check = `${prefix.toLowerCase()} issuer`;
   return Promise.all(
     config.issuers.map((settings) =>
       examine(
@@ -16,7 +18,7 @@ export function lookAtIssuers(check: string, config: IdentityConfig): Promise<Fi
           const identity = openIdentity<never>({ ...config, issuers: [settings] }, NO_API_KEY);
           try {
             await identity.check();
-            return 'its discovery document and its keys can be read';
+            return `its discovery document and its keys can be read, and ${lookAtBinding(prefix, config, identity.binds(settings.issuer))}`;
           } finally {
             identity.close();
           }
@@ -25,6 +27,20 @@ export function lookAtIssuers(check: string, config: IdentityConfig): Promise<Fi
       ),
     ),
   );
+}
+
+/** Whether sessions are bound to keys, and what follows for a token in foreign hands. */
+function lookAtBinding(prefix: Prefix, { requireDpop }: IdentityConfig, binds: boolean): string {
+  const setting = `${prefix}_REQUIRE_DPOP`;
+  if (requireDpop && binds) return 'sessions must be bound to a key';
+  if (requireDpop) {
+    throw new CheckFailed(
+      `it does not offer DPoP with ES256, EdDSA or Ed25519, and ${setting}=true refuses sessions without`,
+      `enable DPoP at the issuer, or set ${setting}=false`,
+    );
+  }
+  const open = `${setting}=false leaves a token that is not bound to a key to whoever gets it`;
+  return binds ? `it binds sessions to keys (DPoP), but ${open}` : `it offers no DPoP: ${open}`;
 }
 
 /** What to change at the provider, by the claim that a token is refused for. */

@@ -18,10 +18,18 @@ export interface SignerMetrics {
   signingKeyUnusable(): void;
   /** @param dated whether the token has the time at which its person signed in */
   tokenVerified(dated: boolean): void;
+  /** A token that is not bound to a key, of an issuer that binds. */
+  tokenUnbound(issuer: string): void;
+  /** A person whose session was bound to a key has one that is not. */
+  bindingLost(): void;
 }
 
 /** The signer's own metrics, besides those of its HTTP server and process. Every series exists from the start. */
-export function createSignerMetrics(routes: readonly string[], reasons: readonly string[]): SignerMetrics {
+export function createSignerMetrics(
+  routes: readonly string[],
+  reasons: readonly string[],
+  issuers: readonly string[],
+): SignerMetrics {
   const http = createMetrics({ service: 'signer', routes });
   const { counter } = instrumentsOf(http.registry);
   const proofs = counter(
@@ -62,6 +70,16 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
     'signer_tokens_without_auth_time_total',
     'Valid tokens without the time at which their person signed in, counted when they are verified.',
   );
+  const unbound = counter(
+    'signer_tokens_unbound_total',
+    'Valid tokens that are not bound to a key although their issuer binds (DPoP), counted when they are verified.',
+    'issuer',
+  );
+  const lost = counter(
+    'signer_bindings_lost_total',
+    'People whose session was bound to a key and now is not, as far as this instance saw both.',
+  );
+  for (const issuer of issuers) unbound.inc({ issuer }, 0);
   for (const version of ['v1', 'v2']) {
     for (const bound of ['true', 'false']) proofs.inc({ version, bound }, 0);
   }
@@ -81,5 +99,7 @@ export function createSignerMetrics(routes: readonly string[], reasons: readonly
     tokenVerified(dated) {
       if (!dated) undated.inc();
     },
+    tokenUnbound: (issuer) => unbound.inc({ issuer }),
+    bindingLost: () => lost.inc(),
   };
 }

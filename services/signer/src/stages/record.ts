@@ -40,6 +40,7 @@ export function renderAuditLine(proof: ReservedProof, requestId: string, at: num
     nonce: draft.nonce,
     keyId: signingKey.kid,
     boundTo: grant.session.keyThumbprint,
+    boundBefore: grant.session.boundBefore,
   });
 }
 
