@@ -1,8 +1,9 @@
 import { createDatabase } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Database } from '../database.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { complaintsOfAddress } from './address.ts';
 import { openPostgres } from './open-postgres.ts';
 
 describe('a PostgreSQL', () => {
@@ -50,6 +51,26 @@ describe('a PostgreSQL', () => {
     expect(open).toThrow(TypeError);
     expect(open).toThrow(/^url: expected postgres:/);
     expect(open).not.toThrow('canary');
+  });
+
+  it.each([
+    'sslmode=no-verify',
+    'ssl=no-verify',
+    'uselibpqcompat=true&sslmode=prefer',
+    'uselibpqcompat=true&sslmode=require',
+  ])('refuses %s, which would take any certificate', (search) => {
+    expect(() => openPostgres({ url: `postgres://u:canary@a.test/db?${search}` })).toThrow(
+      /^url: does not verify the certificate of the server; use sslmode=verify-full, with sslrootcert=FILE/,
+    );
+  });
+
+  it('refuses PGSSLMODE=no-verify too, which pg takes where the address is silent', () => {
+    vi.stubEnv('PGSSLMODE', 'no-verify');
+    const complaints = complaintsOfAddress('SIGNER_DATABASE_URL', 'postgres://u:canary@a.test/db');
+    vi.unstubAllEnvs();
+    expect(complaints).toEqual([
+      expect.stringMatching(/^SIGNER_DATABASE_URL: does not verify the certificate/),
+    ]);
   });
 
   it('shows the name of the service, and uses the requested role', async () => {
