@@ -167,6 +167,11 @@ it.each<[string, Scripted, object]>([
     { status: 308, headers: { location: 'https://elsewhere.example/' } },
     { exit: 7, verdict: 'not_judged', code: 'call_not_judged' },
   ],
+  [
+    'a refusal that the framework wraps',
+    { status: 401, body: { detail: { error: { code: 'signature_invalid' } } } },
+    { exit: 7, verdict: 'not_judged', code: 'call_not_judged' },
+  ],
   ['a failing gateway', { status: 502 }, { exit: 8, verdict: 'not_judged', code: 'daemon_failed' }],
   [
     'a body that is too large',
@@ -185,6 +190,14 @@ it.each<[string, Scripted, object]>([
   ],
 ])('distinguishes %s from a changed call', async (_what, answer, expected) => {
   expect(await verdictOf(async () => answer)).toEqual({ changes: [], ...expected });
+});
+
+it('asks of a refusal without the code of a verifier whether it is wrapped', async () => {
+  const wrapped = { status: 401, body: { detail: { error: { code: 'signature_invalid' } } } };
+  const { stderr } = await doctor(async () => wrapped);
+  expect(stderr).toContain('The answer is 401');
+  expect(stderr.replace(/\s+/g, ' ')).toContain('does the framework wrap the daemon’s answers');
+  expect(stderr).not.toContain('accepted');
 });
 
 const right = (options: Partial<VerifierOptions> = {}): RequestListener => {

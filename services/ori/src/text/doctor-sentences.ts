@@ -26,10 +26,15 @@ export const DOCTOR_SENTENCES = {
     exit: EXIT.daemonRefused,
     what: ({ status, location }) =>
       `The answer is ${status}${location === undefined ? '' : `, pointing to ${location}`}, and says nothing about the proof.`,
-    next: () =>
-      'Either a gateway answered, or the daemon accepted the proof and answered this itself: check its address and the path. A gateway may also have cut or rewritten the path.',
+    next: ({ status }) => (status === 401 ? WITHOUT_A_CODE : ANSWERED_BY_ANOTHER),
   },
 } satisfies Partial<Sentences>;
+
+const ANSWERED_BY_ANOTHER =
+  'Either a gateway answered, or the daemon accepted the proof and answered this itself: check its address and the path. A gateway may also have cut or rewritten the path.';
+
+const WITHOUT_A_CODE =
+  'It is a refusal, but not in the form of a verifier, which is {"error":{"code":"…"}} and nothing around it: does the framework wrap the daemon’s answers, as "detail" in FastAPI? Otherwise a gateway asks for credentials of its own.';
 
 /** Advice on codes that have other causes when the request arrived unchanged. */
 const UNCHANGED_ADVICE: Readonly<Record<string, string>> = {
