@@ -58,6 +58,18 @@ it('does not refer to an answer that it has not printed', async () => {
   expect(stderr).not.toContain('above');
 });
 
+it.each([
+  ['has no body', '', [], 'has no body'],
+  ['was printed', 'no', [], 'Its answer is above.'],
+  ['was written to a file', 'no', ['--output', '/dev/null'], 'in the file of --output'],
+])('says of an answer that %s where it is', async (_what, body, more, where) => {
+  const daemon = await listen((_req, res) => res.writeHead(404).end(body));
+  const args = ['call', INTERN_ID, '/api/invoke', '--data', '{}', '--daemon', daemon.url, ...more];
+  const { stderr } = await ori(args);
+  await daemon.stop();
+  expect(stderr).toContain(where);
+});
+
 it('says that it could not write', async () => {
   const command = `'${process.execPath}' '${ORI}' --help > /dev/full`;
   const failure = await promisify(execFile)('sh', ['-c', command]).catch((error) => error);

@@ -3,7 +3,7 @@ import { explainSystemError } from '@ori/faces/system-error';
 import { z } from 'zod';
 import { readBounded } from '../adapters/bounded.ts';
 import { type DaemonResponse, daemonPeer } from '../adapters/daemon.ts';
-import { CliError } from '../core/errors.ts';
+import { type BodyPlace, CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
 import type { Context } from './context.ts';
@@ -23,6 +23,8 @@ export interface DaemonAnswer extends DaemonResponse {
   readonly code?: string;
   /** The `diagnosis` of such a daemon, not parsed. */
   readonly diagnosis?: unknown;
+  /** Whether a refusal has no body. */
+  readonly isEmpty?: boolean;
 }
 
 /**
@@ -50,7 +52,8 @@ export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer
     if (broken !== undefined) throw broken.error;
     yield* { [Symbol.asyncIterator]: () => rest };
   }
-  return { ...response, body: body(), ...readRefusal(Buffer.concat(beginning)) };
+  const isEmpty = bytes === 0 && broken === undefined;
+  return { ...response, body: body(), isEmpty, ...readRefusal(Buffer.concat(beginning)) };
 }
 
 export interface AnswerOptions {
@@ -80,16 +83,14 @@ export async function presentAnswer(
   } finally {
     answer.end();
   }
-  if (!isGood(answer)) throw refusalOf(answer);
+  if (!isGood(answer)) throw refusalOf(answer, output === undefined ? 'printed' : 'in_file');
 }
 
-/**
- * The failure that an answer other than 2xx is.
- *
- * @param isShown false if its body was not printed
- */
-export function refusalOf({ status, headers, code, traceId }: DaemonAnswer, isShown = true): CliError {
-  const facts = { status, code, traceId, retryAfterSeconds: retryAfterSeconds(headers), isShown };
+/** The failure that an answer other than 2xx is. `place` is where its body was put, if it has one. */
+export function refusalOf(answer: DaemonAnswer, place: BodyPlace = 'not_printed'): CliError {
+  const { status, headers, code, traceId, isEmpty = false } = answer;
+  const body = isEmpty ? 'empty' : place;
+  const facts = { status, code, traceId, retryAfterSeconds: retryAfterSeconds(headers), body };
   if (status >= 500) return new CliError('daemon_failed', facts);
   return new CliError('daemon_refused', { ...facts, location: headers.location });
 }

@@ -7,7 +7,7 @@ import { CliError } from '../core/errors.ts';
 import { tellChange } from '../text/changes.ts';
 import { tellClock } from '../text/clock.ts';
 import type { Context } from './context.ts';
-import { type DaemonAnswer, isGood } from './daemon-answer.ts';
+import { type DaemonAnswer, isGood, refusalOf } from './daemon-answer.ts';
 import { type CallOptions, prepareCall, type ReadyCall } from './signed-call.ts';
 
 /** Larger bodies are compared, but their change is not explained. */
@@ -92,9 +92,9 @@ function failureOf(
   changes: readonly Change[],
 ): CliError {
   const { status, code, headers } = answer;
-  if (status >= 500) return new CliError('daemon_failed', { status, code, isShown: false });
+  if (status >= 500) return refusalOf(answer);
   if (code === undefined) return new CliError('call_not_judged', { status, location: headers.location });
-  if (verdict === 'refused') return new CliError('daemon_refused', { status, code, isShown: false });
+  if (verdict === 'refused') return refusalOf(answer);
   if (verdict === 'changed') {
     return new CliError('call_changed', { status, code, fields: changes.map(({ field }) => field) });
   }

@@ -36,12 +36,12 @@ export async function relay(
   if (!isGood(answer)) {
     const text = await textOf(answer, origin);
     const said = readJsonRpc(text);
-    if (typeof said === 'string' || said.error === undefined) throw refusalOf(answer, false);
+    if (typeof said === 'string' || said.error === undefined) throw refusalOf(answer);
     // Its id may be null, which no client can match to a request.
     const lines = [...awaited].map((id) => JSON.stringify({ jsonrpc: '2.0', id, error: said.error }));
     awaited.clear();
     for (const line of lines) await options.print(line);
-    if (lines.length === 0) throw refusalOf(answer, false);
+    if (lines.length === 0) throw refusalOf(answer);
     return;
   }
   if (awaited.size === 0) return;

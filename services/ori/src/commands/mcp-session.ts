@@ -144,7 +144,7 @@ export function createMcpSession(given: McpSessionOptions): McpSession {
       try {
         const sent = await send(now);
         try {
-          if (!isGood(sent.answer)) throw refusalOf(sent.answer, false);
+          if (!isGood(sent.answer)) throw refusalOf(sent.answer);
           if (message.method === 'initialize') begin(now, sent);
           // The client has its answer to `initialize` already.
           await relay(sent.answer, sent.origin, now, { print: async () => undefined, note, onVersion });

@@ -90,12 +90,14 @@ interface Traced {
   traceId?: string | undefined;
 }
 
+/** Where the body of a daemon's answer is; `empty` if it has none. */
+export type BodyPlace = 'printed' | 'in_file' | 'empty' | 'not_printed';
+
 interface DaemonSaid extends Traced {
   status: number;
   code?: string | undefined;
   retryAfterSeconds?: number | undefined;
-  /** False if the body of the answer was not printed. */
-  isShown?: boolean;
+  body: BodyPlace;
 }
 
 /** Additional facts from an answer of the API. */

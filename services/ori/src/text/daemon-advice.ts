@@ -1,11 +1,13 @@
 import type { ProofErrorCode, UnavailableErrorCode } from '@ori/proof';
+import type { BodyPlace } from '../core/errors.ts';
 
 /** What to do about the refusals of a daemon with @ori/verifier (libs/public/proof/SPEC.md, section 5). */
 const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = {
   proof_missing: 'Something between ori and the daemon dropped the proof headers.',
   proof_malformed: 'Something between ori and the daemon changed the proof headers.',
   proof_version_not_accepted: 'This daemon accepts another version of the proof.',
-  request_not_coverable: 'The daemon does not accept this media type; see --content-type.',
+  request_not_coverable:
+    'The daemon accepts another media type (see --content-type), or something in between added a query or changed the request. To find out which, use ori doctor call instead of ori call.',
   proof_expired:
     'The proof was too old on arrival: check the clocks of the daemon and the signer, or send a smaller body.',
   proof_not_yet_valid: 'The daemon’s clock is behind the signer’s.',
@@ -25,12 +27,19 @@ const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = 
   replay_store_full: 'The daemon’s replay store is full. Try again in a minute.',
 };
 
+const BODY: Readonly<Record<BodyPlace, string>> = {
+  printed: 'Its answer is above.',
+  in_file: 'Its answer is in the file of --output.',
+  empty: 'Its answer has no body: the log of the daemon may say why.',
+  not_printed: 'To see its answer, use ori call instead.',
+};
+
 /** What to do next about a daemon's answer. An unknown code gets the advice of its status. */
-export function daemonAdvice(status: number, code: string | undefined, isShown = true): string {
+export function daemonAdvice(status: number, code: string | undefined, body: BodyPlace): string {
   if (code !== undefined && isKnown(code)) return ADVICE[code];
   if (code === 'internal_error')
     return 'The daemon’s log says why, such as a body parser that is mounted before requireProof.';
-  const answer = isShown ? 'Its answer is above.' : 'To see its answer, use ori call instead.';
+  const answer = BODY[body];
   if (status >= 500) return `${answer} The call may have been carried out.`;
   if (status >= 300 && status < 400)
     return 'ori does not follow redirects: a proof is for one path. Check the daemon’s address.';

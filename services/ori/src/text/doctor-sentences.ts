@@ -13,7 +13,7 @@ export const DOCTOR_SENTENCES = {
   call_unchanged: {
     exit: EXIT.daemonRefused,
     what: ({ status, code }) => `The request arrived unchanged, and the daemon answered ${status} (${code}).`,
-    next: ({ status, code }) => UNCHANGED_ADVICE[code] ?? daemonAdvice(status, code),
+    next: ({ status, code }) => UNCHANGED_ADVICE[code] ?? daemonAdvice(status, code, 'not_printed'),
   },
   call_undiagnosed: {
     exit: EXIT.daemonRefused,

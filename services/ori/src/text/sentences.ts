@@ -228,12 +228,12 @@ const SENTENCES: Sentences = {
     exit: EXIT.daemonRefused,
     what: ({ status, code, location }) =>
       `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}${location === undefined ? '' : `, pointing to ${location}`}.`,
-    next: ({ status, code, isShown }) => daemonAdvice(status, code, isShown),
+    next: ({ status, code, body }) => daemonAdvice(status, code, body),
   },
   daemon_failed: {
     exit: EXIT.daemonFailed,
     what: ({ status, code }) => `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}.`,
-    next: ({ status, code, isShown }) => daemonAdvice(status, code, isShown),
+    next: ({ status, code, body }) => daemonAdvice(status, code, body),
   },
   answer_broke_off: {
     exit: EXIT.unavailable,
