@@ -35,6 +35,7 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
     .exitOverride();
   const context = (): Context => toContext(surroundings, program.opts());
 
+  program.commandsGroup('Sign in:');
   program
     .command('login')
     .description('sign in and store the session')
@@ -80,6 +81,7 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
     .description('end the session, here and at the issuer')
     .action(async () => (await import('./commands/logout.ts')).logout(context()));
   declareRequests(program, context, wrapped);
+  program.commandsGroup('About ori:');
   program
     .command('help')
     .description('print the help of a command')

@@ -48,6 +48,19 @@ it('mentions every command and variable of the README in its help', async () => 
     expect(stdout, command).toContain(command);
 });
 
+it('lists its commands in groups', async () => {
+  const { stdout } = await ori('--help');
+  const headings = [...stdout.matchAll(/^([A-Z][\w ]+):\n {2}[a-z]/gm)].map(([, heading]) => heading);
+  expect(headings).toEqual([
+    'Sign in',
+    'Sign requests of other programs',
+    'Make requests',
+    'Look and check',
+    'About ori',
+    'Examples',
+  ]);
+});
+
 it('accepts the common options before and after the command', async () => {
   const before = await ori('--json', 'whoami');
   const after = await ori('whoami', '--json');

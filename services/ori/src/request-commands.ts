@@ -17,6 +17,7 @@ export function declareRequests(
   context: () => Context,
   wrapped: (text: string) => string,
 ): void {
+  program.commandsGroup('Sign requests of other programs:');
   takingBody(program.command('sign'))
     .description('print the proof headers for a request that another program will send')
     .option('--path <path>', 'path of the request, exactly as it will be sent')
@@ -44,6 +45,7 @@ export function declareRequests(
     .action(async (method, url, options) =>
       (await import('./commands/dpop-proof.ts')).headers(context(), method, url, options),
     );
+  program.commandsGroup('Make requests:');
   program
     .command('api')
     .description('make any request to the API, and print the JSON that it answers')
@@ -82,6 +84,7 @@ export function declareRequests(
     .action(async (intern, path, options) =>
       (await import('./commands/mcp.ts')).mcp(context(), intern, path, options),
     );
+  program.commandsGroup('Look and check:');
   program
     .command('canary')
     .description('sign and verify a synthetic call at each scrape of Prometheus')
