@@ -3,6 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { freePort } from '../env/ports.ts';
+import { sharedRedisUrl } from '../env/redis.ts';
+import { hostAsProcess } from '../env/signer-host.ts';
 import { ORI } from './cli-process.ts';
 import { startOperatorWorld } from './ori-admin-world.ts';
 
@@ -38,34 +41,54 @@ it('the walkthrough of the README works', { timeout: 120_000 }, async () => {
   expect((await admin.json('signing-key', 'list')).data).toMatchObject([{ intern_id: intern.id }]);
 });
 
-it('the five lines of the README lead from an empty database to a proof', { timeout: 120_000 }, async () => {
+it('the six lines of the README and its nine variables lead to a proof', { timeout: 120_000 }, async () => {
   await using world = await startOperatorWorld();
   const text = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
   const [, section = ''] = text.split('\n## Your own people and interns\n');
-  const [, yaml = '', lines = ''] = /```yaml\n(.*?)```.*?```sh\n(.*?)```/s.exec(section) ?? [];
-  const [generate, migrate, apply, serve, sign, ...rest] = lines.trimEnd().split('\n');
+  const [ours = ''] = section.split('\n## ');
+  const [, yaml = '', lines = ''] = /```yaml\n(.*?)```.*?```sh\n(.*?)```/s.exec(ours) ?? [];
+  const [generate, migrate, apply, serve, login = '', sign, ...rest] = lines.trimEnd().split('\n');
   expect([serve, rest]).toEqual(['ori-signer &', []]);
+  const [, named = ''] = /`SIGNER_BASE_URL` \| `(.*?)`/.exec(ours) ?? [];
+  expect(login).toContain(`ori login --base-url ${named} `);
+  const rows = [...ours.matchAll(/^\| (`[A-Z].*?) \|/gm)].map(([, names = '']) => names);
+  const nine = rows.flatMap((names) => [...names.matchAll(/\w+/g)].map(([name]) => name));
+  expect(nine).toHaveLength(9);
   const { directory } = world.room;
   await writeFile(join(directory, 'team.yaml'), yaml);
-  const run = async (commands: readonly (string | undefined)[]) => {
+  const run = async (
+    commands: readonly (string | undefined)[],
+    environment: Readonly<Record<string, string>>,
+  ) => {
     const programs = ['ori-admin() { "$NODE" "$ORI_ADMIN" "$@"; }', 'ori() { "$NODE" "$ORI" "$@"; }'];
-    const token = await world.issuer.token({ subject: 'auth0|5f7c' });
     const { stdout } = await promisify(execFile)('bash', ['-euc', [...programs, ...commands].join('\n')], {
       cwd: directory,
       env: {
-        ...world.environment,
         PATH: process.env['PATH'],
         NODE: process.execPath,
         ORI_ADMIN,
         ORI,
         HOME: directory,
-        ORI_BASE_URL: world.baseUrl,
-        ORI_TOKEN: token,
+        ...environment,
       },
     });
     return stdout;
   };
-  await run([generate, migrate, apply]);
-  await using _signer = await world.startSigner();
-  expect(await run([sign])).toMatch(/^x-ori-invoke-signature-v2: /m);
+  const only = (environment: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(environment).filter(([name]) => nine.includes(name)));
+  await run([generate, migrate, apply], only(world.environment));
+  const { port, baseUrl, kekFile, issuer } = world;
+  const signing = only({
+    SIGNER_DATABASE_URL: await world.createLogin('ori_signer'),
+    SIGNER_REDIS_URL: sharedRedisUrl(),
+    SIGNER_ISSUER: issuer.url,
+    SIGNER_BASE_URL: baseUrl,
+    SIGNER_KEK_FILE: kekFile,
+    SIGNER_AUDIT_FILE: join(directory, 'audit.jsonl'),
+  });
+  const ports = { SIGNER_PORT: String(port), SIGNER_OPS_PORT: String(await freePort()) };
+  await using _signer = await hostAsProcess({ ...ports, ...signing }, world.room);
+  // Instead of ori login, which needs a person.
+  const session = { ORI_BASE_URL: baseUrl, ORI_TOKEN: await issuer.token({ subject: 'auth0|5f7c' }) };
+  expect(await run([sign], session)).toMatch(/^x-ori-invoke-signature-v2: /m);
 });
