@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { findProgram } from '../env/room.ts';
 import type { OriHome } from './cli-process.ts';
@@ -41,6 +42,23 @@ async function startKeychain(home: OriHome): Promise<{ env: Record<string, strin
   };
 }
 
+const CHANGE = `
+const { AsyncEntry } = await import('@napi-rs/keyring');
+const [account, changes] = process.argv.slice(1);
+const entry = new AsyncEntry('ori', account, { linux: { store: 'secret-service' } });
+const before = await entry.getPassword();
+await entry.setPassword(JSON.stringify({ ...JSON.parse(before), ...JSON.parse(changes) }));
+process.stdout.write(before);`;
+
+/** Changes members of the session in the keychain, and returns what it was. */
+async function changeKept(home: OriHome, keychain: Record<string, string>, changes: object) {
+  const script = ['--input-type=module', '--eval', CHANGE, '--', home.sessionFile, JSON.stringify(changes)];
+  const cwd = join(import.meta.dirname, '../../services/ori');
+  const env = { ...process.env, ...keychain };
+  const { stdout } = await promisify(execFile)(process.execPath, script, { cwd, env });
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
 describe.skipIf(missing.length > 0)('with a system keychain', () => {
   it('keeps the key of a bound session there too, apart from the tokens, and removes it at sign-out', async () => {
     await using home = await world.newHome();
@@ -66,8 +84,10 @@ describe.skipIf(missing.length > 0)('with a system keychain', () => {
     const listed = await home.ori(['profiles', '--json'], { env });
     expect(JSON.parse(listed.stdout)).toMatchObject([{ kept_in: 'keychain', subject: 'acct_ada' }]);
 
-    world.scripted.push({ status: 401 });
+    const before = await changeKept(home, env, { expires_at: 1 });
     expect(await home.ori(CALL, { env })).toMatchObject({ exit: 0 });
+    const after = await changeKept(home, env, {});
+    expect(after['refresh_token']).not.toBe(before['refresh_token']);
     expect(await readFile(home.sessionFile, 'utf8')).not.toContain('token');
 
     const pointer = await readFile(home.sessionFile);

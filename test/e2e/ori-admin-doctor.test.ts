@@ -150,7 +150,7 @@ it('finds a Redis that evicts', LONG, async () => {
 it('finds rows that the ring does not open, and a database behind this version', LONG, async () => {
   const other = join(world.room.directory, 'other.json');
   await world.admin.get('kek', 'generate', 'signer', '--out', other);
-  await world.query("COMMENT ON TABLE ori_migrations IS '0001-schema'");
+  await world.query("COMMENT ON TABLE ori_migrations IS '0000-before'");
   const { wrong } = await doctor({ SIGNER_KEK_FILE: other });
   expect(wrong).toMatchObject({
     'signer ring': { found: expect.stringContaining('1 rows are sealed under') },
