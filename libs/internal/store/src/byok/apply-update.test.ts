@@ -57,6 +57,9 @@ describe('applyUpdate', () => {
     '{"api_key":"k"}',
     '{"api_key":"","region":"us"}',
     '{"api_key":"k","region":"mars"}',
+    '{"api_key":"k","region":"us","region":"europe"}',
+    '{"api_key":"k","region":"us","r\\u0065gion":"europe"}',
+    '{"api_key":"\\"","api_key":"k","region":"us"}',
     '{"api_key":',
   ])('refuses the broken structured key %s', (key) => {
     expect(() => change({ key })).toThrow(refused);

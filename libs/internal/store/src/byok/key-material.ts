@@ -33,8 +33,10 @@ export function readKeyMaterial(provider: Provider, key: string): KeyMaterial {
   requireClean(key);
   if (!STRUCTURED.has(provider) || !key.startsWith('{')) return { apiKey: key, region: undefined };
   const parsed = StructuredKey.safeParse(parseJson(key));
-  if (!parsed.success) {
-    throw new InvalidCredential('key: a structured key is JSON with exactly "api_key" and "region".');
+  if (!parsed.success || hasRepetition(key)) {
+    throw new InvalidCredential(
+      'key: a structured key is JSON with exactly "api_key" and "region", each once.',
+    );
   }
   requireClean(parsed.data.api_key);
   return { apiKey: parsed.data.api_key, region: parsed.data.region };
@@ -43,6 +45,11 @@ export function readKeyMaterial(provider: Provider, key: string): KeyMaterial {
 function requireClean(key: string): void {
   if (!NOT_A_KEY.test(key)) return;
   throw new InvalidCredential('key: must have no control characters, and no white space at either end.');
+}
+
+/** Two names and two values: one more string is a member that is given twice, of which JSON.parse took the last. */
+function hasRepetition(text: string): boolean {
+  return text.match(/"(?:[^"\\]|\\.)*"/g)?.length !== 4;
 }
 
 function parseJson(text: string): unknown {
