@@ -128,5 +128,5 @@ export function fromCommander({ code, message }: CommanderError): UsageError {
 }
 
 function toSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.?$/, '.')}`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/(?<![.?])$/, '.')}`;
 }

@@ -9,10 +9,11 @@ import {
   type Team,
   TeamFile,
 } from '@ori/store/admin';
-import { parse } from 'yaml';
+import { type Document, LineCounter, parseDocument } from 'yaml';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
+import { complaintsOf } from '../file-complaints.ts';
 import { examples } from '../help.ts';
 import { openSecretOutput } from '../secret-output.ts';
 
@@ -78,18 +79,18 @@ ${examples('ori-admin apply -f team.yaml --dry-run', 'ori-admin apply -f team.ya
 
 /** @throws UsageError for a file that cannot be read, AdminError for one that says something else */
 function readTeams(file: string): readonly Team[] {
-  let document: unknown;
+  const lines = new LineCounter();
+  let document: Document.Parsed;
   try {
-    document = parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
+    document = parseDocument(readFileSync(file === '-' ? 0 : file, 'utf8'), { lineCounter: lines });
+    if (document.errors[0] !== undefined) throw document.errors[0];
   } catch (error) {
     const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
     throw new UsageError(`Cannot read ${JSON.stringify(file)}: ${why}`, 'Expected YAML or JSON.');
   }
-  const parsed = TeamFile.safeParse(document);
+  const parsed = TeamFile.safeParse(document.toJS());
   if (parsed.success) return parsed.data.organizations;
-  const complaints = parsed.error.issues.map(
-    ({ path, message }) => `${path.join('.') || 'file'}: ${message}`,
-  );
+  const complaints = complaintsOf(parsed.error.issues, document, lines);
   throw new AdminError('invalid_input', complaints.join('; '), { complaints });
 }
 
