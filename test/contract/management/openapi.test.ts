@@ -212,3 +212,26 @@ describe('GET /openapi.json', () => {
     for (const length of [63, 65]) expect(bodySha256.test('a'.repeat(length))).toBe(false);
   });
 });
+
+it.each([
+  ['GET', '/interns?statuses=running'],
+  ['GET', '/interns?Limit=1'],
+  ['GET', '/byok?LIMIT=0'],
+  ['GET', '/guardrails?limit[]=0'],
+  ['GET', '/guardrails?sk-0123=x'],
+  ['GET', '/keys?cursor=x'],
+  ['GET', '/organization/members?role=admin'],
+  ['POST', '/keys?workspace_id=ws_1'],
+  ['PATCH', '/workspaces/workshop?name=x'],
+])('400: %s %s has a parameter that the document does not name', async (method, path) => {
+  const bearer = path.startsWith('/interns') ? world.ours.apiKey : world.ours.managementKey;
+  const reply = await world.call({ method, path, bearer, ...(method !== 'GET' && { json: { name: 'x' } }) });
+  expect([reply.status, reply.json.error.message]).toEqual([
+    400,
+    expect.stringMatching(/^(?!.*sk-0123).*unknown parameter/i),
+  ]);
+});
+
+it('ignores unknown parameters where an operation has no 400', async () => {
+  expect((await world.call({ path: '/key?x=1' })).status).toBe(200);
+});

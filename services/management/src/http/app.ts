@@ -133,7 +133,7 @@ export function createApp({
       principal,
       path: req.params,
       target: parseTarget(req.originalUrl)?.path ?? '',
-      query: operation.query && readQuery(operation.query, parseTarget(req.originalUrl)?.query),
+      query: readQuery(operation, parseTarget(req.originalUrl)?.query),
       body: await readBody(operation.body, req, proven),
       deadline,
     };

@@ -6,7 +6,7 @@ type Issue = z.core.$ZodRawIssue;
 const LISTED_MAX = 12;
 
 /** Names that may be repeated to the caller: spelled like fields of this API, which no key or token is. */
-const FIELD_NAME = /^[a-z][a-z0-9_]{0,39}$/;
+export const FIELD_NAME = /^[a-z][a-z0-9_]{0,39}$/;
 
 const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',

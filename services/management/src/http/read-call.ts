@@ -6,7 +6,8 @@ import { ContentDigest } from '@ori/identity/dpop/content';
 import type { VerifiedProof } from '@ori/identity/dpop/possession';
 import { z } from 'zod';
 import { Refusal } from '../refusal.ts';
-import { describeIssue, fieldOf } from './describe-issue.ts';
+import { describeIssue, FIELD_NAME, fieldOf } from './describe-issue.ts';
+import type { Operation } from './operation.ts';
 import { MalformedRequest } from './presentation.ts';
 
 const BODY_BYTES_MAX = 1_048_576;
@@ -18,19 +19,28 @@ const TOLD: Readonly<Record<JsonError['code'], string>> = {
   duplicate_member: 'not acceptable: an object has two members of one name',
 };
 
-/** Reads a query by its schema. A parameter of the operation must not be repeated; others are ignored. */
-export function readQuery<Schema extends z.ZodType>(
-  schema: Schema,
+/**
+ * Reads the query of an operation by its schema. A parameter must not be repeated. One that is unknown is refused, as an
+ * unknown member of a body is, where the operation has 400; elsewhere it is ignored.
+ */
+export function readQuery(
+  { query: schema, invalidExample }: Pick<Operation, 'query' | 'invalidExample'>,
   query: string | undefined,
-): z.output<Schema> {
+): unknown {
   const known = schema instanceof z.ZodObject ? schema.shape : {};
   const given = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(query)) {
-    if (!Object.hasOwn(known, name)) continue;
-    if (given.has(name)) throw new Refusal('invalid_parameters', `${name}: given more than once.`);
-    given.set(name, value);
+    if (Object.hasOwn(known, name)) {
+      if (given.has(name)) throw new Refusal('invalid_parameters', `${name}: given more than once.`);
+      given.set(name, value);
+    } else if (invalidExample !== undefined) {
+      const names = Object.keys(known);
+      const accepted = names.length === 0 ? 'takes none' : `takes ${names.join(', ')}`;
+      const subject = FIELD_NAME.test(name) ? `${name}: unknown parameter` : 'An unknown parameter';
+      throw new Refusal('invalid_parameters', `${subject}; the operation ${accepted}.`);
+    }
   }
-  return requireShape(schema, Object.fromEntries(given), ({ path }) => String(path[0]));
+  return schema && requireShape(schema, Object.fromEntries(given), ({ path }) => String(path[0]));
 }
 
 /**

@@ -45,7 +45,7 @@ A request that is refused for overload may be repeated after the seconds of \`Re
 
 ## Lists
 
-Interns are paged by cursor: pass \`next_cursor\` as \`starting_after\`. All other lists are paged by \`offset\` and \`limit\`, and \`total_count\` counts every match. A query parameter of the operation may be given once; one that is not known changes nothing.
+Interns are paged by cursor: pass \`next_cursor\` as \`starting_after\`. All other lists are paged by \`offset\` and \`limit\`, and \`total_count\` counts every match. A query parameter of the operation may be given once. One that is not known is refused where the operation has 400, and ignored elsewhere.
 
 ## Request ids
 

@@ -51,10 +51,11 @@ export function refusalsOf(operation: Operation, isConditional: boolean): Presen
 }
 
 /** The refusal of the operation's example of an invalid request. */
-function invalidOf({ invalidExample: example, query, body }: Operation): unknown[] {
+function invalidOf(operation: Operation): unknown[] {
+  const { invalidExample: example, body } = operation;
   if (example === undefined) return [];
   try {
-    if ('query' in example && query !== undefined) readQuery(query, example.query);
+    if ('query' in example) readQuery(operation, example.query);
     if ('body' in example && body !== undefined) requireBody(body, example.body);
   } catch (error) {
     return [error];
