@@ -217,7 +217,9 @@ describe('GET, PATCH, DELETE /guardrails/{id}', () => {
 
   it('400: does not move a guardrail to another workspace', async () => {
     const { id } = await created();
-    expect((await update(id, { workspace_id: world.ours.workspaceId })).status).toBe(400);
+    const { organizationId } = world.ours;
+    const { id: workspace_id } = await createWorkspace(world.store, { organizationId, name: 'elsewhere' });
+    expect((await update(id, { workspace_id })).status).toBe(400);
   });
 
   it('deletes a guardrail with its assignments', async () => {

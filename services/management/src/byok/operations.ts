@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { applyUpdate } from '@ori/store/byok/apply-update';
 import { ByokUpdate } from '@ori/store/byok/credential';
 import { newCredential } from '@ori/store/byok/new-credential';
-import { found, type Manager, notFound, requireManager } from '../callers/caller.ts';
+import { found, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import { requireUuid } from '../http/path-id.ts';
-import type { Services } from '../http/services.ts';
 import { dataOf, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import { noWorkspace } from '../workspaces/no-workspace.ts';
@@ -56,7 +55,7 @@ const create = jsonOperation({
   invalidExample: { body: { provider: 'openai', key: 'sk-1', is_fallback: 'yes' } },
   async run({ principal, body }, { store, vault }) {
     const { workspace_id: workspaceId, provider, ...fields } = body;
-    await requireOwnKeys(store, principal, fields.allowed_api_key_hashes ?? []);
+    requireNone(await store.unknownApiKeys(principal, fields.allowed_api_key_hashes ?? []));
     const { organizationId: organization_id } = principal;
     const id = randomUUID();
     const columns = newCredential(provider, fields);
@@ -116,8 +115,10 @@ const update = jsonOperation({
   invalidExample: { body: { is_fallback: 'yes' } },
   async run({ principal, path, body }, { store, vault }) {
     const id = requireUuid(path);
-    await requireOwnKeys(store, principal, body.allowed_api_key_hashes ?? []);
+    const unknown = await store.unknownApiKeys(principal, body.allowed_api_key_hashes ?? []);
     const outcome = await store.changeCredential(principal, id, async (stored) => {
+      // A key that the record names and that was deleted since may stay: it fits no key.
+      requireNone(unknown.filter((hash) => !stored.allowed_api_key_hashes?.includes(hash)));
       const columns = applyUpdate(stored, body);
       return body.key === undefined
         ? columns
@@ -131,12 +132,7 @@ const update = jsonOperation({
 
 export const BYOK_OPERATIONS: readonly Operation[] = [list, create, get, update, remove];
 
-async function requireOwnKeys(
-  store: Services['store'],
-  principal: Manager,
-  hashes: readonly string[],
-): Promise<void> {
-  const [unknown] = await store.unknownApiKeys(principal, hashes);
+function requireNone([unknown]: readonly string[]): void {
   if (unknown === undefined) return;
   throw new Refusal('invalid_parameters', `allowed_api_key_hashes: ${unknown} is not a key of this account.`);
 }

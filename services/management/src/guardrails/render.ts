@@ -1,18 +1,5 @@
 import type { GuardrailRow } from '@ori/store/management';
-import type { BuiltinSlug } from '@ori/store/vocabulary';
-import type { Guardrail } from './shape.ts';
-
-/** The text that replaces a redacted match. */
-export const LABELS: Readonly<Record<BuiltinSlug, string>> = {
-  'regex-prompt-injection': '[PROMPT_INJECTION]',
-  email: '[EMAIL]',
-  phone: '[PHONE]',
-  ssn: '[SSN]',
-  'credit-card': '[CREDIT_CARD]',
-  'ip-address': '[IP_ADDRESS]',
-  'person-name': '[PERSON_NAME]',
-  address: '[ADDRESS]',
-};
+import { type Guardrail, LABELS } from './shape.ts';
 
 /** The columns that are not shown. A column that is neither here nor in the shape is a compile error. */
 const HIDDEN = { organization_id: undefined } satisfies Record<

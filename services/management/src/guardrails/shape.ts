@@ -1,6 +1,7 @@
 import {
   BUILTIN_ACTIONS,
   BUILTIN_SLUGS,
+  type BuiltinSlug,
   CUSTOM_ACTIONS,
   RESET_INTERVALS,
   SCAN_SCOPES,
@@ -8,6 +9,18 @@ import {
 import { z } from 'zod';
 import { NOT_BLANK, SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
 import { offsetPage, pageOf } from '../page.ts';
+
+/** The text that replaces a redacted match. */
+export const LABELS: Readonly<Record<BuiltinSlug, string>> = {
+  'regex-prompt-injection': '[PROMPT_INJECTION]',
+  email: '[EMAIL]',
+  phone: '[PHONE]',
+  ssn: '[SSN]',
+  'credit-card': '[CREDIT_CARD]',
+  'ip-address': '[IP_ADDRESS]',
+  'person-name': '[PERSON_NAME]',
+  address: '[ADDRESS]',
+};
 
 const builtin = {
   slug: z.enum(BUILTIN_SLUGS).meta({ description: 'The pattern to detect.', example: 'email' }),
@@ -20,7 +33,11 @@ const builtin = {
 const BuiltinFilterInput = z
   .strictObject({
     ...builtin,
-    label: z.string().optional().meta({ readOnly: true, description: 'Ignored on input.' }),
+    label: z.string().optional().meta({ readOnly: true, description: 'As in the record, if it is given.' }),
+  })
+  .refine(({ slug, label }) => label === undefined || label === LABELS[slug], {
+    message: 'cannot be changed',
+    path: ['label'],
   })
   .refine((entry) => entry.action !== 'flag' || entry.slug === 'regex-prompt-injection', {
     message: 'flag is accepted only for regex-prompt-injection',

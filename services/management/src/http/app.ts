@@ -12,7 +12,7 @@ import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import type { Principal } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';
 import { Refusal } from '../refusal.ts';
-import { execute, readerOf, sendExecuted } from './execute.ts';
+import { execute, readerOf, readOnlyOf, sendExecuted } from './execute.ts';
 import type { Answers } from './idempotent-answers.ts';
 import type { Call, JsonOperation, Operation } from './operation.ts';
 import { present } from './presentation.ts';
@@ -129,12 +129,14 @@ export function createApp({
     });
     const principal = operation.permit(caller);
     countFor(exchange, principal.account);
+    const reader = readers.get(operation);
+    const query = readQuery(operation, parseTarget(req.originalUrl)?.query);
     const call = {
       principal,
       path: req.params,
       target: parseTarget(req.originalUrl)?.path ?? '',
-      query: readQuery(operation, parseTarget(req.originalUrl)?.query),
-      body: await readBody(operation.body, req, proven),
+      query,
+      ...(await readBody(operation.body, req, proven, readOnlyOf(operation, reader))),
       deadline,
     };
     if ('send' in operation) {
@@ -154,7 +156,6 @@ export function createApp({
       ifNoneMatch: req.headers['if-none-match'],
       idempotencyKey: onlyOne(valuesOf(req, 'idempotency-key')),
     };
-    const reader = readers.get(operation);
     const executed = inPlace(call, () => execute(operation, call, conditions, { services, answers, reader }));
     sendExecuted(res, await deadline.race(executed));
   }

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { isMatch } from '@ori/http/if-none-match';
+import { z } from 'zod';
 import type { Principal } from '../callers/caller.ts';
 import { Refusal } from '../refusal.ts';
 import { answersRecord, isStrongMatch, tagOf } from './entity-tag.ts';
@@ -25,6 +27,29 @@ export function readerOf(
   if (method !== 'PATCH' && method !== 'DELETE') return undefined;
   const reader = operations.find((other) => other.path === path && other.method === 'GET');
   return reader !== undefined && 'run' in reader ? reader : undefined;
+}
+
+/** The members of the record that a change cannot change: those that its body does not have. */
+export function readOnlyOf({ body }: Operation, reader: JsonOperation | undefined): ReadonlySet<string> {
+  if (!(reader?.result instanceof z.ZodObject && body instanceof z.ZodObject)) return new Set();
+  const record: unknown = reader.result.shape['data'];
+  if (!(record instanceof z.ZodObject)) return new Set();
+  return new Set(Object.keys(record.shape).filter((name) => !Object.hasOwn(body.shape, name)));
+}
+
+/** @throws Refusal `invalid_parameters` for a read-only member that differs from the record */
+async function requireUnchanged(
+  call: AnyCall,
+  reader: JsonOperation | undefined,
+  services: Services,
+): Promise<void> {
+  const given = Object.entries(call.returned);
+  if (given.length === 0 || reader === undefined) return;
+  const { data } = (await reader.run(call, services)) as { data: Readonly<Record<string, unknown>> };
+  const differing = given.find(([name, value]) => !isDeepStrictEqual(value, data[name]));
+  if (differing !== undefined) {
+    throw new Refusal('invalid_parameters', `${differing[0]}: cannot be changed. Leave it out.`);
+  }
 }
 
 /**
@@ -53,9 +78,11 @@ export async function execute(
       const within = { ...services, store };
       const current = (await reader.run(call, within)) as object;
       if (!isStrongMatch(ifMatch, tagOf(current))) throw new Refusal('precondition_failed');
+      await requireUnchanged(call, reader, within);
       return await run(operation, call, within);
     });
   }
+  await requireUnchanged(call, reader, services);
   const executed = await run(operation, call, services);
   const isKnown =
     operation.method === 'GET' && executed.tag !== undefined && isMatch(ifNoneMatch, executed.tag);

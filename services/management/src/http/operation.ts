@@ -14,6 +14,8 @@ export interface Call<Who, Query, Body> {
   readonly target: string;
   readonly query: Query;
   readonly body: Body;
+  /** For a change: members of the record that came back with it and that it cannot change. */
+  readonly returned: Readonly<Record<string, unknown>>;
   readonly deadline: Deadline;
 }
 

@@ -43,23 +43,44 @@ export function readQuery(
   return schema && requireShape(schema, Object.fromEntries(given), ({ path }) => String(path[0]));
 }
 
+type Members = Readonly<Record<string, unknown>>;
+
+/** The body that a request has, by the schema of its operation, and members of the record that came back with it. */
+interface ReadBody<Schema extends z.ZodType> {
+  readonly body: z.output<Schema> | undefined;
+  readonly returned: Members;
+}
+
 /**
  * Reads the body that an operation takes, by its schema: JSON of RFC 8259, UTF-8, at most 1 MiB. That of a bound session
  * is what its DPoP proof covers, which is no content for an operation that takes none.
+ *
+ * @param readOnly the members of the record that the operation does not change, and that a client may send back
  */
 export async function readBody<Schema extends z.ZodType>(
   schema: Schema | undefined,
   req: IncomingMessage,
   proven: VerifiedProof | undefined,
-): Promise<z.output<Schema> | undefined> {
+  readOnly: ReadonlySet<string>,
+): Promise<ReadBody<Schema>> {
   const digest = proven && new ContentDigest();
   if (schema === undefined) {
     proven?.requireContent(isEmpty(req) ? digest : undefined);
-    return undefined;
+    return { body: undefined, returned: {} };
   }
   const bytes = await readJson(req, digest && ((chunk) => digest.update(chunk)));
   proven?.requireContent(digest);
-  return requireBody(schema, parseJson(bytes));
+  const { returned, rest } = withoutReadOnly(parseJson(bytes), readOnly);
+  return { body: requireBody(schema, rest), returned };
+}
+
+function withoutReadOnly(json: unknown, readOnly: ReadonlySet<string>): { returned: Members; rest: unknown } {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return { returned: {}, rest: json };
+  const members = Object.entries(json);
+  const [returned, rest] = [true, false].map((wanted) =>
+    Object.fromEntries(members.filter(([name]) => readOnly.has(name) === wanted)),
+  );
+  return { returned: returned ?? {}, rest };
 }
 
 function isEmpty({ headers }: IncomingMessage): boolean {

@@ -220,6 +220,7 @@ it.each([
     { name: 'x', workspaces: [{ name: 'a', members: [{ name: 'Ada' }] }] },
   ],
   ['an unknown field', { name: 'x', budget: 5 }],
+  ['a blank name', { name: ' ' }],
 ])('refuses a file with %s', (_what, team) => {
   expect(TeamFile.safeParse({ organizations: [team] }).success).toBe(false);
 });

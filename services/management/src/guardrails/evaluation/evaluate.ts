@@ -1,7 +1,6 @@
 import type { BuiltinSlug } from '@ori/store/vocabulary';
 import type { PatternCompiler } from '../pattern-compiler.ts';
-import { LABELS } from '../render.ts';
-import type { Guardrail } from '../shape.ts';
+import { type Guardrail, LABELS } from '../shape.ts';
 import type { Evaluation, EvaluationRequest } from './shape.ts';
 
 /**

@@ -38,6 +38,10 @@ An unknown path is 404, a known one with another method 405 with \`Allow\`. Byte
 
 A request that is refused for overload may be repeated after the seconds of \`Retry-After\`: 429 where you have too many requests in progress, 503 where the service has too much to do or its database is down. Signing, interns, and the list and change of BYOK credentials answer 500 with \`Retry-After\` instead. A 500 without it is a failure of ours.
 
+## Changes
+
+A PATCH changes what it names. The record may be sent back as it was read: members that it cannot change are accepted as they are, and refused with 400 if they differ.
+
 ## Safe repetition
 
 - Records carry a strong \`ETag\`. Send it as \`If-Match\` with a PATCH or DELETE: if the record changed in the meantime, the answer is 412 and nothing is changed.

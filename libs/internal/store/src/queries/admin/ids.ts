@@ -23,7 +23,8 @@ export const idSchema = z
 export const nameSchema = z
   .string()
   .min(1, 'expected at least 1 character')
-  .max(255, 'expected at most 255 characters');
+  .max(255, 'expected at most 255 characters')
+  .regex(/\S/, 'expected a name that is not blank');
 
 /** A name for addresses: unique in its organization. */
 export const slugSchema = z
