@@ -63,15 +63,17 @@ export async function auditChanges(db: Kysely<unknown>): Promise<void> {
       select string_agg(facts ->> name, ' ' order by place) from unnest(columns) with ordinality as c (name, place)
     $$`.execute(db);
 
-  // The actor of a change. A service may name any caller; an operator may only name a role that the login is a member
-  // of.
+  // The actor of a change. The management service may name any API key by its hash; everybody else only a role that the
+  // login is a member of.
   await sql`
     create function ori_audit_actor(acting text, owner boolean) returns text language plpgsql stable as $$
       declare
         claimed text := nullif(current_setting('ori.actor', true), '');
       begin
         if claimed is null then return acting; end if;
-        if not owner and pg_has_role(acting, 'ori_management', 'member') then return claimed; end if;
+        if not owner and pg_has_role(acting, 'ori_management', 'member') and claimed ~ '^api_key:[0-9a-f]{64}$' then
+          return claimed;
+        end if;
         if to_regrole(quote_ident(claimed)) is not null and pg_has_role(acting, claimed, 'member') then return claimed; end if;
         raise exception 'actor % is not proven by the login %', claimed, acting using errcode = '42501';
       end

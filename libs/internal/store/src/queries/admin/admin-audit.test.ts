@@ -54,20 +54,38 @@ describe.each(DIALECTS)('the audit of administration on %s', (dialect) => {
     const first = await sealUnder('sk-1');
     await createCredential(store.owner, { ...row, provider: 'openai', label: 's...1', sealed_key: first });
     const next = await sealUnder('sk-2');
-    const account = { organizationId, actor: 'api_key:abc' };
+    const account = { organizationId, actor: `api_key:${'0a'.repeat(32)}` };
     await managementQueries(store.as('ori_management')).changeCredential(account, row.id, async () => ({
       sealed_key: next,
       label: 's...2',
     }));
     const [made, changed] = await about(row.id);
     expect(changed).toMatchObject({
-      actor: 'api_key:abc',
+      actor: account.actor,
       organization_id: organizationId,
       break_glass: false,
       before: { label: 's...1', sealed_key: '[sealed]' },
       after: { label: 's...2', sealed_key: '[sealed]' },
     });
     for (const sealed of [first, next]) expect(JSON.stringify([made, changed])).not.toContain(sealed);
+  });
+
+  it.each([
+    'grace',
+    'ori_operator',
+    'api_key:abc',
+    `api_key:${'0A'.repeat(32)}`,
+    `api_key:${'0a'.repeat(32)}\n`,
+  ])('lets management name no actor but a key: not %j', async (actor) => {
+    const { organizationId } = await createScenario(store.owner);
+    const row = { id: randomUUID(), organization_id: organizationId, provider: 'openai' as const };
+    await createCredential(store.owner, { ...row, label: 's...1', sealed_key: 'x' });
+    const change = managementQueries(store.as('ori_management')).changeCredential(
+      { organizationId, actor },
+      row.id,
+      async () => ({ label: 's...2' }),
+    );
+    await expect(change).rejects.toMatchObject(DENIED);
   });
 
   it('records a change of many sealed texts in one row', async () => {
