@@ -117,6 +117,18 @@ describe.each(DIALECTS)('migrate on %s', (dialect) => {
     });
     expect(asSigner).toMatchObject({ role: 'ori_signer', mayCreateTemporaryTables: false });
   });
+
+  it('as a superuser revokes the right to create large objects from every role', async () => {
+    await using migrated = await emptyDatabase(dialect);
+    await migrate(migrated.db);
+    for (const call of ['lo_creat(-1)', 'lo_create(0)', "lo_from_bytea(0, 'x')"]) {
+      const asSigner = migrated.db.kysely.transaction().execute(async (tx) => {
+        await sql`set local role ori_signer`.execute(tx);
+        await sql`select ${sql.raw(call)}`.execute(tx);
+      });
+      await expect(asSigner, call).rejects.toMatchObject({ code: '42501' });
+    }
+  });
 });
 
 describe('migrate on a new server', () => {

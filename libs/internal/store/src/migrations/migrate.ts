@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 import { MIGRATIONS } from './all.ts';
 import { MigrationError } from './migration-error.ts';
 import { requireOurs, requirePolicies } from './ownership.ts';
-import { ensureRoles, forbidTemporaryTables } from './roles.ts';
+import { ensureRoles, forbidLargeObjects, forbidTemporaryTables } from './roles.ts';
 
 export { GRANTS_AS_OF } from '../grants.ts';
 export { MigrationError, type MigrationErrorCode } from './migration-error.ts';
@@ -47,6 +47,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
     await requirePolicies(tx);
     await applyGrants(tx);
     await forbidTemporaryTables(tx);
+    await forbidLargeObjects(tx);
     return applied;
   });
   for (const name of applied) options.log?.(`applied ${name}`);

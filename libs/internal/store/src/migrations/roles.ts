@@ -60,3 +60,16 @@ export async function forbidTemporaryTables(db: Kysely<Schema>): Promise<void> {
   const name = rows[0]?.name;
   if (name !== undefined) await sql`revoke temporary on database ${sql.id(name)} from public`.execute(db);
 }
+
+/**
+ * By default everyone can create large objects; no service needs them. Only a superuser can revoke that: the functions
+ * belong to the server, not to the owner of the database.
+ */
+export async function forbidLargeObjects(db: Kysely<Schema>): Promise<void> {
+  await sql`
+    do $$ begin
+      if (select rolsuper from pg_roles where rolname = current_user) then
+        revoke execute on function lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea) from public;
+      end if;
+    end $$`.execute(db);
+}
