@@ -82,7 +82,7 @@ function intern(id: string) {
 
 it('makes any request to the API, and reads all pages of a list', async () => {
   world.scripted.push({ status: 200, body: { hello: 'world' } });
-  const one = await ori(['api', '/hello', '-f', 'limit=2']);
+  const one = await ori(['api', '/hello', '-X', 'get', '-f', 'limit=2']);
   expect(JSON.parse(one.stdout)).toEqual({ hello: 'world' });
   expect(world.requests.at(-1)).toMatchObject({ method: 'GET', url: '/v1/hello?limit=2' });
 
@@ -101,6 +101,12 @@ it('makes any request to the API, and reads all pages of a list', async () => {
   world.scripted.push({ status: 200 });
   await ori(['api', '/guardrails/1', '-X', 'patch', '-f', 'name=none', '-f', 'limit_usd=5']);
   expect(world.requests.at(-1)).toMatchObject({ method: 'PATCH', body: '{"name":"none","limit_usd":5}' });
+
+  world.scripted.push({ status: 200 }, { status: 200, body: { data: [] } });
+  await ori(['api', '/guardrails', '-f', 'name=none']);
+  expect(world.requests.at(-1)).toMatchObject({ method: 'POST', body: '{"name":"none"}' });
+  await ori(['api', '/guardrails', '--paginate', '-f', 'limit=5']);
+  expect(world.requests.at(-1)).toMatchObject({ method: 'GET', url: '/v1/guardrails?limit=5' });
 
   world.scripted.push({ status: 403, body: { error: { code: 403, message: 'No.' } } });
   expect(await ori(['api', '/hello'])).toMatchObject({ exit: 4, stdout: '' });

@@ -13,9 +13,10 @@ import { wrapLines } from './text/wrap.ts';
 export function createProgram(surroundings: Surroundings, { json = false } = {}): Command {
   const columns = surroundings.stdout.isTTY ? (surroundings.stdout.columns ?? 80) : 80;
   const wrapped = (text: string) => wrapLines(text, columns);
+  const version = json ? JSON.stringify({ version: VERSION }, null, 2) : VERSION;
   const program: Command = new Command('ori')
     .description('Sign in, sign requests to intern daemons, call them.')
-    .version(VERSION, '-V, --version', 'print the version')
+    .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .option('--base-url <url>', 'base address of the API, ending in /v1 (ORI_BASE_URL)')
     .option('--profile <name>', 'profile to use (ORI_PROFILE; default)')
@@ -90,7 +91,7 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
   program
     .command('version')
     .description('print the version')
-    .action(() => void surroundings.stdout.write(`${VERSION}\n`));
+    .action(() => void surroundings.stdout.write(`${version}\n`));
   program
     .command('completion')
     .description('print a completion script for a shell')

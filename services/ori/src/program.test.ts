@@ -61,6 +61,17 @@ it('lists its commands in groups', async () => {
   ]);
 });
 
+it.each([['version'], ['--version']])('prints the version for ori %s, as JSON with --json', async (asked) => {
+  const plain = await ori(asked);
+  const json = await ori(asked, '--json');
+  expect(JSON.parse(json.stdout)).toEqual({ version: plain.stdout.trim() });
+  expect(json.exit).toBe(EXIT.ok);
+});
+
+it('takes ls for list', async () => {
+  expect(await ori('interns', 'ls', '--cached')).toEqual(await ori('interns', 'list', '--cached'));
+});
+
 it('accepts the common options before and after the command', async () => {
   const before = await ori('--json', 'whoami');
   const after = await ori('whoami', '--json');

@@ -50,10 +50,10 @@ export function declareRequests(
     .command('api')
     .description('make any request to the API, and print the JSON that it answers')
     .argument('<path>', 'path below the base address, such as /interns')
-    .option('-X, --method <method>', 'method (GET, or POST with --data)')
+    .option('-X, --method <method>', 'method (GET, or POST with --data or --field)')
     .option(
       '-f, --field <name=value>',
-      'parameter of a GET, otherwise member of the body; may be repeated',
+      'member of the body, with GET or --paginate parameter of the query; may be repeated',
       collect,
     )
     .option('-d, --data <json>', 'body')
@@ -97,6 +97,7 @@ export function declareRequests(
   const interns = program.command('interns').description('list and show interns');
   interns
     .command('list')
+    .alias('ls')
     .description('list the interns that you can see, newest first')
     .option('--status <statuses>', 'only with these statuses, comma-separated')
     .option('--workspace <id>', 'only in this workspace')

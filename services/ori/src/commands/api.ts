@@ -25,7 +25,8 @@ const PAGES_MAX = 1000;
  */
 export async function api(context: Context, path: string, options: ApiOptions): Promise<void> {
   const { data, field = [], paginate = false, jq } = options;
-  const method = (options.method ?? (data === undefined ? 'GET' : 'POST')).toUpperCase();
+  const hasBody = data !== undefined || (field.length > 0 && !paginate);
+  const method = (options.method ?? (hasBody ? 'POST' : 'GET')).toUpperCase();
   if (!/^[A-Z]{1,16}$/.test(method)) throw usage('--method takes a method, such as PATCH.');
   const isRead = method === 'GET';
   if (paginate && !isRead) throw usage('--paginate is for lists, which GET returns.');

@@ -73,9 +73,9 @@ export const API_HELP = `
 Sessions can use /interns. Other routes, such as /guardrails, want a management key in ORI_TOKEN.
 
 Examples:
-  ori api /interns -f limit=1
+  ori api /interns -X GET -f limit=1
   ori api /interns --paginate --jq '.[].name'
-  ORI_TOKEN="$(cat management-key.txt)" ori api /guardrails -X POST -d '{"name":"no secrets"}'`;
+  ORI_TOKEN="$(cat management-key.txt)" ori api /guardrails -f name='no secrets'`;
 
 export const CALL_HELP = `
 The body comes from --data, --file or stdin. The path is sent as it is, byte for byte: percent-encode it yourself.
