@@ -55,9 +55,9 @@ export async function fetchDocument<T>(
 function requireAnswer(response: Response, url: URL): void {
   const { status } = response;
   if (response.redirected || response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
-    throw new RemoteJsonError('redirected', `${url.origin}: redirects are not followed`);
+    throw new RemoteJsonError('redirected', `${placeOf(url)}: redirects are not followed`);
   }
-  if (status !== 200) throw new RemoteJsonError('bad_status', `${url.origin}: expected 200, got ${status}`);
+  if (status !== 200) throw new RemoteJsonError('bad_status', `${placeOf(url)}: expected 200, got ${status}`);
 }
 
 async function readBounded(response: Response, bytesMax: number, url: URL): Promise<Uint8Array> {
@@ -66,7 +66,7 @@ async function readBounded(response: Response, bytesMax: number, url: URL): Prom
   for await (const chunk of response.body ?? []) {
     length += chunk.byteLength;
     if (length > bytesMax) {
-      throw new RemoteJsonError('too_large', `${url.origin}: the document exceeds ${bytesMax} bytes`);
+      throw new RemoteJsonError('too_large', `${placeOf(url)}: the document exceeds ${bytesMax} bytes`);
     }
     chunks.push(chunk);
   }
@@ -87,7 +87,7 @@ function expected<T>(read: () => T, url: URL): T {
   try {
     return read();
   } catch (error) {
-    throw new RemoteJsonError('unreadable', `${url.origin}: not the expected document`, { cause: error });
+    throw new RemoteJsonError('unreadable', `${placeOf(url)}: not the expected document`, { cause: error });
   }
 }
 
@@ -103,10 +103,15 @@ function freshSeconds(headers: Headers, options: RemoteJsonOptions<unknown>): nu
   return Math.min(options.freshSeconds, Math.max(least, Number(maxAge) - Number(spent)));
 }
 
+/** The address for messages: without the query, which may contain a secret. */
+function placeOf({ origin, pathname }: URL): string {
+  return origin + pathname;
+}
+
 export function toRemoteJsonError(error: unknown, url: URL, isClosed: boolean): RemoteJsonError {
   if (error instanceof RemoteJsonError) return error;
-  if (isClosed) return new RemoteJsonError('closed', `${url.origin}: closed during the fetch`);
+  if (isClosed) return new RemoteJsonError('closed', `${placeOf(url)}: closed during the fetch`);
   return error instanceof Error && error.name === 'TimeoutError'
-    ? new RemoteJsonError('timed_out', `${url.origin}: timed out`, { cause: error })
-    : new RemoteJsonError('unreachable', `${url.origin}: no answer`, { cause: error });
+    ? new RemoteJsonError('timed_out', `${placeOf(url)}: timed out`, { cause: error })
+    : new RemoteJsonError('unreachable', `${placeOf(url)}: no answer`, { cause: error });
 }

@@ -96,6 +96,11 @@ test('serves the last document for a bounded time while its URL fails', async ()
   await expect(remote.get()).rejects.toMatchObject({ name: 'RemoteJsonError', code: 'bad_status' });
 });
 
+test('names the path of its URL in a failure, and not the query', async () => {
+  const { remote } = world({ url: `${URL_HTTPS}?secret=1`, fetch: failing });
+  await expect(remote.get()).rejects.toThrow(/^https:\/\/keys\.example\/jwks\.json: expected 200, got 500$/);
+});
+
 test('does not treat a document as fresh after a failed renewal', async () => {
   const { state, remote } = world({ staleSeconds: 0 });
   await remote.get();
