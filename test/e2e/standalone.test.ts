@@ -182,8 +182,14 @@ describe('the base address', () => {
       expect(policy).not.toMatch(/unsafe|https?:|\*/);
       expect(await page.text()).toContain('ori call difference');
     }
-    const client = await fetch(baseUrl);
-    expect([client.status, (await client.json()) as object]).toMatchObject([404, { error: { code: 404 } }]);
+    const nowhere = new URL('/nowhere', baseUrl);
+    const page = await fetch(nowhere, { headers: browser });
+    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(await page.text()).toContain(root.href);
+    for (const url of [baseUrl, nowhere]) {
+      const client = await fetch(url);
+      expect([client.status, (await client.json()) as object]).toMatchObject([404, { error: { code: 404 } }]);
+    }
   });
 });
 

@@ -1,6 +1,8 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { pageHeaders } from '@ori/faces/html';
 import { type ApiServer, type Sinks, startApiServer } from '@ori/http/server';
 import { parseTarget } from '@ori/http/target';
+import { renderMissingPage } from './openid/pages.ts';
 
 export interface Behind {
   readonly app: RequestListener;
@@ -11,16 +13,21 @@ export interface Behind {
  * One address for both services, like a gateway: signing, keys and metadata go to the signer, the rest to management.
  */
 export function openFrontDoor(
-  place: { readonly host: string; readonly port: number; readonly deadlineMs: number },
+  {
+    baseUrl,
+    ...place
+  }: { readonly baseUrl: string; readonly host: string; readonly port: number; readonly deadlineMs: number },
   { signer, management }: { readonly signer: Behind; readonly management: Behind },
   startPage: RequestListener,
 ): Promise<ApiServer> {
+  const missing = renderMissingPage(baseUrl);
   const behind = (target: string | undefined) =>
     SIGNERS.test(parseTarget(target)?.path ?? '') ? signer : management;
   return startApiServer({
     ...place,
     app: (req, res) => {
-      if (isBrowserAtTheApi(req)) req.url = '/';
+      if (isBrowserAt(req, API)) req.url = '/';
+      if (isBrowserAt(req, NOWHERE)) return void res.writeHead(404, pageHeaders()).end(missing);
       const app = START.test(req.url ?? '') ? startPage : behind(req.url).app;
       app(req, res);
     },
@@ -28,11 +35,15 @@ export function openFrontDoor(
   });
 }
 
-/** A browser that opened the base address of the API. For other clients that stays 404, as JSON. */
-function isBrowserAtTheApi({ method, url = '', headers }: IncomingMessage): boolean {
-  return method === 'GET' && /^\/v1\/?$/.test(url) && /\btext\/html\b/.test(headers.accept ?? '');
+/** For other clients both stay 404, as JSON. */
+function isBrowserAt({ method, url = '', headers }: IncomingMessage, place: RegExp): boolean {
+  return method === 'GET' && place.test(url) && /\btext\/html\b/.test(headers.accept ?? '');
 }
 
+/** The base address of the API. */
+const API = /^\/v1\/?$/;
+/** Neither the API nor the start page. */
+const NOWHERE = /^\/(?!$|\?|start[./]|v1\/|\.well-known\/)/;
 const START = /^\/(?:$|\?|start[./])/;
 
 /** By the raw path, like everywhere. */

@@ -104,7 +104,7 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
     }),
     stopIt,
   );
-  const address = { host: config.host, port, deadlineMs: signing.deadlineMs };
+  const address = { baseUrl, host: config.host, port, deadlineMs: signing.deadlineMs };
   const daemons = {
     difference: { url: daemon.url, internId },
     analytical: { url: other.url, internId: demo.otherInternId },

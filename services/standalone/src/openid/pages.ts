@@ -115,7 +115,7 @@ export function renderMissingPage(resource: string): string {
   return renderPage(
     'Nothing here',
     html`<h1>Nothing here</h1>
-<p>This is the demo sign-in, and it has no page at this address: <code>ori login</code> opens the right one.</p>
+<p>There is no page at this address. To sign in, use <code>ori login</code>, which opens the right one.</p>
 <p><a href="${new URL('/', resource).href}">What runs on this computer</a></p>`,
   );
 }
