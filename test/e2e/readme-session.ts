@@ -108,6 +108,7 @@ export function normalise(text: string, firstPort: number): string {
     )
     .replace(/(x-ori-invoke-(?!user)[\w-]+"?: ?(?:\["|")?)[^"[,\n]+/g, '$1…')
     .replace(/(nonce )[\w-]{22}/g, '$1…')
+    .replace(/(root +)[\w-]{43}/g, '$1…')
     .replace(/\?[\w.-]+=\S+/g, '?…')
     .replace(/\b[0-9a-f]{64}\b/g, '…')
     .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '2026-01-01T00:00:00Z')

@@ -54,6 +54,7 @@ function describe({ databaseUrl, redisUrl }: StandaloneConfig, { state }: Standa
   nonces    ${redisUrl === undefined ? 'in memory' : 'Redis at ORI_REDIS_URL; the daemon redeems them there'}
   sign-in   ${state.issuer}  (${state.users.map(({ name }) => name).join(', ')}; no passwords)
   daemon    ${state.daemonUrl}  (intern ${state.internId})
+  root      ${state.root.x}  (for daemons to pin)
   files     .ori: standalone.json audit.log signer.log management.log
 `);
 }

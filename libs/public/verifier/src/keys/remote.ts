@@ -280,6 +280,6 @@ function warnOnceOfNoRoot(url: string | URL): void {
   isToldOfNoRoot = true;
   warn(
     'key_set_unrooted',
-    `${new URL(url).origin}: no root is pinned, so anyone who can answer for this URL decides whose proofs are accepted`,
+    `${new URL(url).origin}: no root is pinned, so anyone who can answer for this URL decides whose proofs are accepted; pin the deployment's public root, which its operator has: "A root" in the README of @ori/verifier`,
   );
 }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { createSigningKey } from '@ori/proof/signing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
@@ -72,7 +73,11 @@ test('without a root, whoever answers the URL is everybody, and a warning says s
   expect(warned).not.toHaveBeenCalled();
   const keys = create(urlOf(HERE), { fetch: async () => setOf(impostor.jwks) });
   create(urlOf(HERE));
-  expect(warned.mock.calls).toMatchObject([[expect.any(String), { code: 'key_set_unrooted' }]]);
+  expect(warned.mock.calls).toMatchObject([
+    [expect.stringContaining('"A root" in the README of @ori/verifier'), { code: 'key_set_unrooted' }],
+  ]);
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+  expect(readme).toContain('\n## A root\n');
   const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
   await expect(verifier.verify(forged())).resolves.toMatchObject({ user: 'anybody' });
 });
