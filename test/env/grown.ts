@@ -104,11 +104,14 @@ export async function grow(
     await client.query(
       `insert into workspace_tallies select workspace_id, organization_id, count(*), sum(bytes), sum(key_assignments),
          sum(member_assignments),
-         (select count(*) from members m where m.workspace_id = t.workspace_id and m.removed_at is null)
+         (select count(*) from members m where m.workspace_id = t.workspace_id and m.removed_at is null),
+         (select count(*) from api_keys k where k.workspace_id = t.workspace_id),
+         (select count(*) from api_keys k where k.workspace_id = t.workspace_id and k.disabled_at is null)
        from guardrail_tallies t where organization_id = $1 group by workspace_id, organization_id
        on conflict (workspace_id) do update set guardrails = excluded.guardrails,
          guardrail_bytes = excluded.guardrail_bytes, key_assignments = excluded.key_assignments,
-         member_assignments = excluded.member_assignments, members = excluded.members`,
+         member_assignments = excluded.member_assignments, members = excluded.members,
+         keys = excluded.keys, enabled_keys = excluded.enabled_keys`,
       [org],
     );
   });

@@ -111,7 +111,35 @@ describe('GET /keys', () => {
     expect(await list('&include_disabled=true')).toHaveLength(3);
   });
 
-  it.each(['?offset=-1', '?include_disabled=yes', '?workspace_id=ws_unknown'])('400: %s', async (query) => {
+  it('leads through every key of a workspace once, and counts them on each page', async () => {
+    const { organizationId } = world.ours;
+    const { id: workspaceId } = await createWorkspace(world.store, { organizationId, name: 'walked' });
+    const hashes = new Set<string>();
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      hashes.add((await createApiKey(world.store, { kind: 'api', name, workspaceId })).hash);
+    }
+    await sql`update api_keys set created_at = '2026-01-01' where workspace_id = ${workspaceId}`.execute(
+      world.store.kysely,
+    );
+    const seen: string[] = [];
+    for (const offset of [0, 2, 4, 6]) {
+      const path = `/keys?workspace_id=${workspaceId}&limit=2&offset=${offset}`;
+      const { json } = await world.call({ path });
+      expect(json.total_count).toBe(5);
+      seen.push(...json.data.map(({ hash }: { hash: string }) => hash));
+    }
+    expect(seen).toHaveLength(5);
+    expect(new Set(seen)).toEqual(hashes);
+  });
+
+  const invalid = [
+    '?offset=-1',
+    '?limit=0',
+    '?limit=101',
+    '?include_disabled=yes',
+    '?workspace_id=ws_unknown',
+  ];
+  it.each(invalid)('400: %s', async (query) => {
     expect((await world.call({ path: `/keys${query}` })).json).toEqual(envelope(400));
   });
 });

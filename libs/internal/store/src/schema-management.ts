@@ -115,6 +115,9 @@ export interface WorkspaceTalliesTable {
   member_assignments: Tally;
   /** Current memberships. */
   members: Tally;
+  /** Its API keys, and those of them that are not disabled. */
+  keys: Tally;
+  enabled_keys: Tally;
 }
 
 /** A request with an `Idempotency-Key`. `sealed_answer` is a JWE that opens only for this row. */

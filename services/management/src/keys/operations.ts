@@ -2,12 +2,12 @@ import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { found, notFound, requireKeyHolder, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
+import { renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import { noWorkspace } from '../workspaces/no-workspace.ts';
 import { renderCurrentKey, renderKey } from './render.ts';
 import {
   CurrentKeyRecord,
-  KEYS_PER_PAGE,
   KeyCreate,
   KeyCreated,
   KeyListQuery,
@@ -28,17 +28,16 @@ const list = jsonOperation({
   path: '/keys',
   summary: 'List API keys',
   description:
-    'The keys of one workspace, newest first, at most 100; `offset` leads to more. Without `workspace_id`: of the default workspace. Management keys are not listed.',
+    'The keys of one workspace, newest first. Without `workspace_id`: of the default workspace. Management keys are not listed.',
   returns: 'A page of keys, without the keys themselves.',
   query: KeyListQuery,
   result: KeyPage,
   invalidExample: { query: 'offset=-1' },
   async run({ principal, query }, { store }) {
-    const { workspace_id: workspaceId, offset, include_disabled: includeDisabled } = query;
-    const wanted = { workspaceId, includeDisabled, offset, limit: KEYS_PER_PAGE };
-    const rows = await store.listKeys(principal, wanted);
-    if (rows === undefined) throw noWorkspace(workspaceId);
-    return { data: rows.map(renderKey) };
+    const { workspace_id: workspaceId, include_disabled: includeDisabled, ...page } = query;
+    const keys = await store.listKeys(principal, { workspaceId, includeDisabled, ...page });
+    if (keys === undefined) throw noWorkspace(workspaceId);
+    return renderPage(keys, renderKey);
   },
 });
 

@@ -1,7 +1,7 @@
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { z } from 'zod';
 import { NOT_BLANK, SAMPLE, Timestamp, UserId, WorkspaceId } from '../fields.ts';
-import { booleanParameter, dataOf, offsetPage } from '../page.ts';
+import { booleanParameter, dataOf, offsetPage, pageOf } from '../page.ts';
 
 const name = z
   .string()
@@ -76,14 +76,12 @@ export const ApiKey = z
 export type ApiKey = z.infer<typeof ApiKey>;
 
 export const KeyListQuery = z.object({
-  offset: offsetPage.offset,
+  ...offsetPage,
   include_disabled: booleanParameter('Whether disabled keys are listed too.'),
   workspace_id: WorkspaceId.optional().meta({ description: "Default: the account's default workspace." }),
 });
 
-/** A page of at most 100 keys. */
-export const KEYS_PER_PAGE = 100;
-export const KeyPage = z.strictObject({ data: z.array(ApiKey) }).meta({ id: 'ApiKeyPage' });
+export const KeyPage = pageOf(ApiKey).meta({ id: 'ApiKeyPage' });
 
 const isNull = (value: unknown) => value === null;
 

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Running totals of guardrails and their assignments, so that neither a `total_count` nor the space of an account is
+ * Running totals of guardrails, their assignments, members and API keys, so that neither a `total_count` nor the space of an account is
  * counted by reading all of its rows. Triggers keep them, in the transaction of the change and with the privileges of
  * the owner. Each locks rows in one order, the guardrails before the workspaces.
  */
@@ -25,6 +25,8 @@ export async function keepTallies(db: Kysely<unknown>): Promise<void> {
       key_assignments bigint not null default 0,
       member_assignments bigint not null default 0,
       members bigint not null default 0,
+      keys bigint not null default 0,
+      enabled_keys bigint not null default 0,
       foreign key (organization_id, workspace_id) references workspaces (organization_id, id) on delete cascade
     )`.execute(db);
   await sql`create index workspace_tallies_organization on workspace_tallies (organization_id)`.execute(db);
@@ -173,6 +175,48 @@ export async function keepTallies(db: Kysely<unknown>): Promise<void> {
     await sql`revoke execute on function ${name}() from public`.execute(db);
     await sql`
       create trigger ${name} after ${sql.raw(operation)} on members
+      referencing ${sql.raw(rows)} for each statement execute function ${name}()`.execute(db);
+  }
+
+  await sql`
+    create function ori_tally_keys(ids text[], counts bigint[], enabled bigint[]) returns void language sql
+    security definer set search_path = public, pg_temp as $$
+      insert into workspace_tallies as t (workspace_id, organization_id, keys, enabled_keys)
+      select w.id, w.organization_id, d.n, d.enabled
+      from unnest(ids, counts, enabled) as d (id, n, enabled) join workspaces w on w.id = d.id
+      order by w.id
+      on conflict (workspace_id) do update set
+        keys = t.keys + excluded.keys, enabled_keys = t.enabled_keys + excluded.enabled_keys
+    $$`.execute(db);
+  await sql`revoke execute on function ori_tally_keys(text[], bigint[], bigint[]) from public`.execute(db);
+  const made = 'select workspace_id, disabled_at, 1 as n from fresh';
+  const gone = 'select workspace_id, disabled_at, -1 as n from former';
+  for (const [operation, rows, changed] of [
+    ['insert', 'new table as fresh', made],
+    ['update', 'old table as former new table as fresh', `${made} union all ${gone}`],
+    ['delete', 'old table as former', gone],
+  ] as const) {
+    const name = sql.id(`ori_tally_key_${operation}`);
+    await sql`
+      create function ${name}() returns trigger language plpgsql security definer
+      set search_path = public, pg_temp as $$
+        declare
+          ids text[];
+          counts bigint[];
+          enabled bigint[];
+        begin
+          select array_agg(id), array_agg(n), array_agg(of_enabled) into ids, counts, enabled
+          from (
+            select workspace_id as id, sum(n) as n, coalesce(sum(n) filter (where disabled_at is null), 0) as of_enabled
+            from (${sql.raw(changed)}) as c where workspace_id is not null group by workspace_id
+          ) as d where n <> 0 or of_enabled <> 0;
+          if ids is not null then perform ori_tally_keys(ids, counts, enabled); end if;
+          return null;
+        end
+      $$`.execute(db);
+    await sql`revoke execute on function ${name}() from public`.execute(db);
+    await sql`
+      create trigger ${name} after ${sql.raw(operation)} on api_keys
       referencing ${sql.raw(rows)} for each statement execute function ${name}()`.execute(db);
   }
 }

@@ -8,7 +8,7 @@ import {
   type NewApiKey,
   updateApiKey,
 } from '../admin/api-keys.ts';
-import type { PageRequest } from './page.ts';
+import { type Page, type PageRequest, readPage } from './page.ts';
 import { type Account, asTenant } from './tenant.ts';
 import { findWorkspace } from './workspaces.ts';
 
@@ -37,18 +37,20 @@ export function listKeys(
     includeDisabled,
     ...page
   }: PageRequest & { workspaceId?: string | undefined; includeDisabled: boolean },
-): Promise<ApiKeyRow[] | undefined> {
+): Promise<Page<ApiKeyRow> | undefined> {
   return asTenant(db, account, async (trx) => {
     const workspace = await findWorkspace(trx, account, workspaceId);
     if (workspace === undefined) return undefined;
-    return await keysOf(trx, account)
-      .where('k.workspace_id', '=', workspace)
-      .$if(!includeDisabled, (query) => query.where('k.disabled_at', 'is', null))
-      .orderBy('k.created_at', 'desc')
-      .orderBy('k.hash')
-      .offset(page.offset)
-      .limit(page.limit)
-      .execute();
+    const count = sql.ref(includeDisabled ? 'keys' : 'enabled_keys');
+    return readPage(trx, {
+      total: sql`coalesce((select ${count} from workspace_tallies where workspace_id = ${workspace}), 0)`,
+      rows: sql<ApiKeyRow & { readonly id: string }>`
+        select hash as id, api_keys.* from api_keys
+        where organization_id = ${account.organizationId} and kind = 'api' and workspace_id = ${workspace}
+          ${includeDisabled ? sql`` : sql`and disabled_at is null`}
+        order by created_at desc, hash offset ${page.offset} limit ${page.limit}`,
+      order: sql`page.created_at desc, page.hash`,
+    });
   });
 }
 

@@ -35,7 +35,13 @@ describe.each(DIALECTS)('tallies on %s', (dialect) => {
         select (count(*), coalesce(sum(bytes), 0)::bigint, coalesce(sum(keys), 0)::bigint,
           coalesce(sum(members), 0)::bigint, (
             select count(*) from members m where m.workspace_id = t.workspace_id and m.removed_at is null))
-        from counted c where c.workspace_id = t.workspace_id)`.execute(store.owner.kysely);
+        from counted c where c.workspace_id = t.workspace_id)
+      union all
+      select 'keys', w.id from workspaces w left join workspace_tallies t on t.workspace_id = w.id
+      where (coalesce(t.keys, 0), coalesce(t.enabled_keys, 0)) is distinct from (
+        select (count(*), count(*) filter (where disabled_at is null)) from api_keys k where k.workspace_id = w.id)`.execute(
+      store.owner.kysely,
+    );
     return rows;
   }
 
@@ -92,6 +98,15 @@ describe.each(DIALECTS)('tallies on %s', (dialect) => {
       }
       expect(await wrong(), `round ${round}`).toEqual([]);
     }
+    await queries.changeKey(account, keys[1] ?? '', { disabled: true });
+    await queries.changeKey(account, keys[2] ?? '', { disabled: true });
+    await queries.changeKey(account, keys[2] ?? '', { disabled: false });
+    expect(await wrong()).toEqual([]);
+    await sql`update api_keys set workspace_id = ${other} where hash = ${keys[1]}`.execute(
+      store.owner.kysely,
+    );
+    await queries.deleteKey(account, keys[3] ?? '');
+    await createApiKey(store.owner, { kind: 'management', name: 'ops', organizationId });
     await sql`delete from api_keys where hash = ${keys[0]}`.execute(store.owner.kysely);
     await sql`delete from users where id = ${userId}`.execute(store.owner.kysely);
     expect(await wrong()).toEqual([]);
