@@ -93,7 +93,7 @@ describe.each(FOREIGN_PROVIDERS.filter(({ missing }) => missing === undefined))(
   }
 
   test('a person signs in, calls an intern, again with a renewed token, and signs out', async () => {
-    const login = startOri(home, ['login', '--no-browser']);
+    const login = startOri(home, ['login', '--no-browser', '--trust']);
     const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
     await fetch(await provider.visit(new URL(url)));
     expect(await login.result).toMatchObject({ exit: 0 });

@@ -49,6 +49,7 @@ it('finds a complete session, never older than the last stored one, after repeat
     expires_at: null,
     refresh_token: 'r',
     signed_in_at: 0,
+    renewed_at: 0,
   };
   const { signal } = new AbortController();
   let stored = 0;

@@ -78,7 +78,7 @@ export function oddRequests(world: World, bearer: string, { canaries }: Evidence
     more('Host', plant('host')),
     more('HTTP-Referer', plant('referer')),
     more('Authorization', `Bearer ${plant('second')}`),
-    more('X-Long', `${plant('oversize')}${'x'.repeat(20_000)}`),
+    more('X-Long', `${plant('oversize')}${'x'.repeat(30_000)}`),
   ].map((ask) => ({ ...ask, headers: [...ask.headers, 'Connection', 'close'] }));
 }
 

@@ -11,7 +11,8 @@ test.each([
   ['jwt', 'eyJh.eyJh.c2ln'],
   ['jwt', '..'],
   ['opaque', opaque],
-  ['opaque', 'x'.repeat(16_000)],
+  ['jwt', `eyJh.${'x'.repeat(16_000)}.c2ln`],
+  ['opaque', 'x'.repeat(8192)],
   ['opaque', `${'A0-._~+/'.repeat(3)}==`],
   ['opaque', 'ory_at_0123456789.0123456789'],
 ])('recognizes a credential of kind %s by its form', (kind, token) => {
@@ -40,6 +41,7 @@ test.each([
   ['a token with padding inside', [`Bearer ${opaque}=x`]],
   ['a token with a character beyond ASCII', [`Bearer ${opaque}\u00e4`]],
   ['an opaque token that could be guessed', [`Bearer ${opaque.slice(1)}`]],
+  ['an opaque token that is long', [`Bearer ${'x'.repeat(8193)}`]],
   ['an API key of another version', [`Bearer ${key.replace('v1', 'v2')}`]],
   ['an API key behind a prefix', [`Bearer sk-${key}`]],
   ['an API key a digit short', [`Bearer ${key.slice(0, -1)}`]],
