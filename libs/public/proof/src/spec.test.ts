@@ -22,7 +22,7 @@ const SPEC = read('SPEC.md');
 const COMMANDS = /```bash\n(.*?)```/s.exec(read('README.md'))?.[1] ?? '';
 /** Name -> definition of each rule of the ABNF. */
 const RULES = new Map(
-  [...(/```abnf\n(.*?)```/s.exec(SPEC)?.[1] ?? '').matchAll(/^([\w-]+) += ([^;\n]+)/gm)].map(
+  [...(/```text\n(.*?)```/s.exec(SPEC)?.[1] ?? '').matchAll(/^([\w-]+) += ([^;\n]+)/gm)].map(
     ([, name = '', definition = '']) => [name, definition.trim()],
   ),
 );
