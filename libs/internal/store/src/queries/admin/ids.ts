@@ -22,7 +22,6 @@ export const idSchema = z
 
 export const nameSchema = z
   .string()
-  .min(1, 'expected at least 1 character')
   .max(255, 'expected at most 255 characters')
   .regex(/\S/, 'expected a name that is not blank');
 
