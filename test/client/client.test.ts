@@ -61,11 +61,11 @@ it('the client lists interns, signs for each, and manages guardrails', async () 
 
 it("the family's public client, unmodified, calls every operation of npm start", async () => {
   const { baseUrl, apiKey, managementKey } = standalone.state;
-  const response = await fetch(`${baseUrl}/organization/members`, {
+  const response = await fetch(`${baseUrl}/key`, {
     headers: { Authorization: `Bearer ${managementKey}` },
   });
-  const { data } = (await response.json()) as { data: { id: string }[] };
-  const userId = data[0]?.id ?? '';
+  const { data } = (await response.json()) as { data: { creator_user_id: string } };
+  const userId = data.creator_user_id;
   const told = await callEverything({ baseUrl, apiKey, managementKey, userId });
   expect(told).toEqual(EVERYTHING_WORKED(userId));
 });

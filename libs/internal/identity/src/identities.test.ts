@@ -204,9 +204,11 @@ test('a person whose session was bound and is not any more is told once, and the
   const { identify } = createIdentities({
     authorities: [
       {
-        ...{ expected, issuer: { binds: () => true } as Issuer },
+        expected,
+        issuer: { binds: () => true } as Issuer,
         introspect: async (token) => ({
-          ...{ ...factsFor(), subject: token.slice(0, 1) },
+          ...factsFor(),
+          subject: token.slice(0, 1),
           ...(/[A-Z]$/.test(token) && { keyThumbprint }),
         }),
       },
