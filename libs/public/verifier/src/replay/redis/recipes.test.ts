@@ -1,4 +1,5 @@
 import { startRedis } from '@ori/test-env/redis';
+import { hasReplicas } from '@ori/test-env/redis-admin';
 import { startRecipe } from '@ori/test-env/verifier/recipe';
 import { connect } from '@ori/test-env/verifier/redis-world';
 import { expect, test } from 'vitest';
@@ -11,8 +12,11 @@ test.each(['const redis = new Redis(', 'const client = createClient('])(
     await using _replica = await startRedis({
       arguments: ['--replicaof', '127.0.0.1', port, '--repl-diskless-sync-delay', '0'],
     });
-    const daemon = await startRecipe(line, { url: primary.url });
     const operator = await connect(primary.url);
+    // The store of the first recipe is unsafe until the replica follows.
+    const replication = async () => String(await operator.call('INFO', 'replication'));
+    await expect.poll(async () => hasReplicas(await replication(), 1), { timeout: 20_000 }).toBe(true);
+    const daemon = await startRecipe(line, { url: primary.url });
     const ids = async () =>
       [...String(await operator.call('CLIENT', 'LIST', 'TYPE', 'normal')).matchAll(/^id=(\d+)/gm)].map(
         ([, id]) => id,
