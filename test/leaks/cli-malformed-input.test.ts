@@ -44,6 +44,7 @@ const session = (members: object) =>
     expires_at: 1,
     refresh_token: null,
     signed_in_at: 1,
+    renewed_at: 1,
     ...members,
   });
 const proof = (members: object) => ({

@@ -107,6 +107,7 @@ async function signIn(folder: string, { baseUrl, issuer, token }: World): Promis
     expires_at: null,
     refresh_token: null,
     signed_in_at: Math.floor(Date.now() / 1000),
+    renewed_at: Math.floor(Date.now() / 1000),
   };
   await mkdir(join(folder, 'ori'), { recursive: true, mode: 0o700 });
   await writeFile(join(folder, 'ori/session.json'), JSON.stringify(session), { mode: 0o600 });
