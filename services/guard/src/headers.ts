@@ -23,7 +23,7 @@ const PER_CONNECTION = new Set([
  * What servers and frameworks believe because only a proxy is expected to send it. By kind, because each product has names of its
  * own; the guard sets the client's address and the request's id itself.
  */
-const MISLEADING: readonly RegExp[] = [
+const MISLEADING_KINDS: readonly RegExp[] = [
   // Another method or path than was verified: rewriting proxies, IIS, Envoy, WSGI prefixes, Next, Vercel.
   /^x-(?:http-)?method(?:-override)?$/,
   /^x-(?:original|rewrite|override|script|path|envoy|middleware|invoke|matched|nextjs|now|vercel|waws)-/,
@@ -37,6 +37,8 @@ const MISLEADING: readonly RegExp[] = [
   /^x-(?:goog-authenticated|goog-iap|ms-client|amzn-oidc|pomerium|token|jwt|user|userinfo|username)(?:-|$)/,
   /^(?:cf-access|tailscale)-/,
 ];
+
+const MISLEADING = new RegExp(MISLEADING_KINDS.map(({ source }) => `(?:${source})`).join('|'));
 
 /** Letters, digits and hyphens, because CGI and its successors map `a-b`, `a_b` and `a.b` to one name. */
 const PLAIN_NAME = /^[A-Za-z0-9-]+$/;
@@ -67,7 +69,7 @@ export function headersForDaemon(rawHeaders: readonly string[], passed: PassedOn
     const name = rawHeaders[index] ?? '';
     const known = name.toLowerCase();
     if (!PLAIN_NAME.test(name) || PER_CONNECTION.has(known)) continue;
-    if (MISLEADING.some((kind) => kind.test(known))) continue;
+    if (MISLEADING.test(known)) continue;
     if (known.startsWith('x-ori-')) continue;
     if (known.startsWith('x-forwarded-') && !trustGateway) continue;
     headers.push(name, rawHeaders[index + 1] ?? '');
