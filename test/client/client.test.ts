@@ -47,7 +47,7 @@ it('the client lists interns, signs for each, and manages guardrails', async () 
   const { stdout } = await run(process.execPath, [join(HERE, 'program.ts'), ...credentials]);
   const told = JSON.parse(stdout);
   expect(told).toMatchObject({
-    interns: ['analytical provisioning', 'difference running', 'jacquard failed'],
+    interns: ['analytical provisioning', 'greeter running', 'jacquard failed'],
     limits: [0, null],
     refused: { code: 400, message: 'reset_interval: must be one of daily, weekly, monthly.' },
     deleted: { deleted: true },

@@ -46,7 +46,7 @@ function ori(home: OriHome, args: readonly string[], env: Record<string, string>
 }
 
 const call = (home: OriHome, env?: Record<string, string>) =>
-  ori(home, ['call', 'difference', '/api/invoke', '--data', BODY, '--json'], env);
+  ori(home, ['call', 'greeter', '/api/invoke', '--data', BODY, '--json'], env);
 
 const ASKED = JSON.stringify({ bodySha256: 'a'.repeat(64), route: { method: 'POST', path: '/api/invoke' } });
 

@@ -68,8 +68,8 @@ it('prints status and headers with -i, and writes the body to a file with -o', a
 });
 
 it("accepts an intern's name instead of its id", async () => {
-  world.scripted.push(internsAre({}, { id: INTERN_ID, name: 'difference' }));
-  const called = await ori('call', 'difference', '/api/invoke', '-d', '{}');
+  world.scripted.push(internsAre({}, { id: INTERN_ID, name: 'greeter' }));
+  const called = await ori('call', 'greeter', '/api/invoke', '-d', '{}');
   expect(called).toMatchObject({ exit: 0, stdout: '{"user":"acct_ada"}' });
   world.scripted.push(internsAre({ id: 'int_a', name: 'twin' }, { id: 'int_b', name: 'twin' }));
   const twin = await ori('call', 'twin', '/api/invoke', '-d', '{}');
@@ -103,8 +103,8 @@ it('accepts any id if the server does not list interns', async () => {
 });
 
 it('shows one intern, by name or id', async () => {
-  for (const named of ['difference', INTERN_ID]) {
-    world.scripted.push(internsAre({}, { id: INTERN_ID, name: 'difference', hostname: 'd.example' }));
+  for (const named of ['greeter', INTERN_ID]) {
+    world.scripted.push(internsAre({}, { id: INTERN_ID, name: 'greeter', hostname: 'd.example' }));
     const { exit, stdout } = await ori('interns', 'get', named);
     expect(exit).toBe(0);
     expect(stdout).toMatch(/^hostname +d\.example$/m);

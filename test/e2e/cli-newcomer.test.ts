@@ -30,7 +30,7 @@ it('says that a name needs a scope, instead of that there is no such intern', as
     headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="interns"' },
     body: { error: { code: 403, message: 'No.' } },
   });
-  const args = ['--json', 'call', 'difference', '/api/invoke', '--data', '{}'];
+  const args = ['--json', 'call', 'greeter', '/api/invoke', '--data', '{}'];
   const { exit, stderr } = await runOri(other, args, env);
   expect([exit, codeOf(stderr)]).toEqual([4, 'name_not_resolved']);
 });

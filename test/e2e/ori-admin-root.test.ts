@@ -21,7 +21,7 @@ beforeAll(async () => {
   await admin.get('programme', 'add', workspace);
   const ada = await admin.get('user', 'create', 'Ada', '--subject', 'ada');
   await admin.get('member', 'add', workspace, ada);
-  internId = await admin.get('intern', 'create', 'difference', '--workspace', workspace);
+  internId = await admin.get('intern', 'create', 'greeter', '--workspace', workspace);
   await admin.get('signing-key', 'add', internId);
   roles = {
     ORI_ADMIN_KEYS_ROLE_FILE: file('keys.json'),

@@ -76,7 +76,7 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
       return `${code}, ${rule}`;
     };
 
-    await press(page, 'Call difference');
+    await press(page, 'Call greeter');
     const verdict = page.locator('#way li', { hasText: 'Verdict' });
     expect(await verdict.innerText()).toMatch(/200 OK[\s\S]*"user":"ada-/);
     expect(await page.locator('#way h3').allInnerTexts()).toEqual([
@@ -105,7 +105,7 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     await using opened = await open(start);
     const { page } = opened;
     await page.selectOption('#user', 'grace');
-    await page.click('text=Call difference');
+    await page.click('text=Call greeter');
     expect(await page.locator('#way li', { hasText: 'Signer' }).innerText()).toContain('404 not_found');
     for (const part of ['#bytes', '#abuse']) expect(await page.locator(part).isHidden()).toBe(true);
   });
@@ -113,7 +113,7 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
   it.each(VIEWS)('is readable by everyone, $scheme at $width px', async (view) => {
     await using opened = await open(start, view);
     const { page, faults } = opened;
-    await page.click('text=Call difference');
+    await page.click('text=Call greeter');
     await page.click('text=Change the path');
     await page.locator('#answers mark').waitFor();
     await expectSound(page, faults, `start-${view.scheme}-${view.width}`);
@@ -133,9 +133,9 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     }
     expect(answers.length).toBeGreaterThan(3);
     for (const answer of answers) expect(answer).toContain('200 OK');
-    expect(
-      answers.filter((answer) => /GET \/interns\n[\s\S]*"name": "difference"/.test(answer)),
-    ).toHaveLength(1);
+    expect(answers.filter((answer) => /GET \/interns\n[\s\S]*"name": "greeter"/.test(answer))).toHaveLength(
+      1,
+    );
     expect(answers.filter((answer) => answer.includes('"x-ori-invoke-signature-v2"'))).toHaveLength(1);
     await page.fill('#request', 'GET /interns/none/icon');
     await page.click('#try button');

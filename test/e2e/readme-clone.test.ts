@@ -78,7 +78,7 @@ it.runIf(canRunSteps && CAN_BUILD && !UPDATES)(
     try {
       const [ori, signIn] = [join(clone, 'node_modules/.bin/ori'), { cwd: folder, env: person }];
       await run(ori, ['login'], signIn);
-      const call = ['call', 'difference', '/api/invoke', '--data', '{}', '--daemon', daemon.url];
+      const call = ['call', 'greeter', '/api/invoke', '--data', '{}', '--daemon', daemon.url];
       expect(normalise((await run(ori, call, signIn)).stdout, firstPort)).toBe('{"user":"ada-…"}');
     } finally {
       daemon.child.kill();

@@ -180,7 +180,7 @@ describe('the base address', () => {
       const policy = page.headers.get('content-security-policy');
       expect(policy).toContain("default-src 'none'; script-src 'self'; connect-src 'self';");
       expect(policy).not.toMatch(/unsafe|https?:|\*/);
-      expect(await page.text()).toContain('ori call difference');
+      expect(await page.text()).toContain('ori call greeter');
     }
     const nowhere = new URL('/nowhere', baseUrl);
     const page = await fetch(nowhere, { headers: browser });
@@ -212,7 +212,7 @@ describe('the start page', () => {
 
   it('makes a real call, and names the sentence of SPEC that refuses each abuse of it', async () => {
     const { proof = {}, signed } = await ask('proof', SIGNED_IN);
-    const call = { ...CALL, intern: 'difference', proof };
+    const call = { ...CALL, intern: 'greeter', proof };
     const { status, content, expected } = await ask('call', call);
     expect([status, content]).toEqual([200, JSON.stringify({ user: subjectOf('ada') })]);
     expect(expected).toBe(signed);
@@ -264,7 +264,7 @@ describe('the start page', () => {
     ])
       for (const path of ['proof', 'call', 'api'] as const)
         expect((await ask(path, SIGNED_IN, origin)).httpStatus).toBe(403);
-    const call = { ...CALL, intern: 'difference', proof: {} };
+    const call = { ...CALL, intern: 'greeter', proof: {} };
     for (const [path, content] of [
       ['proof', { ...SIGNED_IN, user: 'linus' }],
       ['proof', { ...SIGNED_IN, path: '/with a space' }],

@@ -19,10 +19,10 @@ afterAll(() => rm(home, { recursive: true }));
 
 const key = createSigningKey(randomBytes(32));
 let published = renderJwkSet([key]);
-/** The API: the key set of int_1, and a list in which it is named difference. */
+/** The API: the key set of int_1, and a list in which it is named greeter. */
 const api = await listen((req, res) => {
   if (req.url === '/v1/interns/int_1/daemon/jwks.json') return send(res, { status: 200, body: published });
-  const intern = { id: 'int_1', name: 'difference', status: 'running', hostname: null, model: null };
+  const intern = { id: 'int_1', name: 'greeter', status: 'running', hostname: null, model: null };
   send(res, { status: 200, body: { data: [intern], has_more: false } });
 });
 afterAll(() => api.stop());
@@ -132,7 +132,7 @@ test.each([
 test('ori log verify finds the intern by its name', async () => {
   const { world, request, bodySha256 } = await openLoggedCalls();
   await using _ = world;
-  const named = request.with(0, 'difference');
+  const named = request.with(0, 'greeter');
   expect((await capture(ori, ['log', 'verify', ...named, '--body-sha256', bodySha256])).exit).toBe(0);
 });
 

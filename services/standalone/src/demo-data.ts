@@ -59,7 +59,7 @@ export async function createDemoData(
   await addMember(db, { workspaceId, userId: idOf('mary') });
   await removeMember(db, { workspaceId, userId: idOf('mary') });
   const otherInternId = await createOtherInterns(db, home, workspaceId, createdBy);
-  await createSigningIntern(db, home, { id: internId, workspaceId, name: 'difference', createdBy });
+  await createSigningIntern(db, home, { id: internId, workspaceId, name: 'greeter', createdBy });
   await setDemoIcon(db, internId);
 
   const outside = await createWorkspace(db, { organizationId, name: 'hut eight' });

@@ -106,7 +106,7 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
   );
   const address = { baseUrl, host: config.host, port, deadlineMs: signing.deadlineMs };
   const daemons = {
-    difference: { url: daemon.url, internId },
+    greeter: { url: daemon.url, internId },
     analytical: { url: other.url, internId: demo.otherInternId },
   };
   const startPage = startRoutes({ baseUrl, issuer, daemons, users: cast.users });

@@ -14,7 +14,7 @@ test.each([
   ['signer', 'overlays/operators', 'signer'],
   ['management', 'overlays/operators', 'management'],
   ['log', 'overlays/signing-log', 'log'],
-  ['guard', 'overlays/guarded-daemon', 'difference'],
+  ['guard', 'overlays/guarded-daemon', 'greeter'],
 ])('%s accepts its environment, with secrets as the kubelet mounts them', async (service, folder, name) => {
   await using room = await openRoom('ori-pod');
   const place = room.directory;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { find, type Manifest, podOf, render } from './render.ts';
 
 const manifests = render('overlays/guarded-daemon');
-const of = (kind: string): Manifest => find(manifests, 'difference', kind);
+const of = (kind: string): Manifest => find(manifests, 'greeter', kind);
 const [guard, daemon] = podOf(of('Deployment')).containers;
 const env = Object.fromEntries(guard.env.map(({ name, value }: Manifest) => [name, value]));
 

@@ -7,7 +7,7 @@ const own = manifests.filter(podOf);
 const workloads = [
   ...own,
   find(render('overlays/signing-log'), 'log'),
-  find(render('overlays/guarded-daemon'), 'difference'),
+  find(render('overlays/guarded-daemon'), 'greeter'),
 ];
 const scaled = manifests.filter(({ kind }) => kind === 'HorizontalPodAutoscaler');
 const graceSeconds = 10;
@@ -17,7 +17,7 @@ const IMAGES: Readonly<Record<string, string>> = {
   migrate: 'admin',
   'rotate-keys': 'admin',
   'audit-export': 'admin',
-  difference: 'guard',
+  greeter: 'guard',
 };
 
 test('the namespace refuses pods that are not restricted', () => {
@@ -33,7 +33,7 @@ describe.each(workloads.map((each) => [each.metadata.name as string, each] as co
     const [container, ...others] = pod.containers;
 
     test('is restricted: not root, no token, no capabilities, read-only', () => {
-      expect(names(others)).toEqual(name === 'difference' ? ['daemon'] : []);
+      expect(names(others)).toEqual(name === 'greeter' ? ['daemon'] : []);
       expect(pod).toMatchObject({
         automountServiceAccountToken: false,
         securityContext: {

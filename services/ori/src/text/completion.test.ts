@@ -27,11 +27,11 @@ it.each([
   [['ori', 'login', '--verb'], '--verbose'],
   [['ori', '--verbose', 'interns', ''], 'list'],
   [['ori', 'interns', 'list', '--s'], '--status'],
-  [['ori', 'call', 'd'], 'difference'],
-  [['ori', 'call', 'difference', 'd'], ''],
+  [['ori', 'call', 'g'], 'greeter'],
+  [['ori', 'call', 'greeter', 'g'], ''],
 ])('completes %j in bash', async (words, expected) => {
   const script = `${renderCompletion('bash', COMMANDS)}
-    command() { echo difference; }
+    command() { echo greeter; }
     COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _ori
     echo "\${COMPREPLY[*]}"`;
   expect((await run('bash', ['-c', script])).stdout).toBe(`${expected}\n`);

@@ -83,7 +83,7 @@ The daemon's answer goes to stdout unchanged; on a terminal its control characte
 
 Examples:
   ori call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'
-  ori call difference /api/invoke -d @body.json -i
+  ori call greeter /api/invoke -d @body.json -i
   ori call int_7Qm2 /api/import --file dump.ndjson --content-type application/x-ndjson -o answer.json
   jq -n '{prompt:"hello"}' | ori call int_7Qm2 /api/invoke --json`;
 
@@ -105,7 +105,7 @@ the path. Signs in with a browser if nobody is signed in. Failures are JSON-RPC 
 
 Examples:
   ori mcp int_7Qm2
-  ori mcp difference /api/mcp --daemon https://my-intern.example.com`;
+  ori mcp greeter /api/mcp --daemon https://my-intern.example.com`;
 
 export const DOCTOR_CALL_HELP = `
 This makes a real call: if the daemon accepts it, it is carried out. The answer is not printed.

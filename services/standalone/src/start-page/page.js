@@ -59,7 +59,7 @@ async function call({ user, path, body }) {
   ];
   answers.replaceChildren();
   if (proof) {
-    const accepted = await send({ intern: 'difference', path, body, proof });
+    const accepted = await send({ intern: 'greeter', path, body, proof });
     steps.push(
       step('Five headers', headers(proof)),
       step('Daemon', `POST ${daemon}${path}, with the five headers and the body`, code(body)),
@@ -109,7 +109,7 @@ const ATTACKS = {
 };
 
 async function attack(title, { path, body, proof, signed: covered }, changed, shown) {
-  const answer = await send({ intern: 'difference', path, body, proof, ...changed });
+  const answer = await send({ intern: 'greeter', path, body, proof, ...changed });
   const known = new Set(fieldsOf(covered));
   const other = fieldsOf(answer.expected ?? '').filter((field) => !known.has(field));
   const parts = [said(answer.status, answer.refusal)];

@@ -21,14 +21,14 @@ const ATTACKS = {
 /** The page at the base address: makes a call, and lets one try to abuse it. */
 export function renderStartPage(facts: StartFacts): string {
   const { baseUrl, issuer, daemons, users } = facts;
-  const daemonUrl = daemons.difference.url;
+  const daemonUrl = daemons.greeter.url;
   return renderPage(
     'ori daemon-proof',
     html`<h1>Make a call, then try to abuse it</h1>
 <p>A signer, a sign-in and two daemons run on this computer. A person’s call to the daemon of the intern
-<em>difference</em> carries a proof: the daemon knows who is calling, and accepts exactly these bytes on this path, once.</p>
+<em>greeter</em> carries a proof: the daemon knows who is calling, and accepts exactly these bytes on this path, once.</p>
 <noscript><p class="problem">This page needs its script. The commands below do not.</p></noscript>
-<form id="call" data-issuer="${issuer}" data-api="${baseUrl}" data-intern="${daemons.difference.internId}" data-daemon="${daemonUrl}">
+<form id="call" data-issuer="${issuer}" data-api="${baseUrl}" data-intern="${daemons.greeter.internId}" data-daemon="${daemonUrl}">
 <p><label for="user">Who calls</label>
 <select id="user" name="user">${users.map(
       ({ name, subject, note }) => html`
@@ -39,7 +39,7 @@ export function renderStartPage(facts: StartFacts): string {
 <input id="path" name="path" value="/api/invoke" required autocomplete="off" spellcheck="false"></p>
 <p><label for="body">Body</label>
 <textarea id="body" name="body" rows="2" maxlength="8192" autocomplete="off" spellcheck="false">${BODY}</textarea></p>
-<div class="actions"><button class="primary">Call difference</button></div>
+<div class="actions"><button class="primary">Call greeter</button></div>
 </form>
 <p id="status" role="status"></p>
 <section id="way" hidden>

@@ -16,7 +16,7 @@ export interface Stage {
   readonly baseUrl: string;
   readonly issuer: string;
   /** By the name of their interns. The first one is called. */
-  readonly daemons: Readonly<Record<'difference' | 'analytical', Daemon>>;
+  readonly daemons: Readonly<Record<'greeter' | 'analytical', Daemon>>;
 }
 
 export interface Refusal {
@@ -72,7 +72,7 @@ export async function askForProof(
 ): Promise<ProofAnswer> {
   const session = await sessionOf(stage, user, 'vault:read');
   const { baseUrl, daemons } = stage;
-  const { internId } = daemons.difference;
+  const { internId } = daemons.greeter;
   const digest = bodySha256(Buffer.from(body));
   const asked = JSON.stringify({ bodySha256: digest, route: { method: 'POST', path } });
   const response = await session.send(`${baseUrl}/interns/${internId}/daemon/sign`, asked);
