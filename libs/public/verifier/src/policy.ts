@@ -1,4 +1,5 @@
 import { isInternId } from '@ori/proof';
+import { type AnswersOptions, requireAnswersOptions } from './answers/options.ts';
 import type { KeySet } from './keys/local.ts';
 import { requireNames } from './options.ts';
 import type { ProofReport } from './outcome.ts';
@@ -64,6 +65,13 @@ export interface VerifierOptions {
    */
   onAccepted?: ((proof: VerifiedProof, signingInputSha256: string) => void) | undefined;
   /**
+   * Keeps the answer of each call for ten minutes, so that its caller can ask for it; false by default. The replay store must be one
+   * of this package's, and `acceptV1` is then a TypeError. The adapters do the rest.
+   *
+   * @example answers: true
+   */
+  answers?: boolean | AnswersOptions | undefined;
+  /**
    * Unix time in milliseconds; `Date.now` by default.
    *
    * @example now: () => Date.parse('2026-09-10T12:00:00Z') // in a test
@@ -78,6 +86,7 @@ export interface Policy extends ReplayPolicy {
   readonly contentType: string;
   readonly onOutcome: ((report: ProofReport) => void) | undefined;
   readonly onAccepted: VerifierOptions['onAccepted'];
+  readonly answers: ReturnType<typeof requireAnswersOptions>;
   readonly now: () => number;
 }
 
@@ -91,6 +100,7 @@ const OPTION_NAMES: readonly (keyof VerifierOptions)[] = [
   'contentType',
   'onOutcome',
   'onAccepted',
+  'answers',
   'now',
 ];
 /** Not multipart: its boundary is a parameter, which no proof covers. */
@@ -127,6 +137,7 @@ export function requirePolicy(options: VerifierOptions): Policy {
     contentType,
     onOutcome,
     onAccepted,
+    answers: requireAnswersOptions(options),
     now,
     maxAgeSeconds: requireSeconds('maxAgeSeconds', options.maxAgeSeconds ?? 60, 1, 600),
     clockToleranceSeconds: requireSeconds('clockToleranceSeconds', options.clockToleranceSeconds ?? 2, 0, 60),

@@ -63,7 +63,7 @@ test.each([
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
     body: expect.any(String),
   });
-  expect(JSON.parse(answer.body)).toEqual({ error: { code, message: expect.any(String) } });
+  expect(JSON.parse(String(answer.body))).toEqual({ error: { code, message: expect.any(String) } });
 });
 
 test('the README documents exactly these codes with their statuses', () => {

@@ -5,14 +5,15 @@ type Code = ProofErrorCode | UnavailableErrorCode;
 /** The answer to a request whose proof was not accepted. */
 export interface Refusal extends Answer {
   readonly status: 401 | 413 | 503;
+  readonly body: string;
 }
 
 /** The status, headers and JSON body of an answer. */
 export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
-  /** JSON: `{"error":{"code":…,"message":…}}`. */
-  readonly body: string;
+  /** JSON, `{"error":{"code":…,"message":…}}`; or the bytes of a kept answer. */
+  readonly body: string | Uint8Array;
 }
 
 /** The adapters' answer to a mistake in the daemon's own code. */

@@ -9,6 +9,7 @@ import {
   UnavailableError,
   type UnavailableErrorCode,
 } from '@ori/proof';
+import { type Answers, createAnswers, isQuestion } from './answers/answers.ts';
 import { type Claim, requireSignature, toClaim } from './claim.ts';
 import { codeOf, createReport, type Report } from './outcome.ts';
 import { requirePolicy, type VerifierOptions } from './policy.ts';
@@ -53,6 +54,8 @@ export interface Verifier {
    * `internal_error`). `verify`, `begin` and `finish` report what they throw.
    */
   readonly report: Report;
+  /** For adapters: kept answers, and questions about them. Undefined without the option `answers`. */
+  readonly answers: Answers | undefined;
 }
 
 /**
@@ -70,6 +73,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const { internId, keys, replay, now } = policy;
   const report = createReport(policy.onOutcome);
   replay.attach?.(policy);
+  const answers = createAnswers(policy);
 
   function judge(request: RequestHead): Judged {
     const nowMs = now();
@@ -91,12 +95,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
     requirePrompt(judgedAtMs, nowMs);
     admit?.(claim.user);
     await orUnavailable('replay_store_unavailable', async () => {
-      const answer = await replay.spend({
-        ...claim,
-        policy,
-        nowMs,
-        v1Id: () => sha256Hex(signingInputV1(claim)),
-      });
+      const spend = { ...claim, policy, nowMs, v1Id: () => sha256Hex(signingInputV1(claim)) };
+      const isKept = answers !== undefined && !isQuestion(path);
+      const answer = await replay.spend(isKept ? { ...spend, caller: claim.user } : spend);
       if (answer !== 'spent') throw new TypeError("spend: expected 'spent' from the replay store");
     });
     const proof = toVerifiedProof(claim, path);
@@ -136,6 +137,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
   return {
     report,
+    answers,
 
     async verify(request) {
       requireHead(request);

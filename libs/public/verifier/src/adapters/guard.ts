@@ -1,4 +1,5 @@
 import { ProofError } from '@ori/proof';
+import type { Recorder } from '../answers/recorder.ts';
 import { requireNames } from '../options.ts';
 import { type Answer, BODY_INCOMPLETE, INTERNAL_ERROR, toRefusal } from '../refusal.ts';
 import { STREAM_SECONDS_MAX } from '../replay/replay-store.ts';
@@ -46,9 +47,16 @@ export interface Arrival {
 
 /** Exactly one of the two. */
 export type Judgement =
-  | { readonly proven: Proven; readonly answer?: undefined; readonly closes?: undefined }
+  | {
+      readonly proven: Proven;
+      /** Absent: the answer is not kept. */
+      readonly recorder: Recorder | undefined;
+      readonly answer?: undefined;
+      readonly closes?: undefined;
+    }
   | {
       readonly proven?: undefined;
+      /** A refusal, or the answer to a question about another call. */
       readonly answer: Answer;
       /** The client disconnected or its body is malformed, so the answer may not arrive. */
       readonly isAborted: boolean;
@@ -118,7 +126,11 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
       const { head } = arrival;
       const received: Received = { body: createBodyBuffer(), isWhole: false, isReading: false };
       try {
-        return { proven: await prove(arrival, received) };
+        const proven = await prove(arrival, received);
+        const { answers } = verifier;
+        const asked = answers?.ask(proven.proof);
+        if (asked !== undefined) return { answer: await asked, isAborted: false, closes: false };
+        return { proven, recorder: answers?.record(proven.proof) };
       } catch (error) {
         if (error instanceof BodyError) {
           verifier.report('aborted', head, error);

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { recordNode } from '../answers/record-node.ts';
 import type { Verifier } from '../verifier.ts';
 import { createGuard, type RequireProofOptions } from './guard.ts';
 import {
@@ -35,6 +36,7 @@ export function requireProof<Req extends NodeRequest, Res extends ServerResponse
       answerNode(judgement, request, response, guard.bodyBytesMax);
       return;
     }
+    if (judgement.recorder) recordNode(response, judgement.recorder);
     try {
       await handler(request, response, toNodeProven(judgement.proven));
     } catch (error) {

@@ -19,6 +19,43 @@ export interface Spend {
   readonly signingInput: Uint8Array;
   /** SHA-256 of the version 1 signing input in lower-case hex. A version 2 proof has one too. */
   v1Id(): string;
+  /** Set if the answer to this call is to be kept: the same step then records that a call of this person is running. */
+  readonly caller?: string;
+}
+
+/** An answer as its handler gave it. Names are in lower case; repeated headers are joined by a comma. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** How a call ended: with this answer; without one that can be kept; or with one that is too large. */
+export type CallEnd = KeptAnswer | 'lost' | 'too_large';
+
+/** A question of `user` about the call with this nonce. */
+export interface Question {
+  readonly policy: ReplayPolicy;
+  readonly user: string;
+  readonly nonce: string;
+  /** Unix seconds: when the question was signed. */
+  readonly timestamp: number;
+  /** The verifier's clock, Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+/** The records of calls, in the same store as their spent proofs: REPLAY-STORES.md, N14 to N21. */
+export interface AnswerStore {
+  /** Replaces the record `running` of a spend that this process made; does nothing if the record was lost. */
+  keep(call: Pick<Question, 'policy' | 'user' | 'nonce'>, end: CallEnd): Promise<void> | void;
+  /**
+   * The record of the call. An unknown nonce is spent in the same step. `not_received` means that no call with it was ever accepted
+   * or will be, or that it is another person's; `lost`, that nobody knows.
+   * @throws {UnavailableError} as `spend`.
+   */
+  ask(
+    question: Question,
+  ): Promise<CallEnd | 'running' | 'not_received'> | CallEnd | 'running' | 'not_received';
 }
 
 /**
@@ -35,6 +72,8 @@ export interface ReplayStore {
    * @throws {UnavailableError} `replay_store_unavailable`, `replay_store_unsafe`, `replay_store_full`.
    */
   spend(spend: Spend): Promise<string> | string;
+  /** Absent: the store cannot keep answers. */
+  readonly answers?: AnswerStore;
 }
 
 /** A streamed body must end within this time of `begin`, and stores remember proofs that much longer. */
@@ -42,6 +81,13 @@ export const STREAM_SECONDS_MAX = 30;
 
 /** The longest retention of any policy: 600 s of age, 60 s of tolerance. */
 export const RETENTION_SECONDS_MAX = 600 + 60 + STREAM_SECONDS_MAX;
+
+/** How long an answer is kept, and a call is recorded as running at most. */
+export const ANSWER_SECONDS = 600;
+export const RUNNING_SECONDS_MAX = 86_400;
+
+/** A question comes within this time of its call's timestamp. An unknown nonce may therefore be of a call before a younger fence. */
+export const QUESTION_SECONDS_MAX = 300;
 
 /** How long after its timestamp a spent proof is remembered. */
 export function retentionSeconds(policy: ReplayPolicy): number {

@@ -1,6 +1,8 @@
 import { ProofError, UnavailableError } from '@ori/proof';
 import { requireNames } from '../../options.ts';
 import {
+  type AnswerStore,
+  QUESTION_SECONDS_MAX,
   RETENTION_SECONDS_MAX,
   type ReplayPolicy,
   type ReplayStore,
@@ -8,6 +10,7 @@ import {
   type Spend,
 } from '../replay-store.ts';
 import { createLedger, type Ledger } from './ledger.ts';
+import { createRecords } from './records.ts';
 
 /** Options of `memoryReplayStore`. */
 export interface MemoryReplayStoreOptions {
@@ -31,6 +34,7 @@ export interface MemoryReplayStoreOptions {
 export interface MemoryReplayStore extends ReplayStore {
   attach(policy: ReplayPolicy): void;
   spend(spend: Spend): 'spent';
+  readonly answers: AnswerStore;
 }
 
 /**
@@ -53,6 +57,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
 
   let created = createdNow();
   const ledgers = new Map<string, Ledger>();
+  const records = createRecords(uptime);
   let entries = 0;
 
   /** The time of creation by the clock at that time or by the clock now, whichever is later: it may have been corrected since. */
@@ -67,7 +72,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     return wallMs > 0 ? { wallMs, uptimeMs: uptime() } : undefined;
   }
 
-  function spend({ policy, timestamp, nonce, v1Id }: Spend): 'spent' {
+  function spend({ policy, timestamp, nonce, v1Id, caller }: Spend): 'spent' {
     const wallMs = now();
     const uptimeMs = uptime();
     created ??= { wallMs, uptimeMs };
@@ -94,14 +99,37 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     if (ledger.has(conflicting)) throw new ProofError('nonce_replayed', 'the proof was spent before');
     requireRoom(recorded.length, Math.floor(seconds - RETENTION_SECONDS_MAX));
     entries += ledger.add(timestamp, recorded);
+    if (nonce !== undefined && caller !== undefined) records.begin(policy.internId, nonce, caller);
     return 'spent';
   }
 
+  const answers: AnswerStore = {
+    keep: ({ policy, nonce }, end) => records.end(policy.internId, nonce, end),
+    ask({ policy, user, nonce, timestamp }) {
+      const record = records.of(policy.internId, nonce);
+      if (record !== undefined) return record.user === user ? record.end : 'not_received';
+      const ledger = ledgerOf(policy.internId);
+      if (ledger.has([voidOf(nonce)])) return 'not_received';
+      if (ledger.has([nonce])) return 'lost';
+      const [wallMs, uptimeMs] = [now(), uptime()];
+      created ??= { wallMs, uptimeMs };
+      const seconds = wallMs / 1000;
+      const fence = createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds;
+      const isCertain = timestamp - QUESTION_SECONDS_MAX > fence;
+      requireRoom(2, Math.floor(seconds - RETENTION_SECONDS_MAX));
+      const recorded = isCertain ? [nonce, voidOf(nonce)] : [nonce];
+      // As late as a proof could be that is accepted.
+      entries += ledger.add(Math.ceil(seconds) + policy.clockToleranceSeconds, recorded);
+      return isCertain ? 'not_received' : 'lost';
+    },
+  };
+
   /** Makes room by removing only proofs that no verifier accepts any more. */
   function requireRoom(needed: number, horizon: number): void {
-    if (entries + needed <= entriesMax) return;
+    const isFull = (): boolean => entries + records.size + needed > entriesMax;
+    if (!isFull()) return;
     for (const ledger of ledgers.values()) entries -= ledger.forget(horizon);
-    if (entries + needed <= entriesMax) return;
+    if (!isFull()) return;
     throw new UnavailableError('replay_store_full', `${entriesMax} proofs are remembered`);
   }
 
@@ -120,8 +148,12 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
       if (acceptV1) ledger.marksFrom ??= ledger.highest;
     },
     spend,
+    answers,
   };
 }
+
+/** Marks a nonce that was spent by a question. */
+const voidOf = (nonce: string): string => `x${nonce}`;
 
 interface Moment {
   readonly wallMs: number;

@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { type Proven, requireProof } from '../adapters/node.ts';
+import { createLocalKeySet } from '../keys/local.ts';
+import { memoryReplayStore } from '../replay/memory/store.ts';
+import { createTestReplayStore, createTestSigner } from '../testing.ts';
+import { createVerifier } from '../verifier.ts';
+
+const PATH = '/api/invoke';
+const BODY = '{"prompt":"hello"}';
+
+type Handler = (request: IncomingMessage, response: ServerResponse, proven: Proven) => unknown;
+
+async function world(
+  handler: Handler,
+  { answers = true as true | object, replay = createTestReplayStore() } = {},
+) {
+  const signer = createTestSigner({ internId: 'int_1' });
+  const verifier = createVerifier({
+    internId: 'int_1',
+    keys: createLocalKeySet(signer.jwks),
+    replay,
+    answers,
+  });
+  const ran = vi.fn(handler);
+  const server = createServer(requireProof(verifier, { bodyBytesMax: 1000 }, ran)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const send = (path: string, body: string, proof: object) =>
+    fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', ...proof },
+    });
+  const proof = signer.sign({ path: PATH, body: BODY, user: 'ada' });
+  const nonce = proof['x-ori-invoke-nonce'] ?? '';
+  return {
+    ran,
+    server,
+    nonce,
+    call: (given = proof) => send(PATH, BODY, given),
+    ask: (user = 'ada', about = nonce) => {
+      const path = `/.well-known/ori/calls/${about}`;
+      return send(path, '', signer.sign({ path, body: '', user }));
+    },
+    /** Sends the call and disconnects as soon as the handler runs. */
+    async lose() {
+      const lines = Object.entries({ host: 'd', 'content-type': 'application/json', ...proof });
+      const head = lines.map((pair) => pair.join(': ')).join('\r\n');
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      socket.write(`POST ${PATH} HTTP/1.1\r\n${head}\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`);
+      await vi.waitFor(() => expect(ran).toHaveBeenCalled());
+      const [, response] = ran.mock.lastCall ?? [];
+      const left = once(response?.socket ?? socket, 'close');
+      socket.destroy();
+      await left;
+    },
+  };
+}
+
+const codeOf = async (response: Response) => {
+  const { error } = (await response.json()) as { error: { code: string } };
+  return [response.status, error.code];
+};
+
+test('gives the answer of a call again, with its status and headers, and runs it once', async () => {
+  const { call, ask, ran } = await world((_request, response) => {
+    response.setHeader('x-own', '1');
+    response.setHeader('set-cookie', 'session=secret');
+    response.writeHead(201, { Location: '/orders/7' });
+    response.write('{"done":');
+    response.end('true}');
+  });
+  await (await call()).text();
+  const kept = await ask();
+  expect([kept.status, await kept.text()]).toEqual([201, '{"done":true}']);
+  expect(Object.fromEntries(kept.headers)).toMatchObject({
+    'ori-answer': 'kept',
+    location: '/orders/7',
+    'x-own': '1',
+  });
+  expect(kept.headers.get('set-cookie')).toBeNull();
+  expect(ran).toHaveBeenCalledOnce();
+});
+
+test('keeps the answer for a client that disconnects while the handler runs', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const closed = vi.fn();
+  const { lose, ask } = await world(async (_request, response) => {
+    response.on('close', closed);
+    await promise;
+    response.end('late');
+  });
+  await lose();
+  expect(await codeOf(await ask())).toEqual([409, 'call_running']);
+  expect(closed).not.toHaveBeenCalled();
+  resolve();
+  await vi.waitFor(async () => expect(await (await ask()).text()).toBe('late'));
+  expect(closed).toHaveBeenCalledOnce();
+});
+
+test('voids a call that did not arrive, also if the question is asked twice', async () => {
+  const { call, ask, ran } = await world((_request, response) => response.end());
+  expect(await codeOf(await ask())).toEqual([404, 'call_not_received']);
+  expect(await codeOf(await call())).toEqual([401, 'nonce_replayed']);
+  expect(await codeOf(await ask())).toEqual([404, 'call_not_received']);
+  expect(ran).not.toHaveBeenCalled();
+});
+
+test('tells another person nothing, and voids nothing of theirs', async () => {
+  const { call, ask } = await world((_request, response) => response.end('mine'));
+  await call();
+  const unknown = await (await ask('mallory', 'A'.repeat(22))).text();
+  const others = await ask('mallory');
+  expect([others.status, await others.text()]).toEqual([404, unknown]);
+  expect(await (await ask()).text()).toBe('mine');
+});
+
+test('does not say that a call was not received if it may have run before a restart', async () => {
+  let nowMs = Date.now() - 60_000;
+  const replay = memoryReplayStore({ now: () => nowMs });
+  nowMs = Date.now();
+  const { call, ask } = await world((_request, response) => response.end(), { replay });
+  expect(await codeOf(await ask())).toEqual([410, 'answer_lost']);
+  expect(await codeOf(await call())).toEqual([401, 'nonce_replayed']);
+  expect(await codeOf(await ask())).toEqual([410, 'answer_lost']);
+});
+
+test.each<[string, Handler, number, string]>([
+  ['too large', (_request, response) => response.end('x'.repeat(11)), 410, 'answer_too_large'],
+  [
+    'not to be stored',
+    (_q, response) => response.setHeader('cache-control', 'private, no-store').end(),
+    410,
+    'answer_lost',
+  ],
+  ['an error of the handler', () => Promise.reject(new Error('mine')), 410, 'answer_lost'],
+  ['broken off', (_request, response) => response.destroy(), 410, 'answer_lost'],
+])('says so of an answer that is %s', async (_name, handler, status, code) => {
+  const { call, ask } = await world(handler, { answers: { bytesMax: 10 } });
+  await call().catch(() => undefined);
+  expect(await codeOf(await ask())).toEqual([status, code]);
+});

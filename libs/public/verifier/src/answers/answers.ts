@@ -1,0 +1,97 @@
+import { isNonce, UnavailableError } from '@ori/proof';
+import type { Policy } from '../policy.ts';
+import type { Answer } from '../refusal.ts';
+import type { AnswerStore, CallEnd, Question } from '../replay/replay-store.ts';
+import type { VerifiedProof } from '../verified-proof.ts';
+import { messageOf, warn } from '../warning.ts';
+import { createRecorder, type Recorder } from './recorder.ts';
+
+/** Kept answers, for adapters. */
+export interface Answers {
+  /**
+   * The answer to a question about another call of the same person; undefined if `proof` is for an ordinary call. Rejects with
+   * UnavailableError if the store does not answer.
+   */
+  ask(proof: VerifiedProof): Promise<Answer> | undefined;
+  /** Records the answer to an ordinary call. */
+  record(proof: VerifiedProof): Recorder;
+}
+
+const QUESTION_PATH = '/.well-known/ori/calls/';
+
+export function isQuestion(path: string): boolean {
+  return path.startsWith(QUESTION_PATH);
+}
+
+/** Undefined without the option `answers`. */
+export function createAnswers({ answers, replay, ...policy }: Policy): Answers | undefined {
+  const store = replay.answers;
+  if (answers === undefined || store === undefined) return undefined;
+  return {
+    ask({ user, path = '', issuedAt }) {
+      if (!isQuestion(path)) return undefined;
+      const nonce = path.slice(QUESTION_PATH.length);
+      const [timestamp, nowMs] = [issuedAt.getTime() / 1000, policy.now()];
+      return answerTo(store, { policy, user, nonce, timestamp, nowMs });
+    },
+    record: ({ user, nonce = '' }) =>
+      createRecorder(answers, (end) => void keep(store, { policy, user, nonce }, end)),
+  };
+}
+
+async function answerTo(store: AnswerStore, question: Question): Promise<Answer> {
+  // No proof has such a nonce.
+  if (!isNonce(question.nonce)) return REFUSALS.not_received;
+  let end: Awaited<ReturnType<AnswerStore['ask']>>;
+  try {
+    end = await store.ask(question);
+  } catch (cause) {
+    if (cause instanceof UnavailableError) throw cause;
+    throw new UnavailableError('replay_store_unavailable', 'the replay store failed', { cause });
+  }
+  if (typeof end === 'string') return REFUSALS[end];
+  const { status, headers, body } = end;
+  return { status, headers: { ...headers, 'ori-answer': 'kept' }, body };
+}
+
+/** An answer that is not kept would be reported as running for as long as this process lives. */
+const RETRY_AFTER_MS = [100, 1000, 5000, 30_000];
+
+async function keep(
+  store: AnswerStore,
+  call: Parameters<AnswerStore['keep']>[0],
+  end: CallEnd,
+): Promise<void> {
+  for (const pauseMs of [...RETRY_AFTER_MS, undefined]) {
+    try {
+      await store.keep(call, end);
+      return;
+    } catch (error) {
+      if (pauseMs === undefined) warn('answer_not_kept', messageOf(error));
+      else await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+}
+
+const refusal = (status: number, code: string, message: string, more = {}): Answer => ({
+  status,
+  headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...more },
+  body: JSON.stringify({ error: { code, message } }),
+});
+
+const REFUSALS = {
+  running: refusal(409, 'call_running', 'The call is running. Ask again after the time in Retry-After.', {
+    'retry-after': '1',
+  }),
+  lost: refusal(
+    410,
+    'answer_lost',
+    'The proof is spent and no answer is kept. The call may have been carried out.',
+  ),
+  too_large: refusal(410, 'answer_too_large', 'The call was answered, but its answer was too large to keep.'),
+  not_received: refusal(
+    404,
+    'call_not_received',
+    'The call was not received. Its proof is void. Sign again.',
+  ),
+} as const;
