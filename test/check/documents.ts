@@ -16,11 +16,11 @@ const complaints = tracked
   .filter((name) => name !== '' && existsSync(name))
   .flatMap((file) => judgeDocument(file, new Set(Object.keys(scripts))));
 
-const listed = readFileSync('README.md', 'utf8');
+const listed = readFileSync('ARCHITECTURE.md', 'utf8');
 for (const manifest of globSync(['libs/*/*/package.json', 'services/*/package.json'])) {
   const folder = dirname(manifest);
   const readme = join(folder, 'README.md');
-  if (!listed.includes(`\`${folder}\``)) complaints.push(`README.md: the repository layout omits ${folder}`);
+  if (!listed.includes(`\`${folder}\``)) complaints.push(`ARCHITECTURE.md: its layout omits ${folder}`);
   if (!existsSync(readme)) complaints.push(`${folder}: no README.md`);
   else {
     const { name, exports = {} } = JSON.parse(readFileSync(manifest, 'utf8'));

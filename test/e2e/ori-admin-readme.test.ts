@@ -44,7 +44,7 @@ it('the walkthrough of the README works', { timeout: 120_000 }, async () => {
 it('the six lines of the README and its nine variables lead to a proof', { timeout: 120_000 }, async () => {
   await using world = await startOperatorWorld();
   const text = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-  const [, section = ''] = text.split('\n## Your own people and interns\n');
+  const [, section = ''] = text.split('\n## Your people\n');
   const [ours = ''] = section.split('\n## ');
   const [, yaml = '', lines = ''] = /```yaml\n(.*?)```.*?```sh\n(.*?)```/s.exec(ours) ?? [];
   const [generate, migrate, apply, serve, login = '', sign, ...rest] = lines.trimEnd().split('\n');

@@ -1,11 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { CAN_BUILD } from '../../deploy/bundle/executable.ts';
 import { freePort } from '../env/ports.ts';
 import { canRunSteps, expectShown, makeBrowser, normalise, stepsOf, UPDATES } from './readme-session.ts';
@@ -56,14 +58,14 @@ it.runIf(canRunSteps && CAN_BUILD && !UPDATES)(
   'works as the README says, pasted to the last line in a new clone with an empty home',
   { timeout: 180_000 },
   async () => {
-    await run('bash', ['-euc', commandsOf('Install', 0)], { cwd: clone, env });
+    await run('bash', ['-euc', commandsOf('Two commands', 1)], { cwd: clone, env });
     const alone = { cwd: '/', env: { HOME: folder } };
     const version = await run(join(clone, 'dist/bin/ori-linux-x64'), ['--version'], alone);
     expect(version.stdout).toBe('1.0.0\n');
 
     const firstPort = await freePortWithNeighbours();
     await using started = await start(firstPort);
-    expect(started.printed).toBe(stepsOf(markdown, 'Try it')[0]?.shown);
+    expect(started.printed).toBe(stepsOf(markdown, 'Two commands')[0]?.shown);
 
     const browser = await makeBrowser(folder);
     const person = {
@@ -74,21 +76,19 @@ it.runIf(canRunSteps && CAN_BUILD && !UPDATES)(
     };
     await expectShown(README, 'Call the daemon', { folder: clone, env: person, firstPort });
 
-    const daemon = await startDaemon(firstPort);
-    try {
-      const [ori, signIn] = [join(clone, 'node_modules/.bin/ori'), { cwd: folder, env: person }];
-      await run(ori, ['login'], signIn);
+    const ori = join(clone, 'node_modules/.bin/ori');
+    for (const startOne of [startDaemon, startGuard]) {
+      await using daemon = await startOne(firstPort);
       const call = ['call', 'greeter', '/api/invoke', '--data', '{}', '--daemon', daemon.url];
-      expect(normalise((await run(ori, call, signIn)).stdout, firstPort)).toBe('{"user":"ada-…"}');
-    } finally {
-      daemon.child.kill();
+      const { stdout } = await run(ori, call, { cwd: folder, env: person });
+      expect(normalise(stdout, firstPort)).toBe('{"user":"ada-…"}');
     }
   },
 );
 
 /** `npm start`, in another terminal. */
 async function start(firstPort: number) {
-  const command = commandsOf('Try it', 0);
+  const command = commandsOf('Two commands', 0);
   const child = spawn('bash', ['-uc', command], {
     cwd: clone,
     env: { ...env, ORI_PORT: String(firstPort) },
@@ -112,12 +112,12 @@ async function start(firstPort: number) {
   };
 }
 
-/** The daemon in ten lines, in a project of its own, for the intern of the standalone. */
+/** The daemon in TypeScript, in a project of its own, for the intern of the standalone. */
 async function startDaemon(firstPort: number) {
   const project = join(folder, 'daemon');
   await mkdir(project);
   await writeFile(join(project, 'package.json'), '{"private":true,"type":"module"}');
-  const [, section = ''] = markdown.split('\n## A daemon in ten lines\n');
+  const [, section = ''] = markdown.split('\n### TypeScript: the library\n');
   const [, install = ''] = /`(npm install express [^`]*)`/.exec(section) ?? [];
   const [, code = ''] = /```ts\n(.*?)```/s.exec(section) ?? [];
   await run('bash', ['-euc', install.replaceAll('…', join(clone, 'dist/packages'))], { cwd: project, env });
@@ -134,5 +134,35 @@ async function startDaemon(firstPort: number) {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(child.stdout, 'data');
-  return { child, url: `http://127.0.0.1:${port}` };
+  return { url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => void child.kill() };
+}
+
+/** The guard, in front of a daemon that answers with the header that it gets. */
+async function startGuard(firstPort: number) {
+  const daemon = createServer((request, response) =>
+    response.end(JSON.stringify({ user: request.headers['x-ori-verified-user'] })),
+  );
+  await once(daemon.listen(0, '127.0.0.1'), 'listening');
+  const { internId } = JSON.parse(await readFile(join(clone, '.ori/standalone.json'), 'utf8'));
+  const [, section = ''] = markdown.split('\n### Any language: the guard\n');
+  const [, code = ''] = /```sh\n(.*?)```/s.exec(section) ?? [];
+  const ours = code
+    .replace('int_7Qm2', internId)
+    .replace('https://api.example', `http://127.0.0.1:${firstPort}`)
+    .replace('127.0.0.1:8000', `127.0.0.1:${(daemon.address() as AddressInfo).port}`)
+    .replace(/^(?=dist)/m, 'exec ');
+  const [port, opsPort] = [await freePort(), await freePort()];
+  const ports = { GUARD_PORT: String(port), GUARD_OPS_PORT: String(opsPort) };
+  const child = spawn('bash', ['-euc', ours], { cwd: clone, env: { ...env, ...ports }, stdio: 'ignore' });
+  await vi.waitFor(
+    async () => expect((await fetch(`http://127.0.0.1:${opsPort}/readyz`)).ok).toBe(true),
+    15_000,
+  );
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      daemon.close();
+    },
+  };
 }

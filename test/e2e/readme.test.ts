@@ -15,6 +15,7 @@ import { freePortWithNeighbours } from './three-ports.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 const README = new URL('README.md', ROOT);
+const BY_HAND = new URL('services/standalone/README.md', ROOT);
 
 let home: StandaloneHome;
 let running: RunningStandalone;
@@ -34,17 +35,17 @@ afterAll(async () => {
 
 it('prints at npm start what the README shows, within 80 columns', async () => {
   const markdown = await readFile(README, 'utf8');
-  const steps = stepsOf(markdown, 'Try it').filter(({ shown }) => shown !== undefined);
+  const steps = stepsOf(markdown, 'Two commands').filter(({ shown }) => shown !== undefined);
   const printed = normalise(`${running.lines.join('\n')}\n`, first);
   // The folder of the checkout may be as long as it likes.
   const long = running.lines.filter((line) => line.length > 80 && !line.includes('export PATH='));
   expect(long).toEqual([]);
-  if (UPDATES) return update(README, 'Try it', [printed]);
+  if (UPDATES) return update(README, 'Two commands', [printed]);
   expect([printed]).toEqual(steps.map(({ shown }) => shown));
 });
 
 it.runIf(canRunSteps)(
-  'prints what the README shows for each command, word for word',
+  'prints what the READMEs show for each command, word for word',
   { timeout: 120_000 },
   async () => {
     const env = {
@@ -55,5 +56,8 @@ it.runIf(canRunSteps)(
       ORI_SESSION_STORE: 'file',
     };
     await expectShown(README, 'Call the daemon', { folder: home.folder, env, firstPort: first });
+    const PATH = `${join(home.folder, 'node_modules/.bin')}:${env.PATH}`;
+    const further = { folder: home.folder, env: { ...env, PATH }, firstPort: first };
+    await expectShown(BY_HAND, 'The call by hand', further);
   },
 );

@@ -11,9 +11,10 @@ import { installPython } from './python-environment.ts';
 
 const PORT = join(import.meta.dirname, 'python');
 const PYTHON = installPython();
-const [GUARDED = '', DAEMON = '', TESTED = ''] = [
-  ...readFileSync(join(PORT, 'README.md'), 'utf8').matchAll(/```python\n(.*?)```/gs),
-].map(([, code = '']) => code);
+const blocksOf = (file: string): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(/```python\n(.*?)```/gs)].map(([, code = '']) => code);
+const [GUARDED = '', TESTED = ''] = blocksOf(join(PORT, 'README.md'));
+const [DAEMON = ''] = blocksOf(join(import.meta.dirname, '../../../README.md'));
 
 const SERVE = `
 if __name__ == "__main__":
@@ -44,7 +45,7 @@ async function serve(code: string): Promise<{ url: URL; log: () => string }> {
   return { url: new URL(`http://127.0.0.1:${String(line).split(' ')[1]}`), log: () => log };
 }
 
-describe.skipIf(PYTHON === undefined)('the FastAPI daemons of ports/python/README.md', () => {
+describe.skipIf(PYTHON === undefined)('the FastAPI daemons of README.md and ports/python/README.md', () => {
   test('the one behind the guard reads the person from its header', async () => {
     const { url } = await serve(GUARDED);
     const headers = { 'content-type': 'application/json', 'x-ori-verified-user': 'user_1' };
