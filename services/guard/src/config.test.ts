@@ -1,7 +1,6 @@
 import { ConfigError } from '@ori/runtime/config';
-import { expectInReadme } from '@ori/test-env/config-table';
 import { expect, it } from 'vitest';
-import { GUARD_SPEC, loadGuardConfig } from './config.ts';
+import { loadGuardConfig } from './config.ts';
 
 const complaintsOf = (env: Record<string, string>): readonly string[] => {
   try {
@@ -25,8 +24,4 @@ it.each([
   [{ GUARD_ROOT_FILE: '/nowhere' }, /^GUARD_ROOT_FILE: cannot read/],
 ])('refuses %o', (env, complaint) => {
   expect(complaintsOf(env)).toContainEqual(expect.stringMatching(complaint));
-});
-
-it('the settings are described by the table in the README', () => {
-  expectInReadme(import.meta, 'GUARD', GUARD_SPEC);
 });

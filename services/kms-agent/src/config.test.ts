@@ -1,7 +1,6 @@
 import { ConfigError } from '@ori/runtime/config';
-import { expectInReadme } from '@ori/test-env/config-table';
 import { expect, it } from 'vitest';
-import { KMS_AGENT_SPEC, loadAgentConfig } from './config.ts';
+import { loadAgentConfig } from './config.ts';
 
 const pkcs11 = {
   KMS_AGENT_SOCKET: '/run/ori-kms/kms.sock',
@@ -19,8 +18,4 @@ it('needs all settings of its backend', () => {
   }
   expect(() => loadAgentConfig({ ...pkcs11, KMS_AGENT_BACKEND: 'aws' })).toThrow('KMS_AGENT_AWS_KEY_ID');
   expect(() => loadAgentConfig({ ...pkcs11, KMS_AGENT_PKCS11_KEY_ID: 'kek' })).toThrow('hexadecimal');
-});
-
-it('is described by the table in the README', () => {
-  expectInReadme(import.meta, 'KMS_AGENT', KMS_AGENT_SPEC);
 });

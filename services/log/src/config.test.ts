@@ -2,10 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError } from '@ori/runtime/config';
-import { expectInReadme } from '@ori/test-env/config-table';
 import { expect, it } from 'vitest';
-import { LOG_SPEC, loadLogConfig } from './config.ts';
-import { loadWitnessConfig, WITNESS_SPEC } from './witness/config.ts';
+import { loadLogConfig } from './config.ts';
+import { loadWitnessConfig } from './witness/config.ts';
 
 const complaintsOf = (load: () => unknown): readonly string[] => {
   try {
@@ -44,11 +43,4 @@ it('refuses client certificates for a witness that has none itself', async () =>
   );
   await rm(folder, { recursive: true });
   expect(complaints).toEqual([expect.stringMatching(/^WITNESS_TLS_CLIENT_CA_FILE: /)]);
-});
-
-it.each([
-  ['LOG', LOG_SPEC],
-  ['WITNESS', WITNESS_SPEC],
-])('%s settings are described by the table in the README', (prefix, spec) => {
-  expectInReadme(import.meta, prefix, spec);
 });

@@ -1,9 +1,11 @@
 import { runService } from '@ori/runtime/run-service';
 import { adoptTree } from './adopt-tree.ts';
+import { LOG_SPEC } from './config.ts';
 import { loadLogConfig, startLog } from './start-log.ts';
 
 await runService(process, {
   prefix: 'LOG',
+  settings: LOG_SPEC,
   load: loadLogConfig,
   async start(config, log) {
     const running = await startLog(config, { log });

@@ -1,10 +1,12 @@
 import { leavesOpen } from '@ori/identity/config';
 import { runService } from '@ori/runtime/run-service';
 import { checkServiceRing } from '@ori/store/sealing/service-ring';
+import { MANAGEMENT_SPEC } from './config.ts';
 import { loadManagementConfig, startManagement } from './start-management.ts';
 
 await runService(process, {
   prefix: 'MANAGEMENT',
+  settings: MANAGEMENT_SPEC,
   workers: true,
   load(env) {
     const config = loadManagementConfig(env);

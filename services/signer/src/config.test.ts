@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError } from '@ori/runtime/config';
-import { expectInReadme } from '@ori/test-env/config-table';
 import { afterAll, expect, test } from 'vitest';
-import { loadSignerConfig, SIGNER_SPEC } from './config.ts';
+import { loadSignerConfig } from './config.ts';
 
 const least = {
   SIGNER_DATABASE_URL: 'postgres://signer@db.test/ori',
@@ -108,8 +107,4 @@ test.each<[string, string[], env?: object, entry?: object]>([
   writeFileSync(file, JSON.stringify({ issuers: [{ issuer: 'https://issuer.test', ...entry }] }));
   const found = complaints({ SIGNER_ISSUER: '', SIGNER_ISSUERS_FILE: file, ...env });
   expect(found.map((complaint) => complaint.split(':')[0])).toEqual(names);
-});
-
-test('the README has the same table of settings as the code', () => {
-  expectInReadme(import.meta, 'SIGNER', SIGNER_SPEC);
 });

@@ -1,11 +1,12 @@
 import { leavesOpen } from '@ori/identity/config';
 import { runService } from '@ori/runtime/run-service';
 import { checkServiceRing } from '@ori/store/sealing/service-ring';
-import { loadSignerConfig } from './config.ts';
+import { loadSignerConfig, SIGNER_SPEC } from './config.ts';
 import { startSigner } from './start-signer.ts';
 
 await runService(process, {
   prefix: 'SIGNER',
+  settings: SIGNER_SPEC,
   load(env) {
     const config = loadSignerConfig(env);
     checkServiceRing('signer', config);

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
-import { ConfigError } from './config.ts';
+import { ConfigError, integer, secret, text } from './config.ts';
 import { type Program, type ProgramConfig, type RunnableService, runService } from './run-service.ts';
 
 class Exited extends Error {
@@ -34,6 +34,7 @@ const service = (
   overrides: Partial<RunnableService<ProgramConfig>> = {},
 ): RunnableService<ProgramConfig> => ({
   prefix: 'THING',
+  settings: {},
   load: () => ({ logLevel: 'silent' }),
   start: async () => ({ stop: async () => {} }),
   ...overrides,
@@ -52,6 +53,28 @@ it('check-config says what a valid configuration leaves open', async () => {
   expect(said.out).toBe('the THING_… configuration is valid\nTHING_REQUIRE_LOCK=false: the door is open\n');
 });
 
+it('prints every setting without a configuration', async () => {
+  const { program, said } = programOf('settings');
+  const settings = {
+    databaseUrl: secret({ doc: 'Where the facts are' }),
+    waitMs: integer({ min: 1, max: 60, default: 5, doc: 'How long it waits', unit: 'ms' }),
+    name: text({ doc: 'What it is called', optional: true }),
+  };
+  const load = () => {
+    throw new ConfigError(['THING_DATABASE_URL: required']);
+  };
+  await runService(program, service({ settings, load }));
+  expect(said.out).toBe(`THING_DATABASE_URL or THING_DATABASE_URL_FILE (required)
+  Where the facts are (a secret)
+
+THING_WAIT_MS (default 5 ms)
+  How long it waits (an integer from 1 to 60)
+
+THING_NAME (optional)
+  What it is called (a string)
+`);
+});
+
 it('prints its version without a configuration', async () => {
   const { program, said } = programOf('--version');
   const load = () => {
@@ -64,6 +87,7 @@ it('prints its version without a configuration', async () => {
 it.each([
   [['serve'], {}, 64],
   [['check-config', 'twice'], {}, 64],
+  [['settings', 'twice'], {}, 64],
   [
     [],
     {

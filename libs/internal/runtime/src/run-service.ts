@@ -1,5 +1,6 @@
-import { ConfigError, type Environment } from './config.ts';
+import { ConfigError, type Environment, type Spec } from './config.ts';
 import { coreFileLimit } from './core-file-limit.ts';
+import { describeSettings } from './describe-settings.ts';
 import { type HardenedProcess, weaknessesOf } from './hardening.ts';
 import { createLogger, type Logger, type LogLevel } from './log.ts';
 import { VERSION } from './version.ts';
@@ -10,6 +11,8 @@ const EXIT = { failed: 1, configuration: 2, usage: 64 } as const;
 export interface RunnableService<Config extends ProgramConfig> {
   /** Prefix of its environment variables, in upper case. */
   readonly prefix: string;
+  /** Its settings, for the command `settings`. */
+  readonly settings: Spec;
   /** Whether it uses worker threads, which the hardened start then grants. */
   readonly workers?: boolean;
   /** Reads and validates the whole configuration, including files. @throws ConfigError */
@@ -43,8 +46,8 @@ export type Program = Pick<NodeJS.Process, 'argv' | 'env' | 'on' | 'exit'> &
   };
 
 /**
- * The main program of a service: `check-config` validates the configuration and exits, `--version` prints the version,
- * an additional command runs once; otherwise the service runs until SIGTERM or SIGINT and stops gracefully, or
+ * The main program of a service: `check-config` validates the configuration and exits, `settings` and `--version` print
+ * what they name, an additional command runs once; otherwise the service runs until SIGTERM or SIGINT and stops gracefully, or
  * immediately at a second signal.
  */
 export async function runService<Config extends ProgramConfig>(
@@ -60,9 +63,13 @@ export async function runService<Config extends ProgramConfig>(
     program.stdout.write(`${VERSION}\n`);
     return;
   }
-  const words = ['check-config', ...Object.keys(service.commands ?? {})];
+  const words = ['check-config', 'settings', ...Object.keys(service.commands ?? {})];
   if (rest.length > 0 || (command !== undefined && !words.includes(command))) {
     return fail(EXIT.usage, new Error(`usage: ${program.argv[1]} [${[...words, '--version'].join(' | ')}]`));
+  }
+  if (command === 'settings') {
+    program.stdout.write(describeSettings(service.prefix, service.settings));
+    return;
   }
   try {
     const config = service.load(program.env);
