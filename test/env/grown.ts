@@ -10,8 +10,8 @@ export async function crowd(databaseUrl: string, accounts: number): Promise<void
          select 'int_other_' || n, 'org_other_' || n, 'ws_other_' || n, 'other', 'running'`,
       `intern_icons (intern_id, sha256, media_type, bytes)
          select 'int_other_' || n, repeat('0', 64), 'image/png', repeat('x', 100)::bytea`,
-      `signing_keys (id, intern_id, kid, public_key, sealed_seed, not_before, expires_at)
-         select 'key_other_' || n, 'int_other_' || n, 'kid' || n, sha256(n::text::bytea), 'sealed', 0, 4000000000`,
+      `signing_keys (id, intern_id, kid, public_key, sealed_seed, kek, not_before, expires_at)
+         select 'key_other_' || n, 'int_other_' || n, 'kid' || n, sha256(n::text::bytea), 'sealed', 'signer-0000000000000000', 0, 4000000000`,
       `workspace_tallies (workspace_id, organization_id) select 'ws_other_' || n, 'org_other_' || n`,
       `idempotency_keys (organization_id, key_hash, sealed_answer) select 'org_other_' || n, repeat('0', 64), 'sealed'`,
       `idempotency_tallies (organization_id, bytes) select 'org_other_' || n, 6`,

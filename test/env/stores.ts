@@ -1,7 +1,8 @@
-import type { Database, StoreRole } from '@ori/store/database';
+import type { Database } from '@ori/store/database';
 import { migrate } from '@ori/store/migrate';
 import { openPglite } from '@ori/store/pglite';
 import { openPostgres } from '@ori/store/postgres';
+import type { StoreRole } from '@ori/store/store-role';
 import { afterAll, beforeAll } from 'vitest';
 import { createDatabase } from './postgres.ts';
 

@@ -133,13 +133,12 @@ const keyId = (index: number): string => `key_${String(index).padStart(8, '0')}`
 const internOf = (index: number): string => `int_${String(index).padStart(8, '0')}`;
 const seedOf = (id: string): Uint8Array => createHash('sha256').update(id).digest();
 
-/** Interns with a key each, sealed in the former form: to the issuer and the base address of another deployment. */
+/** Interns with a key each, sealed under the first KEK of the ring. */
 async function insertKeys({ store, demo }: World, { primary: { kid, key } }: KekRing): Promise<void> {
-  const home = { issuer: 'https://former.test', baseUrl: 'https://former.test/v1' };
   const make = async (index: number) => {
     const [id, internId] = [keyId(index), internOf(index)];
     const seed = seedOf(id);
-    const ctx = { table: 'signing_keys', column: 'sealed_seed', row: id, internId, ...home };
+    const ctx = { table: 'signing_keys', column: 'sealed_seed', row: id, internId };
     const header = { alg: 'A256GCMKW', enc: 'A256GCM', kid, ctx } as const;
     const sealed = await new CompactEncrypt(seed).setProtectedHeader(header).encrypt(key);
     return { id, internId, sealed, ...createSigningKey(seed) };
@@ -152,8 +151,8 @@ async function insertKeys({ store, demo }: World, { primary: { kid, key } }: Kek
       await sql`insert into interns (id, organization_id, workspace_id, name, status)
         select id, ${demo.organizationId}, ${demo.workspaceId}, id, 'running'
         from unnest(${list('internId')}::text[]) id`.execute(tx);
-      await sql`insert into signing_keys (id, intern_id, kid, public_key, sealed_seed, not_before)
-        select *, 0 from unnest(${list('id')}::text[], ${list('internId')}::text[], ${list('kid')}::text[],
+      await sql`insert into signing_keys (id, intern_id, kid, public_key, sealed_seed, kek, not_before)
+        select *, ${kid}, 0 from unnest(${list('id')}::text[], ${list('internId')}::text[], ${list('kid')}::text[],
           ${list('publicKey')}::bytea[], ${list('sealed')}::text[])`.execute(tx);
     });
   }

@@ -1,8 +1,9 @@
 import type { Secret } from '@ori/runtime/secret';
-import type { Database, StoreRole } from '@ori/store/database';
+import type { Database } from '@ori/store/database';
 import { migrate } from '@ori/store/migrate';
 import { openPglite } from '@ori/store/pglite';
 import { openPostgres } from '@ori/store/postgres';
+import type { StoreRole } from '@ori/store/store-role';
 
 export interface Store {
   readonly owner: Database;

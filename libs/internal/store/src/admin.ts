@@ -5,6 +5,7 @@ export { AdminError, type AdminErrorCode, unlessAdminError } from './queries/adm
 export * from './queries/admin/api-keys.ts';
 export * from './queries/admin/bulk-signing-keys.ts';
 export * from './queries/admin/byok.ts';
+export { type DueKey, dueKeys } from './queries/admin/due-keys.ts';
 export * from './queries/admin/ended-keys.ts';
 export * from './queries/admin/icons.ts';
 export { filePartOf } from './queries/admin/ids.ts';
@@ -25,5 +26,4 @@ export * from './queries/admin/revocations.ts';
 export { readServerFacts } from './queries/admin/server-facts.ts';
 export * from './queries/admin/signing-keys.ts';
 export * from './queries/admin/users.ts';
-export { type DueKey, dueKeys } from './queries/key-outlook.ts';
-export { readLifecycleWrites } from './queries/signer.ts';
+export { readLifecycleWrites } from './signer-sql.ts';

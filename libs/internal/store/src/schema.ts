@@ -146,6 +146,8 @@ export interface SigningKeysTable {
   kid: string;
   public_key: Uint8Array;
   sealed_seed: string;
+  /** The `kid` of the KEK that the seed is sealed under. */
+  kek: string;
   not_before: ColumnType<number, number, never>;
   expires_at: UnixSeconds;
   created_at: CreatedAt;

@@ -4,9 +4,9 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createApiKey } from './queries/admin/api-keys.ts';
 import { addSigningKey } from './queries/admin/signing-keys.ts';
-import { signingKeys } from './queries/signing-keys.ts';
 import { open } from './sealing/seal.ts';
 import { seedContext } from './sealing/seed-context.ts';
+import { signerQueries } from './signer-sql.ts';
 
 /** Every value of every table as text; bytes as hex. */
 async function dump({ owner }: Pick<TestStore, 'owner'>): Promise<string> {
@@ -81,13 +81,13 @@ describe.each(DIALECTS)('a dump of %s', (dialect) => {
     const { internId } = await createScenario(store.owner);
     await addSigningKey(store.owner, { internId, sealer });
     await addSigningKey(store.owner, { internId, sealer });
-    const before = await signingKeys(store.owner, internId);
+    const before = await signerQueries(store.owner).signingKeys(internId);
     await sql`
       update signing_keys a set sealed_seed = b.sealed_seed from signing_keys b
       where a.intern_id = ${internId} and b.intern_id = a.intern_id and a.id <> b.id`.execute(
       store.owner.kysely,
     );
-    const after = await signingKeys(store.owner, internId);
+    const after = await signerQueries(store.owner).signingKeys(internId);
     expect(after.map((row) => row.sealedSeed)).toEqual(before.map((row) => row.sealedSeed).reverse());
     for (const row of before) expect(await open(sealer, row.sealedSeed, seedContext(row))).toHaveLength(32);
     for (const row of after) {

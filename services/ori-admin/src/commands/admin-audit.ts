@@ -1,5 +1,5 @@
 import { compareAudit, endOfAudit, exportAudit, listAudit, whileExporting } from '@ori/store/admin';
-import type { Database } from '@ori/store/database';
+import type { Database, Handle } from '@ori/store/database';
 import { openExportFile, readExport } from '../audit-export.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -102,7 +102,7 @@ async function appendTo(path: string, db: Database, admin: Context): Promise<voi
   admin.report({ exported }, { note: `${exported} appended to ${path}.` });
 }
 
-async function* exportAfter(after: number, db: Database, admin: Context) {
+async function* exportAfter(after: number, db: Handle, admin: Context) {
   const { end, complete } = await endOfAudit(db, after);
   yield* exportAudit(db, { after, end });
   if (!complete)

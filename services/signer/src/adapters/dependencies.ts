@@ -1,8 +1,8 @@
 import type { NoteCertificates } from '@ori/runtime/certificate-ends';
 import type { Logger } from '@ori/runtime/log';
-import type { Database } from '@ori/store/database';
-import { openPostgres } from '@ori/store/postgres';
+import { openPool } from '@ori/store/pool';
 import { type SignerQueries, signerQueries } from '@ori/store/signer';
+import type { StatementPool } from '@ori/store/statements';
 import { createTurnLimiter, type TurnLimiter } from '@ori/turns/limiter';
 import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
@@ -35,7 +35,7 @@ export interface Connected extends Omit<Dependencies, 'turns'>, Pick<SigningPart
   readonly redis: RedisClient | undefined;
   readonly eviction: EvictionWatch | undefined;
   /** Absent if the store was injected. */
-  readonly database: Database | undefined;
+  readonly database: StatementPool | undefined;
   close(): Promise<void>;
 }
 
@@ -92,8 +92,12 @@ export async function connectDependencies(
   };
 }
 
-function openDatabase(config: SignerConfig, stack: AsyncDisposableStack, note: NoteCertificates): Database {
-  const database = openPostgres({
+function openDatabase(
+  config: SignerConfig,
+  stack: AsyncDisposableStack,
+  note: NoteCertificates,
+): StatementPool {
+  const database = openPool({
     url: required(config.databaseUrl, 'databaseUrl').reveal(),
     atMost: 'ori_signer',
     poolMax: config.databasePoolMax,

@@ -1,7 +1,7 @@
 import { readBearer } from '@ori/identity/bearer';
 import { IdentityError } from '@ori/identity/identity-error';
 import type { OpenIdentity } from '@ori/identity/open-identity';
-import type { ApiKeyFacts } from '@ori/store/signer';
+import type { ApiKeyFacts } from '@ori/store/facts';
 import { expect, test } from 'vitest';
 import { createIdentities } from './identities.ts';
 

@@ -1,7 +1,7 @@
 import type { Bearer } from '@ori/identity/bearer';
 import { IdentityError } from '@ori/identity/identity-error';
 import type { OpenIdentity } from '@ori/identity/open-identity';
-import type { ApiKeyFacts } from '@ori/store/signer';
+import type { ApiKeyFacts } from '@ori/store/facts';
 import type { Identity } from '../stages/authenticate.ts';
 import { DependencyError } from './dependency-error.ts';
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
@@ -103,17 +102,4 @@ test('what is missing is not known before the database has answered', async () =
     throw new Error('no answer');
   });
   expect(await missing()).toBeNaN();
-});
-
-const LONG = 'abcdefghijklmnopqrstuvwxyz';
-
-test.each([
-  ['whole', LONG, 0],
-  ['cut off by the database', LONG.slice(0, 24), 0],
-  ['as long as those of this project, so not cut off', LONG.slice(0, 23), 1],
-  ['the end of another', LONG.slice(1), 1],
-])('a kid that is %s is held, or missing: %s, %i', async (_what, kid, count) => {
-  const keys = [LONG, 'other'].map((kid) => ({ kty: 'oct', kid, k: randomBytes(32).toString('base64url') }));
-  const ring = parseKekRing(JSON.stringify({ keys }));
-  expect(await world(() => ['other', kid], ring).missing()).toBe(count);
 });

@@ -44,11 +44,7 @@ export function watchKeks({ inUse, ring, registry, now }: KekWatchOptions): { ch
     return known?.held === held ? known.kids : undefined;
   }
 
-  // The database truncates a kid that is longer than ours can be.
-  const missingOf = (kids: readonly string[]) =>
-    kids.filter(
-      (kid) => !ring.kids.some((held) => held === kid || (kid.length > 23 && held.startsWith(kid))),
-    );
+  const missingOf = (kids: readonly string[]) => kids.filter((kid) => !ring.kids.includes(kid));
 
   instrumentsOf(registry).reading(
     'signer_keks_missing',

@@ -1,11 +1,6 @@
 import type { ApiKeyHolder } from '@ori/identity/identities';
-import type {
-  ApiKeyFacts,
-  GateFacts,
-  PublishedKeyRow,
-  SignerQueries,
-  SigningKeyRow,
-} from '@ori/store/signer';
+import type { ApiKeyFacts, GateFacts } from '@ori/store/facts';
+import type { PublishedKeyRow, SignerQueries, SigningKeyRow } from '@ori/store/signer';
 import type { GateQuestion } from '../sign-proof.ts';
 import { DependencyError } from './dependency-error.ts';
 import { createTtlCache } from './ttl-cache.ts';

@@ -98,7 +98,7 @@ export async function auditChanges(db: Kysely<unknown>): Promise<void> {
             ori_row_key(fact, tg_argv), 'delete', ori_audited(fact)
           from (select to_jsonb(f) as fact from former f) as f;
         else
-          -- A re-seal changes the sealed texts of many rows and nothing else: one audit row names them all.
+          -- A re-seal changes the sealed texts of many rows, their KEK, and nothing else: one audit row names them all.
           with changed as (
             select coalesce(o.key, n.key) as key, coalesce(n.fact, o.fact) ->> 'organization_id' as organization_id,
               ori_differing(o.fact, coalesce(n.fact, '{}')) as before, ori_differing(n.fact, coalesce(o.fact, '{}')) as after
@@ -107,7 +107,7 @@ export async function auditChanges(db: Kysely<unknown>): Promise<void> {
           ), told as (
             select * from changed where before is not null or after is not null
           ), summary as (
-            select count(*) > 1 and bool_and(after - 'sealed_seed' - 'sealed_key' = '{}') as is_reseal from told
+            select count(*) > 1 and bool_and(after - 'sealed_seed' - 'sealed_key' - 'kek' = '{}') as is_reseal from told
           )
           insert into admin_audit (login, actor, break_glass, organization_id, table_name, row_key, operation, before, after)
           select session_user, who, owner, coalesce(organization_id, organization), tg_table_name, key, 'update',

@@ -47,6 +47,7 @@ export async function createInterns(db: Kysely<unknown>): Promise<void> {
       kid text not null unique,
       public_key bytea not null check (octet_length(public_key) = 32),
       sealed_seed text not null,
+      kek text not null,
       -- By a role that the deployment's root delegated (ROOTED-KEY-SETS.md).
       statement text check (statement ~ '^[A-Za-z0-9+/]{85}[AQgw]==$'),
       not_before bigint not null check (not_before >= 0),
@@ -61,8 +62,6 @@ export async function createInterns(db: Kysely<unknown>): Promise<void> {
     where retired_at is null and expires_at is not null`.execute(db);
   // Deleting an intern cascades to its keys; `signing-key list --intern` includes withdrawn ones.
   await sql`create index signing_keys_of_intern on signing_keys (intern_id)`.execute(db);
-  // One entry per KEK answers which KEKs are in use; see `keksInUse`.
-  await sql`create index signing_keys_kek on signing_keys ((left(sealed_seed, 96))) where retired_at is null`.execute(
-    db,
-  );
+  // One entry per KEK answers which KEKs are in use; see `signer-sql.ts`.
+  await sql`create index signing_keys_kek on signing_keys (kek) where retired_at is null`.execute(db);
 }

@@ -1,12 +1,14 @@
 import { createDatabase, startPostgres } from '@ori/test-env/postgres';
 import { DIALECTS, type Dialect } from '@ori/test-env/stores';
-import { sql } from 'kysely';
+import { CompiledQuery, sql, type Transaction } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
 import { openPglite } from '../pglite/open-pglite.ts';
 import { openPostgres } from '../postgres/open-postgres.ts';
 import { excessPrivileges } from '../queries/excess-privileges.ts';
 import { readPrivileges } from '../queries/privileges.ts';
+import type { Schema } from '../schema.ts';
+import type { Statements } from '../statements.ts';
 import { MIGRATIONS } from './all.ts';
 import { migrate } from './migrate.ts';
 
@@ -25,6 +27,12 @@ async function emptyDatabase(dialect: Dialect) {
     stack.adopt<Database>(openPostgres({ url, poolMax: 2, statementTimeoutMs: 0 }), (db) => db.close());
   return { db: open(), open, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
+
+const statementsIn = (tx: Transaction<Schema>): Statements => ({
+  async query<Row>(text: string) {
+    return (await tx.executeQuery<Row>(CompiledQuery.raw(text))).rows;
+  },
+});
 
 async function relations({ kysely }: Database): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
@@ -96,7 +104,7 @@ describe.each(DIALECTS)('migrate on %s', (dialect) => {
     const asSigner = () =>
       restored.db.kysely.transaction().execute(async (tx) => {
         await sql`set local role ori_signer`.execute(tx);
-        return await readPrivileges({ kysely: tx, close: async () => {} });
+        return await readPrivileges(statementsIn(tx));
       });
     const before = await asSigner();
     await sql`revoke all on all tables in schema public from ori_signer`.execute(restored.db.kysely);
@@ -113,7 +121,7 @@ describe.each(DIALECTS)('migrate on %s', (dialect) => {
     await migrate(copy.db);
     const asSigner = await copy.db.kysely.transaction().execute(async (tx) => {
       await sql`set local role ori_signer`.execute(tx);
-      return await readPrivileges({ kysely: tx, close: async () => {} });
+      return await readPrivileges(statementsIn(tx));
     });
     expect(asSigner).toMatchObject({ role: 'ori_signer', mayCreateTemporaryTables: false });
   });

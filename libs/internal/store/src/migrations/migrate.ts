@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import type { Database } from '../database.ts';
-import { applyGrants } from '../grants.ts';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { MIGRATIONS } from './all.ts';
+import { applyGrants } from './apply-grants.ts';
 import { MigrationError } from './migration-error.ts';
 import { requireOurs, requirePolicies } from './ownership.ts';
 import { ensureRoles, forbidLargeObjects, forbidTemporaryTables } from './roles.ts';

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import { SERVICE_ROLES, STORE_ROLES, type StoreRole } from '../database.ts';
 import type { Schema } from '../schema.ts';
+import { SERVICE_ROLES, STORE_ROLES, type StoreRole } from '../store-role.ts';
 import { MigrationError } from './migration-error.ts';
 
 /**

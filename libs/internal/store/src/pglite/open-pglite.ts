@@ -1,7 +1,8 @@
 import type { PGlite } from '@electric-sql/pglite';
 import { Kysely, PGliteDialect } from 'kysely';
-import { type Database, requireStoreRole, type StoreRole } from '../database.ts';
+import type { Database } from '../database.ts';
 import type { Schema } from '../schema.ts';
+import { requireStoreRole, type StoreRole } from '../store-role.ts';
 import { shareAs } from './role-view.ts';
 
 /** PostgreSQL inside this process: one engine, one connection, and a view of it for each role. */
@@ -16,18 +17,21 @@ export interface EmbeddedDatabase extends Database {
 /** Starts the embedded engine, in memory (about 0.5 s). Call `close()`: an open engine keeps Node alive. */
 export async function openPglite(): Promise<EmbeddedDatabase> {
   const engine = await startEngine();
-  const kysely = new Kysely<Schema>({ dialect: new PGliteDialect({ pglite: shareAs(engine) }) });
   return {
-    kysely,
-    as(role) {
-      const view = shareAs(engine, requireStoreRole(role));
-      return {
-        kysely: new Kysely<Schema>({ dialect: new PGliteDialect({ pglite: view }) }),
-        close: async () => {},
-      };
-    },
+    ...viewOf(engine),
+    as: (role) => ({ ...viewOf(engine, requireStoreRole(role)), close: async () => {} }),
     async close() {
       if (!engine.closed) await engine.close();
+    },
+  };
+}
+
+function viewOf(engine: PGlite, role?: StoreRole): Omit<Database, 'close'> {
+  const view = shareAs(engine, role);
+  return {
+    kysely: new Kysely<Schema>({ dialect: new PGliteDialect({ pglite: view }) }),
+    async query<Row>(text: string, values: readonly unknown[] = []) {
+      return (await view.query<Row>(text, [...values], {})).rows;
     },
   };
 }

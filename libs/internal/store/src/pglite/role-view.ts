@@ -1,6 +1,6 @@
 import type { PGlite as Engine, Transaction } from '@electric-sql/pglite';
 import type { PGliteTransaction, PGlite as SharedEngine } from 'kysely';
-import type { StoreRole } from '../database.ts';
+import type { StoreRole } from '../store-role.ts';
 import { unavailableFrom } from '../store-unavailable.ts';
 
 async function asStoreError<T>(work: () => Promise<T>): Promise<T> {

@@ -10,7 +10,7 @@ import { createDatabase, type PostgresServer, startPostgres } from '@ori/test-en
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
-import { signerQueries } from '../queries/signer.ts';
+import { signerQueries } from '../signer-sql.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { openPostgres } from './open-postgres.ts';
 

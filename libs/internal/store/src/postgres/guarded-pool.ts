@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { startLagTolerantTimer } from '@ori/runtime/lag-tolerant-timer';
-import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
-import type { ConnectionCounts } from '../database.ts';
+import type { ConnectionCounts } from '../statements.ts';
 import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from '../store-unavailable.ts';
 import { createStatementNames } from './statement-names.ts';
 
@@ -49,7 +48,7 @@ function guardClient(
   client: pg.PoolClient,
   nameOf: ReturnType<typeof createStatementNames>,
   statementTimeoutMs: number,
-): PostgresPoolClient {
+): GuardedClient {
   let broken = false;
   const onError = (): void => {
     broken = true; // a checked-out client without this listener would end the process
@@ -79,8 +78,7 @@ function guardClient(
     client.removeListener('error', onError);
     client.release(broken || discard === true);
   };
-  // Kysely uses only query, release and processID; its types require the whole client.
-  return Object.assign(Object.create(client), { query, release });
+  return { query, release };
 }
 
 function isServerCancel(error: unknown): boolean {
@@ -95,9 +93,16 @@ export interface PoolTimes {
   readonly statementTimeoutMs: number;
 }
 
-export interface GuardedPool extends PostgresPool {
-  connect(): Promise<PostgresPoolClient>;
+export interface GuardedClient {
+  query(text: string, values: readonly unknown[]): Promise<pg.QueryResult>;
+  release(discard?: boolean): void;
+}
+
+export interface GuardedPool {
+  readonly options: pg.PoolConfig;
+  connect(): Promise<GuardedClient>;
   connections(): ConnectionCounts;
+  end(): Promise<void>;
 }
 
 /**

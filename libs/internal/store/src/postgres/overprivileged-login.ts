@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import type { StoreRole } from '../database.ts';
 import { GRANTS_AS_OF } from '../grants.ts';
 import { excessPrivileges, fixPrivileges } from '../queries/excess-privileges.ts';
 import {
@@ -10,6 +9,7 @@ import {
   type Privileges,
   privilegesOf,
 } from '../queries/privileges.ts';
+import type { StoreRole } from '../store-role.ts';
 import { StoreUnavailable, unavailable } from '../store-unavailable.ts';
 
 /**

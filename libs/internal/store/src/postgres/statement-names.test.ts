@@ -1,7 +1,7 @@
 import { createDatabase } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { signerQueries } from '../queries/signer.ts';
+import { signerQueries } from '../signer-sql.ts';
 import { openPostgres } from './open-postgres.ts';
 import { createStatementNames } from './statement-names.ts';
 

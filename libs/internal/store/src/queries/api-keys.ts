@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
+import { IS_KEY_DISABLED } from '../signer-sql.ts';
 
-/** Whether an API key is refused, as a column of a query: it was disabled, or it has expired. */
-export const isKeyDisabled = sql<boolean>`(disabled_at is not null or coalesce(expires_at <= now(), false))`;
+/** Whether an API key is refused, as a column of a query. */
+export const isKeyDisabled = sql.raw<boolean>(IS_KEY_DISABLED);
 
 /** A person, and where a key is to give access: without a workspace, in the whole organization. */
 interface Reach {

@@ -1,5 +1,5 @@
-import type { StoreRole } from '../database.ts';
 import { mayRead, mayWrite } from '../grants.ts';
+import type { StoreRole } from '../store-role.ts';
 import type { Granted, Privileges } from './privileges.ts';
 
 /**

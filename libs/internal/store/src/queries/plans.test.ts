@@ -3,7 +3,7 @@ import { crowd, grow, SMALL } from '@ori/test-env/grown';
 import { createScenario, type Scenario } from '@ori/test-env/scenario';
 import { openTestStore, type TestStore } from '@ori/test-env/stores';
 import {
-  type CompiledQuery,
+  CompiledQuery,
   type KyselyPlugin,
   type PluginTransformQueryArgs,
   type PluginTransformResultArgs,
@@ -12,13 +12,14 @@ import {
   type Transaction,
 } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database, StoreRole } from '../database.ts';
+import type { Database } from '../database.ts';
 import type { Schema } from '../schema.ts';
+import { type SignerQueries, signerQueries } from '../signer-sql.ts';
+import type { StoreRole } from '../store-role.ts';
 import { createApiKey } from './admin/api-keys.ts';
 import { createCredential } from './admin/byok.ts';
 import { setIcon } from './admin/icons.ts';
 import { type ManagementQueries, managementQueries } from './management.ts';
-import { type SignerQueries, signerQueries } from './signer.ts';
 
 const NEIGHBOUR = 100_000;
 /** No statement has to visit more rows, whatever this account or others have. */
@@ -248,7 +249,14 @@ async function undone(db: Database, work: (trx: Transaction<Schema>) => Promise<
 async function explain(role: StoreRole, work: (db: Database) => Promise<unknown>) {
   const recorder = new Recorder();
   const db = store.as(role);
-  await undone(db, (trx) => work({ ...db, kysely: trx.withPlugin(recorder) }));
+  await undone(db, (trx) => {
+    const query = async <Row>(text: string, values: readonly unknown[] = []) => {
+      const statement = CompiledQuery.raw(text, [...values]);
+      recorder.statements.push(statement);
+      return (await trx.executeQuery<Row>(statement)).rows;
+    };
+    return work({ ...db, query, kysely: trx.withPlugin(recorder) });
+  });
   const plans: { readonly statement: string; readonly plan: Plan; readonly generic: Plan | undefined }[] = [];
   await undone(db, async (trx) => {
     await sql`set local statement_timeout = '60s'`.execute(trx);

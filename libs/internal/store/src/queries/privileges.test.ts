@@ -1,7 +1,8 @@
 import { DIALECTS, useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { Database, StoreRole } from '../database.ts';
+import type { Database } from '../database.ts';
+import type { StoreRole } from '../store-role.ts';
 import { excessPrivileges } from './excess-privileges.ts';
 import { readPrivileges } from './privileges.ts';
 

@@ -1,5 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../database.ts';
+import type { Statements } from '../statements.ts';
 
 /** The privileges of a connection in this database, including those by membership. */
 export interface Privileges {
@@ -60,10 +59,8 @@ export const PRIVILEGES_QUESTION = `
     has_database_privilege(current_database(), 'CREATE') as "mayCreateSchemas",
     coalesce(obj_description(to_regclass('public.ori_migrations'), 'pg_class'), '') as "grantsAsOf"`;
 
-export async function readPrivileges(db: Database): Promise<Privileges> {
-  const question: RawBuilder<Privileges> = sql.raw(PRIVILEGES_QUESTION);
-  const { rows } = await question.execute(db.kysely);
-  return privilegesOf(rows);
+export async function readPrivileges(db: Statements): Promise<Privileges> {
+  return privilegesOf(await db.query<Privileges>(PRIVILEGES_QUESTION));
 }
 
 /** Reads the result of {@link PRIVILEGES_QUESTION}, which is one row. */

@@ -36,14 +36,7 @@ function inOrder(context: object): [name: string, value: string][] {
   return members.sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/**
- * Whether a text was sealed for the place. Seeds used to be sealed to the issuer and the base address of their
- * deployment too, which prevented changing either; these two members are ignored until {@link reseal} drops them.
- */
-function isSamePlace(
-  { issuer: _, baseUrl: __, ...sealedFor }: Record<string, string>,
-  context: SealContext,
-): boolean {
+function isSamePlace(sealedFor: Record<string, string>, context: SealContext): boolean {
   return JSON.stringify(inOrder(sealedFor)) === JSON.stringify(inOrder(context));
 }
 
@@ -56,8 +49,8 @@ function readHeader(jwe: string): z.infer<typeof sealedHeader> {
 }
 
 /**
- * The prefix of every text that {@link seal} makes under the KEK, and of no text under another KEK or in the old form: the
- * header up to the first member of `ctx`, without the bytes that base64url encodes together with later ones.
+ * The prefix of every text that {@link seal} makes under the KEK, and of no text under another KEK: the header up to the
+ * first member of `ctx`, without the bytes that base64url encodes together with later ones.
  */
 export function sealedPrefix(kid: string): string {
   const start = JSON.stringify({ alg: KEY_WRAP, enc: ENCRYPTION, kid }).replace(/}$/, ',"ctx":{"column":');
@@ -159,8 +152,8 @@ export async function open(ring: KekRing, jwe: string, context: SealContext): Pr
 }
 
 /**
- * Re-seals the secret under the first key of the ring, for the same place. Returns a text that is already under it, in
- * the current form, unchanged.
+ * Re-seals the secret under the first key of the ring, for the same place. Returns a text that is already under it
+ * unchanged.
  *
  * @throws SealingError `unknown_kek`, `context_mismatch`, `undecryptable`
  */

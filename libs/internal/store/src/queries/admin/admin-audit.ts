@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
-import type { Database } from '../../database.ts';
+import type { Handle } from '../../database.ts';
 import type { Listed } from './lists.ts';
 
 /** One change of one row, or one re-seal of many. */
@@ -42,7 +42,7 @@ type Row = Omit<AuditEntry, 'seq'> & { readonly seq: string };
 const toEntry = (row: Row): AuditEntry => ({ ...row, seq: Number(row.seq) });
 
 /** The changes that match, newest first. */
-export async function listAudit(db: Database, filter: AuditFilter): Promise<Listed<AuditEntry>> {
+export async function listAudit(db: Handle, filter: AuditFilter): Promise<Listed<AuditEntry>> {
   const { limit, after, actor, table, row, organizationId, breakGlass } = filter;
   const wanted = [
     ...(after === undefined ? [] : [sql`admin_audit.seq < ${after}::bigint`]),
@@ -66,7 +66,7 @@ const PAGE = 1000;
 
 /** The changes after `after` and up to `end`, oldest first. */
 export async function* exportAudit(
-  db: Database,
+  db: Handle,
   { after, end }: { readonly after: number; readonly end: number },
 ): AsyncGenerator<AuditEntry> {
   for (;;) {
@@ -88,7 +88,7 @@ const WRITERS_WAIT_POLLS = 20;
  * if they last longer, the end is before the first missing number, and `complete` is false.
  */
 export async function endOfAudit(
-  db: Database,
+  db: Handle,
   after: number,
 ): Promise<{ readonly end: number; readonly complete: boolean }> {
   const { rows } = await sql<{ end: number }>`
@@ -109,7 +109,7 @@ export async function endOfAudit(
 }
 
 /** The transactions in progress that have written to the audit: each holds this lock until it ends. */
-async function writersOfAudit(db: Database): Promise<string[]> {
+async function writersOfAudit(db: Handle): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select virtualtransaction as id from pg_locks
     where locktype = 'relation' and relation = 'admin_audit'::regclass and mode = 'RowExclusiveLock' and granted
@@ -122,12 +122,12 @@ const EXPORT_LOCK_ID = 5_204_417_836_092_271n;
 
 /** Runs `work` in a transaction, one export of this database at a time. */
 export async function whileExporting<Result>(
-  db: Database,
-  work: (db: Database) => Promise<Result>,
+  db: Handle,
+  work: (db: Handle) => Promise<Result>,
 ): Promise<Result> {
   return await db.kysely.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${sql.lit(EXPORT_LOCK_ID)})`.execute(tx);
-    return await work({ kysely: tx, close: async () => {} });
+    return await work({ kysely: tx });
   });
 }
 
@@ -139,7 +139,7 @@ export interface AuditDifference {
 }
 
 /** Compares exported entries, oldest first, with those in the database. */
-export async function compareAudit(db: Database, exported: readonly AuditEntry[]): Promise<AuditDifference> {
+export async function compareAudit(db: Handle, exported: readonly AuditEntry[]): Promise<AuditDifference> {
   const missing: AuditEntry[] = [];
   const changed: AuditEntry[] = [];
   for (let start = 0; start < exported.length; start += PAGE) {

@@ -1,7 +1,8 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from '../../schema.ts';
-import { endsAfter, PUBLISHED_AFTER_EXPIRY_SECONDS } from '../signing-keys.ts';
+import { PUBLISHED_AFTER_EXPIRY_SECONDS } from '../../signer-sql.ts';
 import { AdminError } from './admin-error.ts';
+import { endsAfter } from './key-timing.ts';
 
 /**
  * A proof contains no key id, so a verifier tries the keys whose interval contains its timestamp: at most this many.

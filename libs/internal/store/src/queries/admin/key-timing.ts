@@ -1,10 +1,13 @@
-import type { Transaction } from 'kysely';
+import type { ExpressionBuilder, Transaction } from 'kysely';
 import type { Schema } from '../../schema.ts';
-import { endsAfter } from '../signing-keys.ts';
 import { AdminError } from './admin-error.ts';
 
 /** A key is published this long before it signs, in seconds, so that every verifier knows it by then. */
 const PUBLISHED_BEFORE_USE_SECONDS = 180;
+
+/** Selects keys that do not expire by that second. */
+export const endsAfter = (at: number) => (eb: ExpressionBuilder<Schema, 'signing_keys'>) =>
+  eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]);
 
 export function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);

@@ -3,7 +3,7 @@ import { createScenario } from '@ori/test-env/scenario';
 import { DIALECTS, useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { signerQueries } from '../signer.ts';
+import { signerQueries } from '../../signer-sql.ts';
 import { createApiKey, disableApiKey, hashApiKey, type NewApiKey } from './api-keys.ts';
 import { setIcon } from './icons.ts';
 import { createIntern } from './interns.ts';

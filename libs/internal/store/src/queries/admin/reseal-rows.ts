@@ -8,7 +8,7 @@ const WRITERS = 2;
 
 export interface ResealReport {
   readonly resealed: number;
-  /** Already sealed under the first key of the ring, in the present form. */
+  /** Already sealed under the first key of the ring. */
   readonly kept: number;
   /** Ids of rows that this ring does not open; left unchanged. */
   readonly failed: string[];

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { KekRing } from '../../sealing/kek-ring.ts';
 import { open } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
-import { signingKeys } from '../signing-keys.ts';
+import { signerQueries } from '../../signer-sql.ts';
 import { resealTable } from './reseal.ts';
-import { addSigningKey } from './signing-keys.ts';
+import { addSigningKey, revokeSigningKey } from './signing-keys.ts';
 
 describe.each(DIALECTS)('the operator on %s', (dialect) => {
   it('re-seals every seed under the first key of the ring, and reports those that cannot be opened', async () => {
@@ -20,12 +20,15 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     const both = new KekRing(new Map([next, sealer].map((ring) => [ring.primary.kid, ring.primary.key])));
     const report = await resealTable(own.owner, 'signer', { ring: both });
     expect(report).toEqual({ resealed: 1, kept: 0, failed: [elsewhere.id] });
-    const row = (await signingKeys(own.owner, internId)).find(({ id }) => id === good.id);
+    const row = (await signerQueries(own.owner).signingKeys(internId)).find(({ id }) => id === good.id);
     if (row === undefined) throw new Error('no row');
     expect(await open(next, row.sealedSeed, seedContext(row))).toHaveLength(32);
     expect(await resealTable(own.owner, 'signer', { ring: both })).toMatchObject({
       resealed: 0,
       kept: 1,
     });
+    const kids = [next.primary.kid];
+    await revokeSigningKey(own.owner, { keyId: elsewhere.id });
+    expect(await signerQueries(own.owner).keksInUse()).toEqual(kids);
   });
 });

@@ -20,6 +20,7 @@ export async function resealTable(
   const { contextOf, ...place } = SEALED_TABLES[owner];
   const [table, column, holder] = [sql.table(place.table), sql.ref(place.column), sql.ref(place.holder)];
   const idType = sql.raw(place.idType);
+  const kek = owner === 'signer' ? sql`, kek = ${ring.primary.kid}` : sql``;
   const isFresh = sql`starts_with(${column}, ${sealedPrefix(ring.primary.kid)})`;
   return await resealRows(
     {
@@ -40,7 +41,7 @@ export async function resealTable(
       async replace(resealed) {
         const columns = (['id', 'former', 'fresh'] as const).map((name) => resealed.map((row) => row[name]));
         await sql`
-          update ${table} as t set ${sql.ref(place.column)} = v.fresh
+          update ${table} as t set ${sql.ref(place.column)} = v.fresh${kek}
           from unnest(${columns[0]}::${idType}[], ${columns[1]}::text[], ${columns[2]}::text[]) as v(id, former, fresh)
           where t.id = v.id and t.${sql.ref(place.column)} = v.former`.execute(kysely);
       },

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { open } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
-import { publishedKeys, signingKeys } from '../signing-keys.ts';
+import { signerQueries } from '../../signer-sql.ts';
 import { addSigningKey, retireSigningKey, revokeSigningKey, rotateSigningKey } from './signing-keys.ts';
 
 const now = () => Math.floor(Date.now() / 1000);
@@ -20,7 +20,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
   };
 
   const keysInUse = async (internId: string) => {
-    const rows = await signingKeys(store.owner, internId);
+    const rows = await signerQueries(store.owner).signingKeys(internId);
     return rows.filter(({ expiresAt }) => expiresAt === null || expiresAt > now());
   };
 
@@ -30,7 +30,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     expect(Buffer.from(added.publicKey).toString('base64url')).toBe(
       '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
     );
-    const [row] = await signingKeys(store.owner, intern.internId);
+    const [row] = await signerQueries(store.owner).signingKeys(intern.internId);
     if (row === undefined) throw new Error('no row');
     expect(Buffer.from(await open(sealer, row.sealedSeed, seedContext(row)))).toEqual(SEED);
     expect(row.publicKey).toEqual(added.publicKey);
@@ -78,7 +78,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     await retireSigningKey(store.owner, { keyId: waiting.id });
     await revokeSigningKey(store.owner, { keyId: revoked.id });
     const kidsAt = async (at: number) =>
-      (await publishedKeys(store.owner, intern.internId, { at })).map(({ kid }) => kid);
+      (await signerQueries(store.owner).publishedKeys(intern.internId, { at })).map(({ kid }) => kid);
     expect(await kidsAt(now())).toEqual([retired.kid]);
     expect(await kidsAt(now() + 601)).toEqual([]);
     expect(await keysInUse(intern.internId)).toEqual([]);
@@ -137,7 +137,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     const former = await addSigningKey(store.owner, intern);
     const following = await rotateSigningKey(store.owner, { ...intern, overlapSeconds: 30 });
     expect(following.notBefore).toBeGreaterThanOrEqual(former.notBefore + 180);
-    const rows = await signingKeys(store.owner, intern.internId);
+    const rows = await signerQueries(store.owner).signingKeys(intern.internId);
     expect(rows.map(({ id, expiresAt }) => [id, expiresAt])).toEqual([
       [following.id, null],
       [former.id, following.notBefore + 30],
@@ -148,7 +148,7 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     const intern = await newIntern();
     const short = await addSigningKey(store.owner, { ...intern, notBefore: now(), expiresAt: now() + 90 });
     await rotateSigningKey(store.owner, intern);
-    const rows = await signingKeys(store.owner, intern.internId);
+    const rows = await signerQueries(store.owner).signingKeys(intern.internId);
     expect(rows.find(({ id }) => id === short.id)?.expiresAt).toBe(short.expiresAt);
   });
 
@@ -163,7 +163,9 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
       for (let minute = 0; minute < 60; minute++) {
         vi.setSystemTime((start + minute * 60) * 1000);
         await rotateSigningKey(store.owner, intern);
-        published.push((await publishedKeys(store.owner, intern.internId, { at: now() })).length);
+        published.push(
+          (await signerQueries(store.owner).publishedKeys(intern.internId, { at: now() })).length,
+        );
       }
       expect(Math.max(...published)).toBe(15);
       const rows = await store.owner.kysely

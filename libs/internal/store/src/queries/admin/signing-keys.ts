@@ -7,12 +7,11 @@ import type { Schema } from '../../schema.ts';
 import { KekRing } from '../../sealing/kek-ring.ts';
 import { seal } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
-import { endsAfter } from '../signing-keys.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { idSchema, newId, secondsSchema } from './ids.ts';
 import { requireRoomFor } from './key-intervals.ts';
 import { endKey, type KeyStater, makeStatement, STATED } from './key-statements.ts';
-import { defaultNotBefore, lockIntern, nowSeconds } from './key-timing.ts';
+import { defaultNotBefore, endsAfter, lockIntern, nowSeconds } from './key-timing.ts';
 
 /** How long the former key stays valid after a new one took over, in seconds. */
 export const ROTATION_OVERLAP_SECONDS = 60;
@@ -183,6 +182,7 @@ async function insertKey(
           kid,
           public_key: publicKey,
           sealed_seed: sealedSeed,
+          kek: sealer.primary.kid,
           not_before: notBefore,
           expires_at: expiresAt,
           statement: makeStatement(

@@ -7,7 +7,7 @@ import { credentialContext } from '../../sealing/credential-context.ts';
 import type { KekRing } from '../../sealing/kek-ring.ts';
 import { extendKekRing, generateKekRing, parseKekRing, promoteKek } from '../../sealing/kek-ring-text.ts';
 import { open, seal } from '../../sealing/seal.ts';
-import { readLifecycleWrites } from '../signer.ts';
+import { readLifecycleWrites } from '../../signer-sql.ts';
 import { createCredential, ownerOfCredential } from './byok.ts';
 import { iconTypeOf } from './icons.ts';
 import { deleteIntern, updateIntern } from './interns.ts';

@@ -1,9 +1,9 @@
 import { createRing, createScenario } from '@ori/test-env/scenario';
 import { DIALECTS, useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { addSigningKey, revokeSigningKey } from './admin/signing-keys.ts';
-import { dueKeys, OUTLOOK_SECONDS } from './key-outlook.ts';
-import { type SignerQueries, signerQueries } from './signer.ts';
+import { dueKeys } from './queries/admin/due-keys.ts';
+import { addSigningKey, revokeSigningKey } from './queries/admin/signing-keys.ts';
+import { OUTLOOK_SECONDS, type SignerQueries, signerQueries } from './signer-sql.ts';
 
 const T = 1_789_000_000;
 const NOTHING = { expired: 0, nextExpiry: undefined };

@@ -1,11 +1,16 @@
 import { createScenario } from '@ori/test-env/scenario';
 import { DIALECTS, useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { addMember, clearRevokedSessions, removeMember, revokeSessions } from './admin/members.ts';
-import { setTurnLimits } from './admin/organization-changes.ts';
-import { createWorkspace, deleteWorkspace, setLifecycleWrites, setProgramme } from './admin/organizations.ts';
-import { addSubject, createUser, disableUser, enableUser, removeSubject } from './admin/users.ts';
-import { type SignerQueries, signerQueries } from './signer.ts';
+import { addMember, clearRevokedSessions, removeMember, revokeSessions } from './queries/admin/members.ts';
+import { setTurnLimits } from './queries/admin/organization-changes.ts';
+import {
+  createWorkspace,
+  deleteWorkspace,
+  setLifecycleWrites,
+  setProgramme,
+} from './queries/admin/organizations.ts';
+import { addSubject, createUser, disableUser, enableUser, removeSubject } from './queries/admin/users.ts';
+import { type SignerQueries, signerQueries } from './signer-sql.ts';
 
 describe.each(DIALECTS)('gate facts on %s, queried as the signer', (dialect) => {
   const store = useTestStore(dialect);
