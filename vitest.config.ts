@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { Progress } from './test/env/progress.ts';
 
 const everything = ['libs/*/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'test/**/*.test.ts'];
@@ -24,6 +25,29 @@ const lab = ['test/lab/**/*.test.ts'];
 /** Part of it that must be the only load there is. */
 const labAlone = ['test/lab/exactly-once/harness.test.ts', 'test/lab/siege/{overload,siege}.test.ts'];
 
+/** What takes longest, which begins first: what began last would run alone, while the other workers have nothing to do. */
+const longest = [
+  'test/shipped/incidents',
+  'test/e2e/readme-clone',
+  'test/runtimes/runtimes',
+  'test/prometheus/rules',
+  'test/lab/mutation/sample',
+  'test/lab/model/model',
+  'test/contract/management/matrix',
+  'test/e2e/standalone.test',
+  'test/conformance/replay-stores',
+  'test/conformance/daemon/daemons',
+  'test/e2e/pages',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) =>
+      (longest.findIndex((name) => moduleId.includes(name)) + longest.length + 1) % (longest.length + 1);
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+  }
+}
+
 /** Part of the deep tier: the contract of the signer once more, against what ships. */
 const dist = [
   'test/contract/{any-route,protected-resource}/*.test.ts',
@@ -48,6 +72,7 @@ const without = (...others: readonly string[][]) => [...configDefaults.exclude, 
 export default defineConfig({
   test: {
     globalSetup: ['test/env/global-setup.ts'],
+    sequence: { sequencer: LongestFirst },
     reporters:
       report === undefined
         ? ['default', new Progress()]
@@ -66,7 +91,15 @@ export default defineConfig({
       },
       { test: { name: 'isolated', include: isolated, maxWorkers: 2, ...limits } },
       {
-        test: { name: 'deep', include: deep, exclude: without(alone), maxWorkers: 2, ...limits },
+        // Many of these files wait for processes and clocks, most of the time.
+        test: {
+          name: 'deep',
+          include: deep,
+          exclude: without(alone),
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+          ...limits,
+        },
       },
       {
         test: {
@@ -74,15 +107,16 @@ export default defineConfig({
           include: dist,
           env: { CONTRACT: 'shipped' },
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
           ...limits,
         },
       },
       { test: { name: 'lab', include: lab, exclude: without(labAlone), maxWorkers: 2, ...limits } },
       {
-        test: { name: 'lab-alone', include: labAlone, maxWorkers: 1, sequence: { groupOrder: 1 }, ...limits },
+        test: { name: 'lab-alone', include: labAlone, maxWorkers: 1, sequence: { groupOrder: 2 }, ...limits },
       },
-      { test: { name: 'alone', include: alone, maxWorkers: 1, sequence: { groupOrder: 1 }, ...limits } },
+      { test: { name: 'alone', include: alone, maxWorkers: 1, sequence: { groupOrder: 2 }, ...limits } },
     ],
   },
 });

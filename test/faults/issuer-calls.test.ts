@@ -5,7 +5,7 @@ import type { IssuerBehaviour } from '../env/issuer.ts';
 import { createPatience } from '../env/patience.ts';
 import { startWorld, type World } from '../env/world.ts';
 
-const REQUESTS = 10_000;
+const REQUESTS = 2000;
 const LANES = 32;
 const COOL_DOWN_SECONDS = 2;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-test('10,000 junk bearers reach the issuer 0 times', async () => {
+test('junk bearers reach the issuer 0 times', async () => {
   const kinds = Object.values(await junk(world));
   expect((await world.sign()).status).toBe(200);
   world.issuer.resetCounts();
@@ -40,7 +40,7 @@ const STORMS: readonly (readonly [string, IssuerBehaviour, number])[] = [
 ];
 
 test.each(STORMS)(
-  '10,000 random kids cause at most one request per cool-down to an issuer that %s',
+  'random kids cause at most one request per cool-down to an issuer that %s',
   async (name, behaviour, status) => {
     const token = await world.token({ forge: 'garbage' });
     const [, payload, signature] = token.split('.');
@@ -50,7 +50,7 @@ test.each(STORMS)(
     const start = performance.now();
     const statuses = await inLanes(REQUESTS, LANES, async (index) => {
       // A member's requests continue during the flood.
-      if (index % 100 === 0) {
+      if (index % 20 === 0) {
         expect((await patience.ask(() => world.sign({ bearer: good }))).status).toBe(200);
       }
       const header = encoded({ alg: 'ES256', typ: 'at+jwt', kid: randomBytes(8).toString('hex') });

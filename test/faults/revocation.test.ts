@@ -21,11 +21,11 @@ import { STRICT } from '../env/verifier/strict-client.ts';
 import { startWorld } from '../env/world.ts';
 import { startLedger } from '../lab/exactly-once/stores/postgres-single.ts';
 
-const VERIFIERS = 50;
+const VERIFIERS = 20;
 const PRESENT_EVERY_MS = 150;
 const LEARNT_WITHIN_MS = 2000;
 
-/** 50 verifiers for each kind of replay store, which check every second whether a key was revoked. */
+/** So many verifiers for each kind of replay store, which check every second whether a key was revoked. */
 async function startVerifiers(internId: string, jwksUrl: string, stack: AsyncDisposableStack) {
   const server = stack.use(await startRedis());
   const redis = new Redis(server.url, { ...STRICT, lazyConnect: true });

@@ -12,7 +12,7 @@ import {
 import { inLanes } from '../env/in-lanes.ts';
 
 /** More by hand: FUZZ_REQUESTS=2000 npx vitest run test/fuzz/generated-management.test.ts */
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 220);
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 60);
 const AT_ONCE = 20;
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is read as JSON
@@ -158,6 +158,6 @@ it.each(OPERATIONS)(
       expect(Object.keys(reply.json), where).toEqual(['error']);
       expect(reply.json.error.code, where).toBe(reply.status);
     });
-    if (REQUESTS > 220) console.log(method, path, statuses);
+    if (REQUESTS > 60) console.log(method, path, statuses);
   },
 );

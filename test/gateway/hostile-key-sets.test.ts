@@ -15,7 +15,7 @@ import { createRandom } from '../lab/exactly-once/random.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
-const MUTATIONS = 10_000;
+const MUTATIONS = 2000;
 /** A set is as old as this at most. */
 const SET_AGE_MAX_MS = 60_000;
 const START = 1_000_000;

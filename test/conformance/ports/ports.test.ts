@@ -20,7 +20,7 @@ const PORTS = openPorts();
 const BODY = '{"prompt":"hello"}';
 const PATH = '/api/invoke';
 /** Set to 100,000 for the figure in README.md. */
-const REQUESTS = '5000';
+const REQUESTS = '1000';
 
 let home: StandaloneHome;
 let standalone: RunningStandalone;

@@ -230,6 +230,7 @@ describe('PATCH /byok/{id}', () => {
     ['', 'application/json', 400],
     ['{', 'application/json', 400],
     ['{}', 'text/plain', 415],
+    ['{}', ['application/json', 'application/json'], 415],
     [Buffer.from([0x7b, 0xff, 0x7d]), 'application/json', 400],
     ['x'.repeat(1_048_577), 'application/json', 413],
   ])('refuses the body %#', async (body, type, expected) => {
@@ -239,7 +240,7 @@ describe('PATCH /byok/{id}', () => {
           method: 'PATCH',
           path: `/byok/${id}`,
           body,
-          headers: ['Content-Type', type],
+          headers: [type].flat().flatMap((one) => ['Content-Type', one]),
         })
       ).json,
     ).toEqual(envelope(expected));

@@ -8,7 +8,7 @@ import { startTcpProxy } from '../../env/tcp-proxy.ts';
 import { startManagementWorld } from './world.ts';
 
 /** More by hand: STORM_REQUESTS=10000 npx vitest run test/contract/management/storm.test.ts */
-const REQUESTS = Number(process.env['STORM_REQUESTS'] ?? 1500);
+const REQUESTS = Number(process.env['STORM_REQUESTS'] ?? 600);
 const CLIENTS = 40;
 /** The proxy drops every connection after so many answers. */
 const ANSWERS_PER_CUT = 100;

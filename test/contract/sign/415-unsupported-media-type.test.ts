@@ -22,3 +22,12 @@ test.each([
 test.each(['gzip', ''])('a content encoding of "%s" is refused', async (encoding) => {
   expectRefusal(await world.sign({ headers: { 'content-encoding': encoding } }), refused);
 });
+
+test('two equal types are refused, as a verifier refuses them', async () => {
+  const rawHeaders = [
+    ...['Authorization', `Bearer ${await world.issuer.token()}`, 'Content-Length', String(V1_BODY.length)],
+    ...['Content-Type', 'application/json', 'Content-Type', 'application/json'],
+  ];
+  const path = `/v1/interns/${world.tenants.internId}/daemon/sign`;
+  expectRefusal(await world.request({ method: 'POST', path, rawHeaders, body: V1_BODY }), refused);
+});

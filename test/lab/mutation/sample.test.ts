@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
 test('tests notice every mutant of a sample of the protocol', async () => {
-  const args = ['--sample', '24', '--seed', 'deep', 'proof'];
+  const args = ['--sample', '8', '--seed', 'deep', 'proof'];
   const { stdout } = await promisify(execFile)(process.execPath, [
     join(import.meta.dirname, 'main.ts'),
     ...args,

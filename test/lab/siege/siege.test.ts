@@ -21,7 +21,7 @@ import {
   serveAll,
 } from './honest.ts';
 
-const ATTACK_MS = Number(process.env['SIEGE_MS'] ?? 1200);
+const ATTACK_MS = Number(process.env['SIEGE_MS'] ?? 600);
 /** Runs only attacks whose name contains this. */
 const CHOSEN = process.env['SIEGE_ATTACKS'] ?? '';
 /** For comparison: without budgets there are no guarantees, and a service that dies is restarted. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { valuesOf } from './raw-headers.ts';
+import { onlyValueOf, valuesOf } from './raw-headers.ts';
 
 it('returns every value of a header, whatever the case of its name, and no value of another', () => {
   const rawHeaders = [
@@ -14,4 +14,9 @@ it('returns every value of a header, whatever the case of its name, and no value
   ];
   expect(valuesOf({ rawHeaders }, 'authorization')).toEqual(['one', 'two']);
   expect(valuesOf({ rawHeaders }, 'cookie')).toEqual([]);
+  expect(['authorization', 'x', 'cookie'].map((name) => onlyValueOf({ rawHeaders }, name))).toEqual([
+    undefined,
+    'authorization',
+    undefined,
+  ]);
 });

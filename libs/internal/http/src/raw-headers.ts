@@ -10,3 +10,14 @@ export function valuesOf(req: Pick<IncomingMessage, 'rawHeaders'>, name: string)
     (_, index, list) => index % 2 === 1 && list[index - 1]?.toLowerCase() === name,
   );
 }
+
+/**
+ * The value of a header that was sent once; undefined if it was sent twice, even with equal values: which of them another
+ * server on the way believes is unknown.
+ *
+ * @param name in lower case
+ */
+export function onlyValueOf(req: Pick<IncomingMessage, 'rawHeaders'>, name: string): string | undefined {
+  const values = valuesOf(req, name);
+  return values.length === 1 ? values[0] : undefined;
+}

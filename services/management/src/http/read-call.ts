@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { readJsonBody } from '@ori/http/body';
 import { exchangeOf } from '@ori/http/exchange';
+import { onlyValueOf } from '@ori/http/raw-headers';
 import { JsonError, parseStrictJson } from '@ori/http/strict-json';
 import { ContentDigest } from '@ori/identity/dpop/content';
 import type { VerifiedProof } from '@ori/identity/dpop/possession';
@@ -88,7 +89,7 @@ function isEmpty({ headers }: IncomingMessage): boolean {
 }
 
 async function readJson(req: IncomingMessage, onContent?: (bytes: Uint8Array) => void): Promise<Buffer> {
-  const mediaType = req.headers['content-type'];
+  const mediaType = onlyValueOf(req, 'content-type');
   if (!isEmpty(req) && (mediaType === undefined || !JSON_MEDIA_TYPE.test(mediaType))) {
     throw new MalformedRequest({ status: 415, message: 'The body must be sent as application/json.' });
   }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BodyError, readJsonBody } from '@ori/http/body';
 import type { Deadline } from '@ori/http/deadline';
 import type { JsonBudget } from '@ori/http/json-scan';
+import { onlyValueOf } from '@ori/http/raw-headers';
 import type { ContentDigest } from '@ori/identity/dpop/content';
 import { checkBodyHeaders } from '../stages/check-body-headers.ts';
 import { SigningError } from '../stages/signing-error.ts';
@@ -24,7 +25,7 @@ export async function readSigningBody(
   const { headers } = req;
   const isChunked = headers['transfer-encoding'] !== undefined;
   const allowance = checkBodyHeaders({
-    contentType: headers['content-type'],
+    contentType: onlyValueOf(req, 'content-type'),
     contentEncoding: headers['content-encoding'],
     contentLength: isChunked ? undefined : Number(headers['content-length'] ?? 0),
   });

@@ -9,7 +9,8 @@ export async function createInterns(db: Kysely<unknown>): Promise<void> {
       workspace_id text not null,
       name text not null,
       description text,
-      hostname text,
+      -- Of the form <intern name>.<domain>.
+      hostname text constraint interns_hostname check (starts_with(hostname, lower(name) || '.')),
       model text,
       status text not null check (status in ('awaiting_slack_install', 'queued', 'provisioning', 'running',
         'failed', 'stopped', 'destroying', 'destroy_failed')),

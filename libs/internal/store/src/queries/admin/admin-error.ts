@@ -61,6 +61,7 @@ function reasonOf(error: Error): string | undefined {
   if (constraint === 'workspaces_default') return 'its organization has a default workspace already';
   if (constraint === 'workspaces_slug') return 'its organization has a workspace with this slug already';
   if (constraint === 'users_email') return 'another user has this e-mail address';
+  if (constraint === 'interns_hostname') return 'its host name is not <intern name>.<domain>';
   const marked = MARKS[String(constraint)];
   if (marked !== undefined) return marked;
   const absent = /^Key \(([\w, ]+)\)=\((.*)\) is not present in table/.exec(String(detail));

@@ -3,7 +3,7 @@ import { DIALECTS, useTestStore } from '@ori/test-env/stores';
 import { describe, expect, it } from 'vitest';
 import { createApiKey } from './api-keys.ts';
 import { setIcon } from './icons.ts';
-import { createIntern } from './interns.ts';
+import { createIntern, updateIntern } from './interns.ts';
 
 const refused = (code: string) => ({ name: 'AdminError', code });
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0);
@@ -59,12 +59,24 @@ describe.each(DIALECTS)('the operator on %s', (dialect) => {
     ['an id that begins with a dash', { id: '-int' }],
     ['an unknown status', { status: 'paused' }],
     ['a host name with a path', { hostname: 'a.test/x' }],
+    ['a host name of another intern', { hostname: 'other.interns.test' }],
     ['a model without provider', { model: 'claude' }],
     ['an unknown member', { icon: 'x' }],
   ])('cannot create an intern with %s', async (_what, wrong) => {
     const { workspaceId } = await createScenario(store.owner);
     const intern = { workspaceId, name: 'x', ...wrong } as Parameters<typeof createIntern>[1];
     await expect(createIntern(store.owner, intern)).rejects.toMatchObject(refused('invalid_input'));
+  });
+
+  it('has a host name that follows its name', async () => {
+    const { workspaceId } = await createScenario(store.owner);
+    const made = { workspaceId, name: 'Ada', hostname: 'ada.interns.test' };
+    const { id: internId } = await createIntern(store.owner, made);
+    await expect(updateIntern(store.owner, { internId, name: 'adah' })).rejects.toMatchObject({
+      ...refused('invalid_input'),
+      message: 'intern: its host name is not <intern name>.<domain>',
+    });
+    await updateIntern(store.owner, { internId, name: 'adah', hostname: 'adah.interns.test' });
   });
 
   it('replaces an icon, which is identified by its hash', async () => {
