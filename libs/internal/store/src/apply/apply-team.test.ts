@@ -230,6 +230,18 @@ it('refuses a person who is known by e-mail address only, and is not known', asy
   await expect(apply(team)).rejects.toMatchObject({ code: 'not_found' });
 });
 
+it('tells of a subject that changed: of a person with an e-mail address, and of one with a name alone', async () => {
+  const member = { subject: 'old', email: 'grace@example.com', name: 'Grace' };
+  const team = (...members: object[]) => ({ name: 'changed', workspaces: [{ name: 'a', members }] });
+  await apply(team(member, { subject: 'ada', name: 'Ada' }));
+  await expect(apply(team({ ...member, subject: 'new' }))).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringMatching(/e-mail address grace@example\.com does not have the subject new: add it/),
+  });
+  const { told } = await apply(team({ subject: 'lovelace', name: 'Ada' }), { dryRun: true });
+  expect(told[0]).toBe('+ 1 person, of whom a member with another subject has the name: Ada');
+});
+
 function cuttingAt(cut: number): KyselyPlugin & { readonly count: () => number } {
   let count = 0;
   return {

@@ -62,7 +62,8 @@ export interface KeyPlace {
 /**
  * The steps from the state to the team. Without `prune`, nothing is removed.
  *
- * @throws AdminError `not_found` for a person who is known by neither subject nor e-mail address
+ * @throws AdminError `not_found` for a person who is known by neither subject nor e-mail address, `conflict` for one whose
+ *   e-mail address is known with another subject
  */
 export function planTeam(team: Team, state: TeamState, options: PlanOptions): Plan {
   const { prune, issuer, home, deliver } = options;
@@ -215,7 +216,7 @@ function planLimits(organizationId: string, team: Team, { organization }: TeamSt
 /** Plans the people who are not known yet, and returns a function from a person to the user's id. */
 function planPeople(
   team: Team,
-  { people }: TeamState,
+  { people, members }: TeamState,
   issuer: string,
   add: Add,
 ): (person: TeamPerson) => string {
@@ -226,15 +227,20 @@ function planPeople(
   const known = ({ subject, email }: TeamPerson) =>
     (subject === undefined ? undefined : bySubject.get(subject)) ??
     (email === undefined ? undefined : byEmail.get(email.toLowerCase()));
+  const place = `${team.name}: `;
   const fresh: NewPerson[] = [];
   for (const person of (team.workspaces ?? []).flatMap(({ members = [] }) => members)) {
     const { subject, email, name = email ?? subject } = person;
-    if (known(person) !== undefined) continue;
-    if (subject === undefined || name === undefined) {
+    if (known(person) !== undefined) {
+      if (subject === undefined || bySubject.has(subject)) continue;
+      const advice = 'add it with `ori-admin user link`, or leave it out of the file';
       throw new AdminError(
-        'not_found',
-        `${team.name}: no user has the e-mail address ${email}: add the subject`,
+        'conflict',
+        `${place}the user with the e-mail address ${email} does not have the subject ${subject}: ${advice}`,
       );
+    }
+    if (subject === undefined || name === undefined) {
+      throw new AdminError('not_found', `${place}no user has the e-mail address ${email}: add the subject`);
     }
     const id = newId('user');
     bySubject.set(subject, id);
@@ -242,8 +248,12 @@ function planPeople(
     fresh.push({ id, name, subject, email: email ?? null });
   }
   if (fresh.length > 0) {
+    const named = (team.workspaces ?? []).flatMap((one) => one.members ?? []).map(known);
+    const others = members.filter(({ user_id: userId }) => !named.includes(userId)).map(({ name }) => name);
+    const namesakes = fresh.filter(({ name }) => others.includes(name)).map(({ name }) => name);
     const what = `${fresh.length} ${fresh.length === 1 ? 'person' : 'people'}`;
-    add('+', what, (db) => createPeople(db, fresh, issuer));
+    const warning = `, of whom a member with another subject has the name: ${namesakes.join(', ')}`;
+    add('+', namesakes.length === 0 ? what : what + warning, (db) => createPeople(db, fresh, issuer));
   }
   return (person) => known(person) ?? '';
 }

@@ -10,6 +10,12 @@ interface KnownPerson {
   readonly email: string | null;
 }
 
+interface KnownMember {
+  readonly workspace_id: string;
+  readonly user_id: string;
+  readonly name: string;
+}
+
 interface KnownKey {
   readonly hash: string;
   readonly kind: 'api' | 'management';
@@ -22,7 +28,7 @@ export interface TeamState {
   readonly organization: Selectable<OrganizationsTable> | undefined;
   readonly workspaces: readonly Selectable<WorkspacesTable>[];
   readonly people: readonly KnownPerson[];
-  readonly members: readonly { readonly workspace_id: string; readonly user_id: string }[];
+  readonly members: readonly KnownMember[];
   readonly interns: readonly (Selectable<InternsTable> & { readonly has_key: boolean })[];
   /** Keys that are accepted; interns' own keys are not among them. */
   readonly keys: readonly KnownKey[];
@@ -54,7 +60,8 @@ export async function readTeamState({ kysely }: Handle, team: Team, issuer: stri
   const places = workspaces.map((one) => one.id);
   const members = await kysely
     .selectFrom('members')
-    .select(['workspace_id', 'user_id'])
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .select(['workspace_id', 'user_id', 'users.name'])
     .where('organization_id', '=', id)
     .where('removed_at', 'is', null)
     .execute();
