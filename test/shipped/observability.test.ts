@@ -14,7 +14,6 @@ import { type ShippedWorld, startShippedWorld } from './world.ts';
 
 const binaries = findPrometheus();
 if (!binaries) console.warn(`Skipped: nothing is scraped, because ${NO_PROMETHEUS}.`);
-const readme = readFileSync(join(import.meta.dirname, '../../deploy/prometheus/README.md'), 'utf8');
 /** Only a signer with the roles of a root has this one. */
 const OF_ROOT = 'signer_key_set_roles_end_timestamp_seconds';
 /** Of `ori canary`, and of exporters that do not run here: the node exporter, kube-state-metrics, the kubelet, the backup script and nginx. */
@@ -90,18 +89,6 @@ describe.skipIf(!binaries || NGINX === undefined)('Prometheus as it ships', () =
       'probe_ssl_earliest_cert_expiry{job="certificates"} - time() > 29 * 86400',
     );
     expect(month).toHaveLength(1);
-  });
-
-  test('all exported metrics are documented, and no others', async () => {
-    const pages = await Promise.all(sources().map(page));
-    const exported = new Set(
-      pages.flatMap((text) => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)),
-    );
-    const table = readme.slice(readme.indexOf('## Metrics'), readme.indexOf('Also recorded'));
-    const documented = [...table.matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(([, cell = '']) =>
-      [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
-    );
-    expect(documented.sort()).toEqual([...exported, OF_ROOT].sort());
   });
 
   test('promtool accepts every metric', async () => {

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { inLanes } from '../../env/in-lanes.ts';
 import { useSignerWorld, V1_BODY } from '../signer-world.ts';
 
 const world = await useSignerWorld({ environment: { TURNS_PER_USER: '3' } });
-const readme = readFileSync(new URL('../../../services/signer/README.md', import.meta.url), 'utf8');
 
 async function samples(): Promise<Map<string, number>> {
   const { text } = await world.page('/metrics');
@@ -59,21 +57,4 @@ test('no request adds a series', async () => {
   expect([...after.keys()].filter((name) => name.startsWith('signer_'))).toEqual(seriesAtStart);
   const routes = new Set([...after.keys()].flatMap((name) => /route="([^"]*)"/.exec(name)?.[1] ?? []));
   expect([...routes].sort()).toEqual(['/v1/interns/{internId}/daemon/sign', 'other']);
-});
-
-test('the README documents every metric and every reason, and no other', async () => {
-  const names = [...(await samples()).keys()]
-    .map((name) => name.replace(/\{.*/, ''))
-    .filter((name) => name.startsWith('signer_'));
-  // Only a signer with the roles of a root has this one.
-  names.push('signer_key_set_roles_end_timestamp_seconds');
-  const documented = [...readme.matchAll(/^\| `(signer_\w+)` +\|/gm)].map((match) => match[1]);
-  expect(documented.sort()).toEqual([...new Set(names)].sort());
-  const reasons = [...(await samples()).keys()].flatMap(
-    (name) => /^signer_refusals_total\{reason="(\w+)"\}/.exec(name)?.[1] ?? [],
-  );
-  const listed = [...(/^Reasons: ([^.]*)\.$/m.exec(readme)?.[1] ?? '').matchAll(/`(\w+)`/g)].map(
-    (match) => match[1],
-  );
-  expect(listed.sort()).toEqual(reasons.sort());
 });
