@@ -22,6 +22,19 @@ const SET_OPENED = 'let (=SET, =d, =i, =t, =sha256(document)) = open(statement, 
 const KEY_OPENED = 'let (=KEY, =d, =i, =k) = open(stated, ofKeys) in';
 
 export const MUTANTS: Readonly<Record<string, Mutant>> = {
+  'the document of the API decides whether a session is bound': {
+    in: MIXED,
+    change: { 'let binds = BINDS in': 'let binds = document in' },
+    refutes: 'accepted-as-asked',
+  },
+  'a later list of interns moves a name': {
+    in: PINNED,
+    change: {
+      'event Asked(d, u, i, p, b);\n      out(net, (order,':
+        'let i = list in event Asked(d, u, i, p, b); out(net, (order,',
+    },
+    refutes: 'named-as-shown',
+  },
   'the signer does not compare the content with the DPoP proof': {
     in: PINNED,
     change: { [DPOP_OPENED]: 'bitstring, any: bitstring) = open(dpop, holder)' },

@@ -6,6 +6,7 @@ export const QUERIES = [
   'once-per-request',
   'intern-isolation',
   'token-alone',
+  'named-as-shown',
   'key-of-its-time',
   'reachable',
 ] as const;
@@ -29,9 +30,10 @@ const BY_OWN_KEY = [
   'accepted-as-asked',
   'once-per-request',
   'intern-isolation',
+  'named-as-shown',
 ] as const;
 /** Whoever sees an unbound token can use it. */
-const BY_TOKEN = ['accepted-as-asked', 'once-per-request', 'token-alone'] as const;
+const BY_TOKEN = ['accepted-as-asked', 'once-per-request', 'token-alone', 'named-as-shown'] as const;
 
 export const SCENARIOS = {
   'bound sessions, keys in the configuration': scenario('bound pinned'),
