@@ -6,6 +6,7 @@ import {
   ConfigError,
   choice,
   type Environment,
+  flag,
   integer,
   list,
   loadConfig,
@@ -86,6 +87,10 @@ export const GUARD_SPEC = {
     default: 0,
     doc: 'How many replicas or standbys of that server could be promoted',
   }),
+  answers: flag({
+    default: false,
+    doc: 'Keep the answer of each call for ten minutes, so that its caller can ask for it; mode `proxy`',
+  }),
   bodyBytesMax: integer({
     min: 0,
     max: 1024 * MIB,
@@ -143,6 +148,8 @@ export function loadGuardConfig(env: Environment): GuardConfig {
   if (!config.openPaths.every(isPath)) complaints.push('GUARD_OPEN_PATHS: a path is too long');
   if (config.replay === 'redis' && !config.redisUrl) complaints.push(missing('GUARD_REDIS_URL'));
   if (config.replay === 'postgres' && !config.databaseUrl) complaints.push(missing('GUARD_DATABASE_URL'));
+  if (config.answers && config.mode !== 'proxy')
+    complaints.push('GUARD_ANSWERS: expected GUARD_MODE=proxy: the guard must see the answers');
   if (config.databaseUrl)
     complaints.push(...complaintsOfAddress('GUARD_DATABASE_URL', config.databaseUrl.reveal()));
   if (complaints.length > 0) throw new ConfigError(complaints);

@@ -1,11 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type Exchange, exchangeOf } from '@ori/http/exchange';
 import type { Verifier } from '@ori/verifier';
+import { recordAnswer } from '@ori/verifier/node';
 import type { GuardConfig } from './config.ts';
 import { type Daemon, DaemonError, type DaemonFailure } from './daemon.ts';
 import { headersForDaemon, namesOthers } from './headers.ts';
 import { type Head, prove } from './prove.ts';
-import { type Answer, answer, refuse } from './refuse.ts';
+import { type Answer, answer, refuse, send } from './refuse.ts';
 import { createSpool } from './spool.ts';
 
 /** The routes in logs and metrics: never the path. */
@@ -94,7 +95,15 @@ export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts)
           body = await spool.body();
         },
       });
+      const asked = verifier.answers?.ask(proof);
+      if (asked !== undefined) {
+        send(res, await asked);
+        return;
+      }
+      const recorder = verifier.answers?.record(proof);
       // If the deadline passed during the spend, the client already has its answer, and the call is not sent.
+      if (res.headersSent) recorder?.lose();
+      else if (recorder) recordAnswer(res, recorder);
       if (res.headersSent || res.destroyed) return;
       exchange.deadline.clear();
       const passed = { proof, bodyBytes: spool.length, ...settingsFor(exchange) };

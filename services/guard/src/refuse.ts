@@ -31,9 +31,11 @@ const INCOMPLETE: Answer = { status: 400, code: 'body_incomplete', message: 'The
 
 /** Answers in the form of the verifier's refusals. Does nothing if an answer has begun. */
 export function answer(res: ServerResponse, { status, code, message }: Answer): void {
+  const isFailure = status === 502 || status === 504;
   send(res, {
     status,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+    // The failure of a daemon is the answer to its call, and may be kept. No cache may: it answers a POST.
+    headers: { 'content-type': 'application/json', ...(isFailure ? {} : { 'cache-control': 'no-store' }) },
     body: JSON.stringify({ error: { code, message } }),
   });
 }
@@ -56,9 +58,13 @@ export function refuse(req: IncomingMessage, res: ServerResponse, error: unknown
   else answer(res, error instanceof BodyError ? INCOMPLETE : FAILED);
 }
 
-function send(
+export function send(
   res: ServerResponse,
-  { status, headers, body }: { status: number; headers: Readonly<Record<string, string>>; body: string },
+  {
+    status,
+    headers,
+    body,
+  }: { status: number; headers: Readonly<Record<string, string>>; body: string | Uint8Array },
 ): void {
   if (res.headersSent || res.destroyed) return;
   res.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);

@@ -23,7 +23,7 @@ export async function startGuard(
   parts: { readonly log?: Logger; readonly now?: () => number } = {},
 ): Promise<RunningGuard> {
   const { log = createLogger({ service: 'guard', level: config.logLevel }), now = Date.now } = parts;
-  const { mode, internId, contentType, maxAgeSeconds, clockToleranceSeconds, bodyBytesMax } = config;
+  const { mode, internId, contentType, maxAgeSeconds, clockToleranceSeconds, bodyBytesMax, answers } = config;
   const metrics = createGuardMetrics();
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
@@ -43,6 +43,7 @@ export async function startGuard(
     contentType,
     maxAgeSeconds,
     clockToleranceSeconds,
+    answers,
     now,
     onOutcome: ({ outcome }) => metrics.judged(outcome),
   });

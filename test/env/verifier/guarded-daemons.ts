@@ -16,6 +16,8 @@ import type { VerifiedProof } from '../../../libs/public/verifier/src/verified-p
 import type { Verifier } from '../../../libs/public/verifier/src/verifier.ts';
 
 export const PATH = '/api/invoke';
+/** Where a daemon is mounted: at the call, and at the questions about lost answers. */
+const PATHS = [PATH, '/.well-known/ori/calls/:nonce'];
 const OPTIONS = { bodyBytesMax: 1000 };
 
 /** A raw request, except for the framing of its body. */
@@ -44,7 +46,7 @@ export interface GuardedDaemon {
 }
 
 /** Called by each handler with its arguments. */
-export type Ran = (proof: VerifiedProof | undefined, body: Uint8Array | undefined) => void;
+export type Ran = (proof: VerifiedProof | undefined, body: Uint8Array | undefined) => void | Promise<void>;
 
 export interface Adapter {
   readonly name: string;
@@ -62,8 +64,8 @@ export const ADAPTERS: readonly Adapter[] = [
     guardWith: (verifier, options) => forNode(verifier, options, () => undefined),
     start: (verifier, ran) =>
       serve(
-        forNode(verifier, OPTIONS, (_req, res, proven) => {
-          ran(proven?.proof, proven?.body);
+        forNode(verifier, OPTIONS, async (_req, res, proven) => {
+          await ran(proven?.proof, proven?.body);
           res.end('{}');
         }),
       ),
@@ -78,7 +80,7 @@ export const ADAPTERS: readonly Adapter[] = [
   {
     name: 'Express handler',
     guardWith: (verifier, options) => forExpress(verifier, options, () => undefined),
-    start: (verifier, ran) => serve(quiet(express()).post(PATH, expressHandler(verifier, ran))),
+    start: (verifier, ran) => serve(quiet(express()).post(PATHS, expressHandler(verifier, ran))),
     startBehindParser: (verifier, ran) =>
       serve(quiet(express()).use(express.json()).post(PATH, expressHandler(verifier, ran))),
   },
@@ -94,13 +96,11 @@ export const ADAPTERS: readonly Adapter[] = [
     guardWith: (verifier, options) => forFastify(verifier, options, () => undefined),
     async start(verifier, ran) {
       const app = fastify();
-      app.post(
-        PATH,
-        forFastify(verifier, OPTIONS, (_request, _reply, proven) => {
-          ran(proven?.proof, proven?.body);
-          return {};
-        }),
-      );
+      const route = forFastify(verifier, OPTIONS, async (_request, _reply, proven) => {
+        await ran(proven?.proof, proven?.body);
+        return {};
+      });
+      for (const path of PATHS) app.post(path, route);
       await app.listen({ port: 0, host: '127.0.0.1' });
       return overTcp((app.server.address() as AddressInfo).port, () => app.close());
     },
@@ -112,8 +112,8 @@ export const ADAPTERS: readonly Adapter[] = [
       const app = new Koa({ asyncLocalStorage: false });
       app.silent = true;
       app.use(
-        forKoa(verifier, OPTIONS, (ctx, proven) => {
-          ran(proven?.proof, proven?.body);
+        forKoa(verifier, OPTIONS, async (ctx, proven) => {
+          await ran(proven?.proof, proven?.body);
           ctx.body = '{}';
         }),
       );
@@ -125,8 +125,8 @@ export const ADAPTERS: readonly Adapter[] = [
     guardWith: (verifier, options) => forFetch(verifier, options, () => new Response()),
     start: async (verifier, ran) =>
       overRequest(
-        forFetch(verifier, OPTIONS, (_request, proven) => {
-          ran(proven?.proof, proven?.body);
+        forFetch(verifier, OPTIONS, async (_request, proven) => {
+          await ran(proven?.proof, proven?.body);
           return new Response('{}');
         }),
       ),
@@ -136,10 +136,11 @@ export const ADAPTERS: readonly Adapter[] = [
     guardWith: (verifier, options) => forHono(verifier, options, () => new Response()),
     start: async (verifier, ran) => {
       const app = new Hono();
-      app.post(
-        PATH,
-        forHono(verifier, OPTIONS, (c, proven) => {
-          ran(proven?.proof, proven?.body);
+      app.on(
+        'POST',
+        PATHS,
+        forHono(verifier, OPTIONS, async (c, proven) => {
+          await ran(proven?.proof, proven?.body);
           return c.json({});
         }),
       );
@@ -149,17 +150,17 @@ export const ADAPTERS: readonly Adapter[] = [
 ];
 
 function expressHandler(verifier: Verifier, ran: Ran) {
-  return forExpress(verifier, OPTIONS, (_req, res, proven) => {
-    ran(proven?.proof, proven?.body);
+  return forExpress(verifier, OPTIONS, async (_req, res, proven) => {
+    await ran(proven?.proof, proven?.body);
     res.json({});
   });
 }
 
 /** With an error handler that wrongly continues. This must not let a request through. */
 function behindMiddleware(app: express.Express, verifier: Verifier, ran: Ran): express.Express {
-  app.post(PATH, forExpress(verifier, OPTIONS), (req, res) => {
+  app.post(PATHS, forExpress(verifier, OPTIONS), async (req, res) => {
     const { proof, body } = provenOf(req);
-    ran(proof, body);
+    await ran(proof, body);
     res.json({});
   });
   app.use(((_error, _req, _res, next) => next()) satisfies express.ErrorRequestHandler);

@@ -18,16 +18,18 @@ const signed = (options: Partial<TestProofOptions> = {}): [string, string][] => 
 ];
 
 interface Parts {
+  readonly answers?: boolean;
   readonly keys?: KeySet;
   readonly replay?: ReplayStore;
 }
 
-async function world(start: Adapter['start'], { keys, replay }: Parts = {}) {
+async function world(start: Adapter['start'], { keys, replay, answers }: Parts = {}) {
   const reports: ProofReport[] = [];
   const verifier = createVerifier({
     internId: 'int_1',
     keys: keys ?? createLocalKeySet(signer.jwks),
     replay: replay ?? createTestReplayStore(),
+    answers,
     onOutcome: (report) => void reports.push(report),
   });
   const ran = vi.fn<Parameters<Adapter['start']>[1]>();
@@ -131,6 +133,30 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
       return String(head).toLowerCase().includes('connection: close') ? 'closes' : 'stays';
     };
     expect([await answers(1000), await answers(1001)]).toEqual(['stays', 'closes']);
+  });
+
+  test(`${name}: gives a lost answer again, also if the client left before it`, async () => {
+    const { daemon, ran } = await world(start, { answers: true });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    ran.mockReturnValue(promise);
+    const headers = signed({ user: 'ada' });
+    const nonce = headers.find(([key]) => key === 'x-ori-invoke-nonce')?.[1];
+    const target = `/.well-known/ori/calls/${nonce}`;
+    const ask = () =>
+      daemon.send({ target, headers: signed({ path: target, body: '', user: 'ada' }), body: '' });
+    if (daemon.port === undefined) void daemon.send({ headers, body: BODY });
+    else {
+      const socket = connect(daemon.port, '127.0.0.1').on('error', () => undefined);
+      const lines = [['host', 'd'], ['content-length', `${BODY.length}`], ...headers];
+      const head = lines.map((line) => line.join(': ')).join('\r\n');
+      socket.write(`POST ${PATH} HTTP/1.1\r\n${head}\r\n\r\n${BODY}`);
+      await vi.waitFor(() => expect(ran).toHaveBeenCalled());
+      socket.destroy();
+    }
+    expect(await ask()).toEqual({ status: 409, code: 'call_running' });
+    resolve();
+    await vi.waitFor(async () => expect(await ask()).toEqual({ status: 200, code: undefined }));
+    expect(ran).toHaveBeenCalledOnce();
   });
 
   test(`${name}: refuses unknown options`, async () => {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
-import { recordNode } from '../answers/record-node.ts';
+import { recordAnswer } from '../answers/record-node.ts';
 import type { VerifiedProof } from '../verified-proof.ts';
 import type { Verifier } from '../verifier.ts';
 import { createGuard, type RequireProofOptions } from './guard.ts';
@@ -60,7 +60,7 @@ export function requireProof(
       answerNode(judgement, request, response, guard.bodyBytesMax);
       return;
     }
-    if (judgement.recorder) recordNode(response, judgement.recorder);
+    if (judgement.recorder) recordAnswer(response, judgement.recorder);
     const proven = toNodeProven(judgement.proven);
     keepProven(request, proven);
     // A later body parser of Express 4 would wait for a body that was already read.

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { recordAnswer } from '../answers/record-node.ts';
 import type { Verifier } from '../verifier.ts';
 import { createGuard, type RequireProofOptions } from './guard.ts';
 import { arrivalOf, closesConnection, type NodeProven, toNodeProven } from './node-request.ts';
@@ -48,12 +49,13 @@ export function requireProof(
     const { raw } = request;
     const arrival = arrivalOf(raw);
     const misuse = payload === raw ? arrival.misuse : 'another preParsing hook ran before it';
-    const { proven, answer, closes } = await guard.judge({ ...arrival, misuse });
+    const { proven, recorder, answer, closes } = await guard.judge({ ...arrival, misuse });
     if (proven === undefined) {
       if (closesConnection(raw, guard.bodyBytesMax, closes)) reply.headers({ connection: 'close' });
       reply.code(answer.status).headers(answer.headers).send(answer.body);
       return;
     }
+    if (recorder) recordAnswer(reply.raw, recorder);
     keepProven(request, toNodeProven(proven));
     done(null, again(proven.body));
   }

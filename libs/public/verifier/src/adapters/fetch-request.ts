@@ -17,7 +17,8 @@ export function arrivalOf(request: Request, server: unknown): Arrival {
 /** The connection is closed where the rest of the body is not wanted, by the servers that obey the header. */
 export function responseOf({ answer, closes }: Extract<Judgement, { proven?: undefined }>): Response {
   const { status, body } = answer;
-  return new Response(body, {
+  // Response refuses even an empty body with 204.
+  return new Response(body.length === 0 ? null : (body as string), {
     status,
     headers: { ...answer.headers, ...(closes && { connection: 'close' }) },
   });

@@ -1,3 +1,4 @@
+import { recordResponse } from '../answers/record-response.ts';
 import type { Verifier } from '../verifier.ts';
 import { arrivalOf, responseOf } from './fetch-request.ts';
 import { createGuard, type Proven, type RequireProofOptions } from './guard.ts';
@@ -24,6 +25,7 @@ export function requireProof<Req extends Request, Rest extends unknown[]>(
   return async (request, ...rest) => {
     const judgement = await guard.judge(arrivalOf(request, rest[0]));
     if (judgement.proven === undefined) return responseOf(judgement);
-    return handler(request, judgement.proven, ...rest);
+    const { proven, recorder } = judgement;
+    return recordResponse(recorder, () => handler(request, proven, ...rest));
   };
 }

@@ -56,6 +56,7 @@ export type Judgement =
     }
   | {
       readonly proven?: undefined;
+      readonly recorder?: undefined;
       /** A refusal, or the answer to a question about another call. */
       readonly answer: Answer;
       /** The client disconnected or its body is malformed, so the answer may not arrive. */

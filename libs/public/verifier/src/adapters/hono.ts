@@ -1,4 +1,5 @@
 import type { Context, Env, Handler } from 'hono';
+import { recordResponse } from '../answers/record-response.ts';
 import type { Verifier } from '../verifier.ts';
 import { arrivalOf, responseOf } from './fetch-request.ts';
 import { createGuard, type Proven, type RequireProofOptions } from './guard.ts';
@@ -25,9 +26,10 @@ export function requireProof<E extends Env = any, Answered extends Response = Re
   return async (context) => {
     const judgement = await guard.judge(arrivalOf(context.req.raw, context.env));
     if (judgement.proven === undefined) return responseOf(judgement);
+    const { proven, recorder } = judgement;
     // Hono's own cache of a body that was read.
-    const bytes = judgement.proven.body.slice().buffer;
+    const bytes = proven.body.slice().buffer;
     Object.assign(context.req.bodyCache, { arrayBuffer: Promise.resolve(bytes) });
-    return handler(context, judgement.proven);
+    return recordResponse(recorder, () => handler(context, proven));
   };
 }

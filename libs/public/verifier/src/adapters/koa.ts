@@ -1,4 +1,5 @@
 import type { Context, Next } from 'koa';
+import { recordAnswer } from '../answers/record-node.ts';
 import type { Verifier } from '../verifier.ts';
 import { createGuard, type RequireProofOptions } from './guard.ts';
 import { arrivalOf, closesConnection, type NodeProven, toNodeProven } from './node-request.ts';
@@ -23,8 +24,9 @@ export function requireProof(
   return async (context, next) => {
     const { req } = context;
     const arrival = arrivalOf(Object.assign(req, { originalUrl: context.originalUrl }));
-    const { proven, answer, closes } = await guard.judge(arrival);
+    const { proven, recorder, answer, closes } = await guard.judge(arrival);
     if (proven !== undefined) {
+      if (recorder) recordAnswer(context.res, recorder);
       const given = toNodeProven(proven);
       // Body parsers of Koa pass over a request that has one; otherwise they fail on a stream that was read.
       Object.assign(context.request, { body: given.body });
@@ -34,6 +36,6 @@ export function requireProof(
     if (closesConnection(req, guard.bodyBytesMax, closes)) context.set({ connection: 'close' });
     context.set(answer.headers);
     context.status = answer.status;
-    context.body = answer.body;
+    context.body = typeof answer.body === 'string' ? answer.body : Buffer.from(answer.body);
   };
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { recordNode } from '../answers/record-node.ts';
+import { recordAnswer } from '../answers/record-node.ts';
 import type { Verifier } from '../verifier.ts';
 import { createGuard, type RequireProofOptions } from './guard.ts';
 import {
@@ -11,6 +11,7 @@ import {
   toNodeProven,
 } from './node-request.ts';
 
+export { recordAnswer } from '../answers/record-node.ts';
 export type { RequireProofOptions } from './guard.ts';
 export type { NodeProven as Proven, NodeRequest } from './node-request.ts';
 
@@ -36,7 +37,7 @@ export function requireProof<Req extends NodeRequest, Res extends ServerResponse
       answerNode(judgement, request, response, guard.bodyBytesMax);
       return;
     }
-    if (judgement.recorder) recordNode(response, judgement.recorder);
+    if (judgement.recorder) recordAnswer(response, judgement.recorder);
     try {
       await handler(request, response, toNodeProven(judgement.proven));
     } catch (error) {

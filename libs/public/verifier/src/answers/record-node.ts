@@ -8,7 +8,7 @@ type GivenHeaders = OutgoingHttpHeaders | readonly (string | number)[] | undefin
  * Records what the handler writes to a response of node:http. If the client disconnects first, the handler is not told, and its answer
  * is recorded for the question to come: for ten minutes at most, and only as long as there is something to record.
  */
-export function recordNode(response: ServerResponse, recorder: Recorder): void {
+export function recordAnswer(response: ServerResponse, recorder: Recorder): void {
   const { writeHead, write, end, destroy, emit } = response;
   let isBegun = false;
   let isEnded = false;
@@ -109,6 +109,8 @@ export function recordNode(response: ServerResponse, recorder: Recorder): void {
     },
   };
   Object.assign(response, hooks);
+  // The client left while the proof was spent.
+  if (response.destroyed) leave();
 }
 
 function callBack(args: unknown[]): void {

@@ -4,6 +4,8 @@ export interface ReplayPolicy {
   readonly maxAgeSeconds: number;
   readonly clockToleranceSeconds: number;
   readonly acceptV1: boolean;
+  /** Set if answers are kept. A shared store then also records that this process lives. */
+  readonly answers?: object | undefined;
 }
 
 /** A proof with a valid signature, to be spent. */
@@ -85,6 +87,9 @@ export const RETENTION_SECONDS_MAX = 600 + 60 + STREAM_SECONDS_MAX;
 /** How long an answer is kept, and a call is recorded as running at most. */
 export const ANSWER_SECONDS = 600;
 export const RUNNING_SECONDS_MAX = 86_400;
+
+/** How long after its last sign of life a process counts as gone, and its calls as lost. */
+export const LIFE_SECONDS = 15;
 
 /** A question comes within this time of its call's timestamp. An unknown nonce may therefore be of a call before a younger fence. */
 export const QUESTION_SECONDS_MAX = 300;

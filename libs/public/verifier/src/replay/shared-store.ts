@@ -1,11 +1,18 @@
 import { UnavailableError } from '@ori/proof';
 import { requireNames } from '../options.ts';
-import type { ReplayPolicy, ReplayStore, Spend } from './replay-store.ts';
+import {
+  type AnswerStore,
+  LIFE_SECONDS,
+  type ReplayPolicy,
+  type ReplayStore,
+  type Spend,
+} from './replay-store.ts';
 
 /** A replay store on a server that several processes share. */
 export interface SharedReplayStore extends ReplayStore {
   attach(policy: ReplayPolicy): void;
   spend(spend: Spend): Promise<'spent'>;
+  readonly answers: AnswerStore;
   /**
    * Waits until the store is usable: connected, safe, and with a fence for each verifier that uses it. `withinMs` is 5000 by default;
    * 0 checks once, for a health check. A proof signed a moment earlier may still be refused with `proof_before_fence`.
@@ -115,4 +122,11 @@ export async function waitUntilReady(look: () => Promise<void>, withinMs = READY
 /** Throws TypeError if no verifier uses the store. */
 export function requireAttached(verifiers: { readonly size: number }): void {
   if (verifiers.size === 0) throw new TypeError('no verifier uses this store yet: call createVerifier first');
+}
+
+/** Throws TypeError if answers are kept and checks are too rare to show that this process lives. */
+export function requireLively({ answers }: ReplayPolicy, touchSeconds: number): void {
+  if (answers !== undefined && touchSeconds * 3 > LIFE_SECONDS) {
+    throw new TypeError(`touchSeconds: expected at most ${LIFE_SECONDS / 3} with answers`);
+  }
 }

@@ -32,6 +32,8 @@ export interface PostgresAnswer extends Verdict {
   readonly due?: boolean;
   /** `touch` only: the version of the schema. */
   readonly version?: number;
+  /** `ask` only: how the call ended, as `parseCallEnd` reads it. */
+  readonly outcome?: string;
 }
 
 /** Throws TypeError unless this is a pool with a connection timeout. */
@@ -139,7 +141,7 @@ async function acquire(pool: PostgresPool, acquireMs: number): Promise<PostgresC
 }
 
 function toAnswer(row: unknown): PostgresAnswer {
-  const { verdict, detail, event, identity, lsn, pause, due, version } = (row ?? {}) as Record<
+  const { verdict, detail, event, identity, lsn, pause, due, version, outcome } = (row ?? {}) as Record<
     string,
     unknown
   >;
@@ -154,6 +156,7 @@ function toAnswer(row: unknown): PostgresAnswer {
     ...(typeof pause === 'number' ? { retryAfterSeconds: pause } : {}),
     ...(due === true ? { due } : {}),
     ...(typeof version === 'number' ? { version } : {}),
+    ...(typeof outcome === 'string' ? { outcome } : {}),
   };
 }
 

@@ -17,7 +17,7 @@ function addressOf(user: string, password: string): string {
   return url.href;
 }
 
-// As in the README: an ordinary role owns the schema, and the daemon's role gets the three grants.
+// As in the README: an ordinary role owns the schema, and the daemon's role gets the four grants.
 beforeAll(async () => {
   server = await startLedgerServer();
   await query(
@@ -26,19 +26,27 @@ beforeAll(async () => {
   );
   await query(addressOf('owner', 'secret'), POSTGRES_REPLAY_SQL);
   const lines = README.match(/^(?:CREATE ROLE|GRANT) .*ori_daemon.*;$/gm) ?? [];
-  expect(lines).toHaveLength(3);
+  expect(lines).toHaveLength(4);
   for (const line of lines) await query(server.url, line);
   daemonUrl = addressOf('ori_daemon', 'SECRET');
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
 test('the grants of the README, made by an owner without superuser rights, are enough for a daemon', async () => {
-  const { verifierOn, request } = await daemonOn(server, { acceptV1: true });
+  const { internId, verifierOn, request } = await daemonOn(server, { acceptV1: true });
   const { verifier, replay } = verifierOn(daemonUrl);
   await replay.touch();
   const signed = request();
   await expect(verifier.verify(signed)).resolves.toBeDefined();
   await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  const policy = { internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false, answers: {} };
+  replay.attach(policy);
+  await replay.touch();
+  const call = { policy, user: 'ada', nonce: 'A'.repeat(22), timestamp: 0, nowMs: Date.now() };
+  const [at, signingInput] = [Math.floor(Date.now() / 1000), new Uint8Array()];
+  await replay.spend({ ...call, timestamp: at, signingInput, v1Id: () => 'ab'.repeat(32), caller: 'ada' });
+  await replay.answers.keep(call, 'too_large');
+  expect(await replay.answers.ask(call)).toBe('too_large');
   await query(daemonUrl, 'SELECT * FROM ori_replay.waiting()');
   await query(daemonUrl, 'SELECT * FROM ori_replay.forget(0, 2, 0)');
 });
@@ -46,6 +54,7 @@ test('the grants of the README, made by an owner without superuser rights, are e
 test.each([
   'SELECT * FROM ori_replay.spent',
   'SELECT * FROM ori_replay.ledger',
+  'SELECT * FROM ori_replay.answer',
   `INSERT INTO ori_replay.spent VALUES ('int', 'x', 0, 0)`,
   'DELETE FROM ori_replay.spent',
   'TRUNCATE ori_replay.spent_0',

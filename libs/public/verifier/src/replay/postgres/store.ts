@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { UnavailableError } from '@ori/proof';
-import { type ReplayPolicy, retentionSeconds, type Spend } from '../replay-store.ts';
+import { parseCallEnd, renderCallEnd } from '../call-end.ts';
+import { type AnswerStore, type ReplayPolicy, retentionSeconds, type Spend } from '../replay-store.ts';
 import {
   requireAttached,
+  requireLively,
   requireSharedOptions,
   type SharedReplayStore,
   type SharedReplayStoreOptions,
@@ -61,6 +64,7 @@ export function postgresReplayStore(
   survivePoolErrors(pool);
   const acks = Math.ceil(replicas / 2);
   const call = createFunctionCaller(pool, { timeoutMs, acquireMs });
+  const process = randomUUID();
   const interns = new Map<string, ReplayPolicy>();
   let known: Known = { event: 0, identity: '', lsn: '0/0' };
   let refusal: UnavailableError | undefined;
@@ -70,7 +74,7 @@ export function postgresReplayStore(
 
   /** Updated only by successful answers: an unsafe server returns no state. */
   function learn({ event = 0, identity = '', lsn = '0/0' }: PostgresAnswer): void {
-    if (event < known.event) return;
+    if (event === 0 || event < known.event) return;
     const isAsBefore = event === known.event && toPosition(lsn) < toPosition(known.lsn);
     known = { event, identity, lsn: isAsBefore ? known.lsn : lsn };
   }
@@ -116,6 +120,8 @@ export function postgresReplayStore(
       do {
         doubtsBefore = doubts;
         if (acks > 0) requireSafe(await call('waiting', () => []));
+        const isKeeping = [...interns.values()].some(({ answers }) => answers !== undefined);
+        if (isKeeping) await call('alive', () => [process]);
         // One at a time: a pool of one connection suffices, and a frozen server costs one timeout.
         for (const policy of interns.values()) await touchOne(policy);
         // A check that began before the suspicion arose does not clear it.
@@ -137,42 +143,75 @@ export function postgresReplayStore(
 
   const touchQuietly = (): void => void touch().catch(() => undefined);
 
-  async function spend({ policy, timestamp, nowMs, nonce, v1Id }: Spend): Promise<'spent'> {
+  /** The last arguments of `spend`, `spend_for` and `ask`. */
+  const stateOf = (policy: ReplayPolicy, nowMs: number): unknown[] => [
+    nowMs / 1000,
+    ...facts(),
+    retentionSeconds(policy),
+    policy.clockToleranceSeconds,
+    acks,
+    Math.ceil(timeoutMs),
+  ];
+
+  /** Calls a function that spends, unless the server is in doubt. */
+  async function callOnce(name: string, args: (waitedMs: number) => unknown[]): Promise<PostgresAnswer> {
     if (refusal !== undefined) {
       if (performance.now() - touchedMs > TOUCH_APART_MS) touchQuietly();
       throw refusal;
     }
-    const answer = await call('spend', (waitedMs) => [
-      policy.internId,
-      timestamp,
-      nonce === undefined ? null : Buffer.from(nonce, 'base64url'),
-      Buffer.from(v1Id(), 'hex'),
-      (nowMs + waitedMs) / 1000,
-      ...facts(),
-      retentionSeconds(policy),
-      policy.clockToleranceSeconds,
-      acks,
-      Math.ceil(timeoutMs),
-    ]).catch((error: unknown) => {
+    const answer = await call(name, args).catch((error: unknown) => {
       doubt(error);
       throw error;
     });
     if (answer.verdict === 'unsafe') touchQuietly();
     else learn(answer);
+    return answer;
+  }
+
+  async function spend({ policy, timestamp, nowMs, nonce, v1Id, caller }: Spend): Promise<'spent'> {
+    const answer = await callOnce(caller === undefined ? 'spend' : 'spend_for', (waitedMs) => [
+      ...(caller === undefined ? [] : [caller, process]),
+      policy.internId,
+      timestamp,
+      nonce === undefined ? null : Buffer.from(nonce, 'base64url'),
+      Buffer.from(v1Id(), 'hex'),
+      ...stateOf(policy, nowMs + waitedMs),
+    ]);
     // The recording of version 1 ids begins with a touch.
     if (nonce === undefined && answer.verdict === 'before_fence') touchQuietly();
     return requireSpent(answer);
   }
 
+  const answers: AnswerStore = {
+    async keep({ policy, nonce }, end) {
+      await call('keep', () => [policy.internId, Buffer.from(nonce, 'base64url'), renderCallEnd(end)]);
+    },
+    async ask({ policy, user, nonce, timestamp, nowMs }) {
+      const answer = await callOnce('ask', (waitedMs) => [
+        user,
+        timestamp,
+        policy.internId,
+        Buffer.from(nonce, 'base64url'),
+        ...stateOf(policy, nowMs + waitedMs),
+      ]);
+      if (answer.verdict === 'not_received') return 'not_received';
+      if (answer.verdict !== 'recorded') requireSpent(answer);
+      return parseCallEnd(answer.outcome ?? '');
+    },
+  };
+
   const timer = setInterval(touchQuietly, touchSeconds * 1000).unref();
 
   return {
     attach(policy) {
+      requireLively(policy, touchSeconds);
       const acceptV1 = policy.acceptV1 || interns.get(policy.internId)?.acceptV1 === true;
-      interns.set(policy.internId, { ...policy, acceptV1 });
+      const answers = policy.answers ?? interns.get(policy.internId)?.answers;
+      interns.set(policy.internId, { ...policy, acceptV1, answers });
       touchQuietly();
     },
     spend,
+    answers,
     touch,
     ready: (withinMs) => waitUntilReady(touch, withinMs),
     close: () => clearInterval(timer),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { sharedRedisUrl, startRedis } from '@ori/test-env/redis';
-import { connect, daemonOn, reserve } from '@ori/test-env/verifier/redis-world';
+import { connect, daemonOn, headerOf, reserve } from '@ori/test-env/verifier/redis-world';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadRedisScripts } from './client.ts';
@@ -16,6 +16,7 @@ async function userOf(
   url = sharedRedisUrl(),
 ): Promise<Redis> {
   const words = new RegExp(`^ACL SETUSER ${line} (.*)$`, 'm').exec(README)?.[1]?.split(' ') ?? [];
+  words.push(...(/^(~.* \(~.*\))$/m.exec(README)?.[1]?.split(' ') ?? []));
   const username = `${line}-${internId}`;
   const rules = words.map((word) => word.replace('>SECRET', '>secret').replace('int_7Qm2', internId));
   await admin.call('ACL', 'SETUSER', username, ...rules);
@@ -40,6 +41,11 @@ test.each(['spend', 'redeem'] as const)(
     await reserve(admin, internId, signed);
     await expect(verifier.verify(signed)).resolves.toBeDefined();
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+    const nonce = headerOf(signed, 'x-ori-invoke-nonce');
+    const policy = { internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false };
+    const call = { policy, user: 'ada', nonce, timestamp: 0, nowMs: Date.now() };
+    await replay.answers.keep(call, 'too_large');
+    expect(await replay.answers.ask(call)).toBe('lost');
   },
 );
 

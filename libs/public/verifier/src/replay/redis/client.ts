@@ -33,6 +33,7 @@ const SHA1: Readonly<Record<RedisScriptName, string>> = {
   spendV1: sha1(REDIS_SCRIPTS.spendV1),
   spendV2: sha1(REDIS_SCRIPTS.spendV2),
   redeem: sha1(REDIS_SCRIPTS.redeem),
+  ask: sha1(REDIS_SCRIPTS.ask),
 };
 
 /** The digest by which EVALSHA names a script. */

@@ -10,6 +10,11 @@ export function issuedKey(internId: string, nonce: string): string {
   return `ori:{${internId}}:issued:${nonce}`;
 }
 
+/** The record of a call whose answer is kept: its person, the process that runs it, and how it ended. */
+export function answerKey(internId: string, nonce: string): string {
+  return `ori:{${internId}}:answer:${nonce}`;
+}
+
 /** The value of a reservation: the SHA-256 of the version 2 signing input. */
 export function issuedValue(signingInput: Uint8Array): Buffer {
   return hash('sha256', signingInput, 'buffer');

@@ -8,6 +8,8 @@ import type { RedisScriptName } from './scripts.ts';
 export interface Answer extends Verdict {
   /** Unix seconds with six decimals, as text so that no digit changes; absent if the server is unsafe. */
   readonly fence?: string;
+  /** `ask` only: how the call ended, as `parseCallEnd` reads it. */
+  readonly outcome?: string;
 }
 
 export interface ScriptRunner {
@@ -15,6 +17,8 @@ export interface ScriptRunner {
   spend(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
   /** The same for a script that may run twice: if it is missing, it is loaded and sent again. */
   touch(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
+  /** Replaces the value of a key, if it has one. */
+  replace(key: string, value: string, seconds: number): Promise<void>;
 }
 
 type Argument = string | number | Buffer;
@@ -41,7 +45,7 @@ export function createScriptRunner(
     const [answer, wait] = (await inTime(pipeline.exec())) ?? [];
     if (answer?.[0]) throw answer[0];
     const verdict = toAnswer(answer?.[1]);
-    if (verdict.verdict !== 'spent') return verdict;
+    if (verdict.verdict !== 'spent' && verdict.verdict !== 'not_received') return verdict;
     if (wait?.[0]) throw wait[0];
     if (!(Number(wait?.[1]) >= replicasMin)) {
       throw new UnavailableError('replay_store_unsafe', 'too few replicas acknowledged the spend');
@@ -69,6 +73,13 @@ export function createScriptRunner(
         throw toUnavailable(error);
       }
     },
+    async replace(key, value, seconds) {
+      try {
+        await inTime(redis.call('SET', key, value, 'XX', 'EX', seconds));
+      } catch (error) {
+        throw toUnavailable(error);
+      }
+    },
     async touch(name, keys, args) {
       try {
         return await call(name, keys, args).catch(async (error: unknown) => {
@@ -86,11 +97,12 @@ export function createScriptRunner(
 function toAnswer(reply: unknown): Answer {
   if (!Array.isArray(reply))
     throw new UnavailableError('replay_store_unavailable', 'unexpected answer of the store');
-  const [first, second, pause]: unknown[] = reply;
+  const [first, second, third]: unknown[] = reply;
   const verdict = String(first);
   if (verdict === 'unsafe') return { verdict, detail: String(second) };
   const answer = { verdict, fence: String(second) };
-  return typeof pause === 'number' ? { ...answer, retryAfterSeconds: pause } : answer;
+  if (typeof third === 'number') return { ...answer, retryAfterSeconds: third };
+  return third === undefined ? answer : { ...answer, outcome: String(third) };
 }
 
 function isUnknownScript(error: unknown): boolean {

@@ -1,8 +1,11 @@
+import { LIFE_SECONDS, QUESTION_SECONDS_MAX, RUNNING_SECONDS_MAX } from '../replay-store.ts';
+
 /**
  * The start of every script: checks the server, then updates the fence. KEYS[1] is the intern's sorted set. The score of a spent id is
  * its proof's timestamp. Marks about the set itself have negative scores, minus a time in seconds, so that a range from zero up never
  * includes them: `fence:<replication id>` (proofs up to then may have been spent before), `floor` (ids up to then were forgotten) and
  * `v1` (version 1 ids are recorded since). They share one key with the ids, so that losing the ids also loses the fence.
+ * `alive:<process>` is the last sign of life of a process that keeps answers.
  */
 const OPEN = `
 local spent = KEYS[1]
@@ -53,9 +56,15 @@ end
 local function before(event) return {'before_fence', text(fence), math.ceil(math.ceil(event) + 1 - now)} end
 `;
 
-/** Writes the fence without spending anything. ARGV[7] is '1' if version 1 proofs are accepted. */
+/** Writes the fence without spending anything. ARGV[7] is '1' if version 1 proofs are accepted, ARGV[8] a process that keeps answers. */
 const TOUCH = `${OPEN}
 if ARGV[7] == '1' and not mark('v1') then set_mark('v1', latest + tolerance) end
+if ARGV[8] ~= '' then
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', spent, '-inf', '(0')) do
+    if string.sub(name, 1, 6) == 'alive:' and now - mark(name) > ${RUNNING_SECONDS_MAX} then redis.call('ZREM', spent, name) end
+  end
+  set_mark('alive:' .. ARGV[8], now)
+end
 return {'touched', text(fence)}
 `;
 
@@ -77,13 +86,41 @@ if #forgotten > 0 then
 end
 `;
 
-/** Version 2: ARGV[8] is the 16 bytes of the nonce, ARGV[9] the 32 bytes of the version 1 id. */
+/**
+ * Version 2: ARGV[8] is the 16 bytes of the nonce, ARGV[9] the 32 bytes of the version 1 id. If the answer is to be kept, ARGV[11] is the
+ * person, ARGV[12] this process, and the last key the record of the call.
+ */
 const SPEND_V2 = `
 local v1_id = ARGV[9]
 if mark('v1') and redis.call('ZSCORE', spent, '1' .. v1_id) then return {'replayed', text(fence)} end
 if redis.call('ZADD', spent, 'NX', timestamp, '2' .. ARGV[8]) == 0 then return {'replayed', text(fence)} end
 if mark('v1') then redis.call('ZADD', spent, 'NX', timestamp, 'm' .. v1_id) end
+if ARGV[11] then
+  redis.call('SET', KEYS[#KEYS], ARGV[11] .. '\\n' .. ARGV[12] .. '\\nrunning', 'EX', ${RUNNING_SECONDS_MAX})
+  set_mark('alive:' .. ARGV[12], now)
+end
 return {'spent', text(fence)}
+`;
+
+/**
+ * Answers a question: ARGV[7] is the time when it was signed, ARGV[8] the 16 bytes of the nonce that it asks about, ARGV[9] the person.
+ * KEYS[2] is the record of that call. An unknown nonce is spent, as late as a proof could be that is accepted, and marked by `x`.
+ */
+const ASK = `${OPEN}
+local record = redis.call('GET', KEYS[2])
+if record then
+  local person, process, outcome = string.match(record, '^([^\\n]*)\\n([^\\n]*)\\n(.*)$')
+  if person ~= ARGV[9] then return {'not_received', text(fence)} end
+  local seen = mark('alive:' .. process)
+  if outcome == 'running' and not (seen and now - seen <= ${LIFE_SECONDS}) then outcome = 'lost' end
+  return {'recorded', text(fence), outcome}
+end
+if redis.call('ZSCORE', spent, 'x' .. ARGV[8]) then return {'not_received', text(fence)} end
+local latest_timestamp = math.ceil(now) + tolerance
+if redis.call('ZADD', spent, 'NX', latest_timestamp, '2' .. ARGV[8]) == 0 then return {'recorded', text(fence), 'lost'} end
+if tonumber(ARGV[7]) - ${QUESTION_SECONDS_MAX} <= fence then return {'recorded', text(fence), 'lost'} end
+redis.call('ZADD', spent, 'NX', latest_timestamp, 'x' .. ARGV[8])
+return {'not_received', text(fence)}
 `;
 
 /** Version 1: ARGV[8] is the 32 bytes of its id. The first one starts the recording, and it and all earlier ones are refused. */
@@ -106,6 +143,7 @@ export const REDIS_SCRIPTS: Readonly<Record<RedisScriptName, string>> = {
   spendV1: `${OPEN}${JUDGE}${FORGET}${SPEND_V1}`,
   spendV2: `${OPEN}${JUDGE}${FORGET}${SPEND_V2}`,
   redeem: `${OPEN}${JUDGE}${REQUIRE_ISSUED}${FORGET}${SPEND_V2}`,
+  ask: ASK,
 };
 
-export type RedisScriptName = 'touch' | 'spendV1' | 'spendV2' | 'redeem';
+export type RedisScriptName = 'touch' | 'spendV1' | 'spendV2' | 'redeem' | 'ask';

@@ -1,7 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { UnavailableError } from '@ori/proof';
-import { type ReplayPolicy, retentionSeconds, type Spend } from '../replay-store.ts';
+import { parseCallEnd, renderCallEnd } from '../call-end.ts';
+import {
+  ANSWER_SECONDS,
+  type AnswerStore,
+  type ReplayPolicy,
+  retentionSeconds,
+  type Spend,
+} from '../replay-store.ts';
 import {
   requireAttached,
+  requireLively,
   requireSharedOptions,
   type SharedReplayStore,
   type SharedReplayStoreOptions,
@@ -10,7 +19,7 @@ import {
 } from '../shared-store.ts';
 import { requireSafe, requireSpent } from '../verdict.ts';
 import { type RedisClient, requireRedisClient } from './client.ts';
-import { issuedKey, issuedValue, spentKey } from './keys.ts';
+import { answerKey, issuedKey, issuedValue, spentKey } from './keys.ts';
 import { adaptNodeRedis, isNodeRedis, type NodeRedisClient } from './node-redis.ts';
 import { type Answer, createScriptRunner } from './script-runner.ts';
 
@@ -49,6 +58,7 @@ export function redisReplayStore(
   if (mode !== 'spend' && mode !== 'redeem') throw new TypeError("mode: expected 'spend' or 'redeem'");
   const replicasMin = Math.ceil(replicas / 2);
   const run = createScriptRunner(redis, { replicasMin, timeoutMs });
+  const process = randomUUID();
   const interns = new Map<string, Attached>();
   let unsafe: UnavailableError | undefined;
 
@@ -69,7 +79,11 @@ export function redisReplayStore(
   }
 
   async function touchOne({ policy }: Attached): Promise<void> {
-    const args = [...common(policy, now(), true), policy.acceptV1 ? '1' : '0'];
+    const args = [
+      ...common(policy, now(), true),
+      policy.acceptV1 ? '1' : '0',
+      policy.answers === undefined ? '' : process,
+    ];
     const answer = await run.touch('touch', [spentKey(policy.internId)], args);
     learn(policy.internId, answer);
     requireSafe(answer);
@@ -86,23 +100,56 @@ export function redisReplayStore(
     }
   }
 
-  async function spend({ policy, timestamp, nowMs, nonce, signingInput, v1Id }: Spend): Promise<'spent'> {
+  async function spend({
+    policy,
+    timestamp,
+    nowMs,
+    nonce,
+    signingInput,
+    v1Id,
+    caller,
+  }: Spend): Promise<'spent'> {
     if (unsafe !== undefined) throw unsafe;
-    const args = [...common(policy, nowMs, false), timestamp];
+    const args: (string | number | Buffer)[] = [...common(policy, nowMs, false), timestamp];
     const keys = [spentKey(policy.internId)];
     const id = Buffer.from(v1Id(), 'hex');
     let answer: Answer;
     if (nonce === undefined) {
       answer = await run.spend('spendV1', keys, [...args, id]);
-    } else if (mode === 'spend') {
-      answer = await run.spend('spendV2', keys, [...args, Buffer.from(nonce, 'base64url'), id]);
     } else {
-      const issued = [...args, Buffer.from(nonce, 'base64url'), id, issuedValue(signingInput)];
-      answer = await run.spend('redeem', [...keys, issuedKey(policy.internId, nonce)], issued);
+      args.push(Buffer.from(nonce, 'base64url'), id);
+      if (mode === 'redeem') {
+        keys.push(issuedKey(policy.internId, nonce));
+        args.push(issuedValue(signingInput));
+      }
+      if (caller !== undefined) {
+        keys.push(answerKey(policy.internId, nonce));
+        if (mode === 'spend') args.push('');
+        args.push(caller, process);
+      }
+      answer = await run.spend(mode === 'spend' ? 'spendV2' : 'redeem', keys, args);
     }
     learn(policy.internId, answer);
     return requireSpent(answer);
   }
+
+  const answers: AnswerStore = {
+    keep: ({ policy, user, nonce }, end) =>
+      run.replace(
+        answerKey(policy.internId, nonce),
+        [user, process, renderCallEnd(end)].join('\n'),
+        ANSWER_SECONDS,
+      ),
+    async ask({ policy, user, nonce, timestamp, nowMs }) {
+      if (unsafe !== undefined) throw unsafe;
+      const keys = [spentKey(policy.internId), answerKey(policy.internId, nonce)];
+      const args = [...common(policy, nowMs, false), timestamp, Buffer.from(nonce, 'base64url'), user];
+      const answer = await run.spend('ask', keys, args);
+      learn(policy.internId, answer);
+      requireSafe(answer);
+      return answer.verdict === 'not_received' ? 'not_received' : parseCallEnd(answer.outcome ?? '');
+    },
+  };
 
   const touchQuietly = (): void => void touch().catch(() => undefined);
   const timer = setInterval(touchQuietly, touchSeconds * 1000).unref();
@@ -110,18 +157,21 @@ export function redisReplayStore(
 
   return {
     attach(policy) {
+      requireLively(policy, touchSeconds);
       if (mode === 'redeem' && policy.acceptV1) {
         throw new TypeError('acceptV1: a version 1 proof has no nonce to redeem');
       }
       const known = interns.get(policy.internId);
       const acceptV1 = policy.acceptV1 || known?.policy.acceptV1 === true;
+      const answers = policy.answers ?? known?.policy.answers;
       interns.set(policy.internId, {
-        policy: { ...policy, acceptV1 },
+        policy: { ...policy, acceptV1, answers },
         newestFence: known?.newestFence ?? '0',
       });
       touchQuietly();
     },
     spend,
+    answers,
     touch,
     ready: (withinMs) => waitUntilReady(touch, withinMs),
     close() {

@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto';
+import { sharedRedisUrl } from '@ori/test-env/redis';
+import { openPool, plantOldEvent, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
+import { connect, plantOldFence } from '@ori/test-env/verifier/redis-world';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { memoryReplayStore } from './memory/store.ts';
+import { postgresReplayStore } from './postgres/store.ts';
+import { spentKey } from './redis/keys.ts';
+import { redisReplayStore } from './redis/store.ts';
+import type { ReplayStore } from './replay-store.ts';
+import type { SharedReplayStore } from './shared-store.ts';
+
+const ANSWER = { status: 201, headers: { 'x-own': '1' }, body: Uint8Array.of(0, 255, 10) };
+
+/** An old store as two processes see it; in memory there is only one. */
+const STORES: Record<string, (internId: string) => Promise<[ReplayStore, ReplayStore]>> = {
+  async memory() {
+    let earlierMs = 3_600_000;
+    const store = memoryReplayStore({ now: () => Date.now() - earlierMs });
+    earlierMs = 0;
+    return [store, store];
+  },
+  async redis(internId) {
+    const redis = await connect(sharedRedisUrl());
+    await plantOldFence(redis, internId);
+    return [0, 1].map(() => closing(redisReplayStore(redis, { mode: 'spend', timeoutMs: 5000 }))) as never;
+  },
+  async postgres() {
+    shared ??= startLedgerServer();
+    const server = await shared;
+    await plantOldEvent(server.url);
+    const open = () => closing(postgresReplayStore(openPool(server.url), { replicas: 0, timeoutMs: 5000 }));
+    return [open(), open()];
+  },
+};
+
+/** As if the last sign of life of every process were old. */
+const GONE: Record<string, (internId: string) => Promise<unknown>> = {
+  async redis(internId) {
+    const redis = await connect(sharedRedisUrl());
+    const marks = await redis.zrangebyscore(spentKey(internId), '-inf', '(0');
+    for (const mark of marks) if (mark.startsWith('alive:')) await redis.zadd(spentKey(internId), -1, mark);
+  },
+  postgres: async () => query((await shared)?.url ?? '', 'UPDATE ori_replay.process SET seen = 0'),
+};
+
+let shared: ReturnType<typeof startLedgerServer> | undefined;
+afterAll(async () => (await shared)?.stop());
+
+function closing(store: SharedReplayStore): SharedReplayStore {
+  onTestFinished(() => store.close());
+  return store;
+}
+
+async function world(kind: string) {
+  const internId = `int_${randomBytes(8).toString('hex')}`;
+  const policy = { internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false, answers: {} };
+  const stores = await (STORES[kind] as (typeof STORES)[string])(internId);
+  for (const store of stores) {
+    store.attach?.(policy);
+    if ('touch' in store) await (store as SharedReplayStore).touch();
+  }
+  const nonce = randomBytes(16).toString('base64url');
+  // As if the fence were older: a question from the future, which only the verifier refuses.
+  const timestamp = Math.floor(Date.now() / 1000) + 400;
+  return {
+    stores,
+    policy,
+    nonce,
+    async spend(store: ReplayStore, of = nonce, caller: string | null = 'ada') {
+      const [nowMs, signingInput] = [Date.now(), new Uint8Array()];
+      const at = Math.floor(nowMs / 1000);
+      const spend = { policy, timestamp: at, nowMs, nonce: of, signingInput, v1Id: () => 'ab'.repeat(32) };
+      return store.spend(caller === null ? spend : { ...spend, caller });
+    },
+    ask: async (store: ReplayStore, user = 'ada', about = nonce, signed = timestamp) =>
+      store.answers?.ask({ policy, user, nonce: about, timestamp: signed, nowMs: Date.now() }),
+  };
+}
+
+describe.each(Object.keys(STORES))('in %s', (kind) => {
+  test('a call is running, then answered, for its person and no other, at every process', async () => {
+    const { stores, policy, nonce, spend, ask } = await world(kind);
+    const [first, second] = stores;
+    await spend(first);
+    expect([await ask(second), await ask(second, 'mallory')]).toEqual(['running', 'not_received']);
+    await first.answers?.keep({ policy, user: 'ada', nonce }, ANSWER);
+    const kept = await ask(second);
+    expect(kept).toMatchObject({ ...ANSWER, body: expect.anything() });
+    expect([...(kept as typeof ANSWER).body]).toEqual([...ANSWER.body]);
+    expect(await ask(second, 'mallory')).toBe('not_received');
+    await expect(spend(second)).rejects.toMatchObject({ code: 'nonce_replayed' });
+  });
+
+  test('a question about an unknown nonce voids it, once for all', async () => {
+    const { stores, spend, ask } = await world(kind);
+    const [first, second] = stores;
+    expect(await Promise.all([ask(first), ask(second)])).toEqual(['not_received', 'not_received']);
+    await expect(spend(first)).rejects.toMatchObject({ code: 'nonce_replayed' });
+    expect(await ask(second)).toBe('not_received');
+  });
+
+  test('a question and its call at the same time: one of them wins', async () => {
+    const { stores, spend, ask } = await world(kind);
+    const [first, second] = stores;
+    for (let round = 0; round < 50; round += 1) {
+      const nonce = randomBytes(16).toString('base64url');
+      const spent = spend(first, nonce).then(
+        () => 'running',
+        () => 'not_received',
+      );
+      const asked = ask(second, 'ada', nonce);
+      expect(await asked).toBe(await spent);
+    }
+  });
+
+  test.skipIf(kind === 'memory')('a call of a process that is gone is lost', async () => {
+    const { stores, policy, spend, ask } = await world(kind);
+    const [first, second] = stores;
+    await spend(first);
+    (first as SharedReplayStore).close();
+    await GONE[kind]?.(policy.internId);
+    expect(await ask(second)).toBe('lost');
+  });
+
+  test('nothing is known of a spend without a record, nor of a nonce from before the fence', async () => {
+    const { stores, spend, ask } = await world(kind);
+    const [first, second] = stores;
+    const plain = randomBytes(16).toString('base64url');
+    await spend(first, plain, null);
+    expect(await ask(second, 'ada', plain)).toBe('lost');
+    expect(await ask(first, 'ada', undefined, 0)).toBe('lost');
+    await expect(spend(second)).rejects.toMatchObject({ code: 'nonce_replayed' });
+    expect(await ask(second)).toBe('lost');
+  });
+});

@@ -1,0 +1,42 @@
+import { connect } from 'node:net';
+import { openGuardWorld } from '@ori/test-env/guard-world';
+import { expect, it, vi } from 'vitest';
+
+const CALL = { path: '/api/invoke', body: '{"prompt":"hello"}', user: 'ada' };
+
+async function lostCall(daemon: Parameters<typeof openGuardWorld>[0]) {
+  const world = await openGuardWorld({ env: { GUARD_ANSWERS: 'true' }, ...daemon });
+  const request = world.signed(CALL);
+  const nonce = /x-ori-invoke-nonce: *(\S+)/i.exec(request)?.[1];
+  const path = `/.well-known/ori/calls/${nonce}`;
+  return { world, request, ask: () => world.raw(world.signed({ path, body: '', user: 'ada' })) };
+}
+
+it('with GUARD_ANSWERS, goes on when the client leaves, and gives the answer again', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const called = vi.fn();
+  const { world, request, ask } = await lostCall({
+    daemon: async (_req, res) => {
+      called();
+      await promise;
+      res.writeHead(201, { 'x-own': '1' }).end('done');
+    },
+  });
+  await using _ = world;
+  const socket = connect(world.port, '127.0.0.1');
+  socket.write(request);
+  await vi.waitFor(() => expect(called).toHaveBeenCalled());
+  socket.destroy();
+  expect(await ask()).toMatchObject({ status: 409, body: expect.stringContaining('call_running') });
+  resolve();
+  await vi.waitFor(async () => expect(await ask()).toMatchObject({ status: 201, body: 'done' }));
+  expect((await ask()).headers.get('ori-answer')).toBe('kept');
+  expect(called).toHaveBeenCalledOnce();
+});
+
+it('keeps that the daemon failed', async () => {
+  const { world, request, ask } = await lostCall({ daemon: (_req, res) => void res.destroy() });
+  await using _ = world;
+  expect((await world.raw(request)).status).toBe(502);
+  expect(await ask()).toMatchObject({ status: 502, body: expect.stringContaining('daemon_failed') });
+});
