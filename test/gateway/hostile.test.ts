@@ -16,8 +16,8 @@ import { createRandom, type Random } from '../lab/exactly-once/random.ts';
 // A server in between on both hops, from the client to the signer and from the client to the daemon: it sees every
 // request and sends what it likes. HOSTILE_SEED repeats a run.
 const SEED = process.env['HOSTILE_SEED'] ?? randomUUID();
-const SIGNING_MUTATIONS = 3000;
-const CALL_MUTATIONS = 7000;
+const SIGNING_MUTATIONS = 1000;
+const CALL_MUTATIONS = 3000;
 const SIGN_IN_MUTATIONS = 60;
 const ANSWERS = 40;
 const LANES = 8;
