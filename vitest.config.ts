@@ -57,7 +57,7 @@ const dist = [
 
 /** Replaces a module of Node for itself, or waits for a warning that a process gives once: shares its process with no file. */
 const isolated = [
-  'services/signer/src/adapters/audit-file-partial.test.ts',
+  'services/signer/src/effects/audit-file-partial.test.ts',
   'libs/public/verifier/src/keys/rooted.test.ts',
 ];
 

@@ -12,7 +12,7 @@ export interface ShippedFolder {
 }
 
 /** Loaded only if traces are exported. */
-const TRACING_SDK = 'libs/internal/http/src/tracing-sdk.ts';
+const TRACING_SDK = 'libs/internal/http/src/observe/tracing-sdk.ts';
 
 /** A service that can export traces. */
 const service = (name: string, others: ShippedFolder['programs'] = {}): ShippedFolder => ({

@@ -6,7 +6,7 @@ const PACKAGES: readonly Package[] = [
   {
     name: '@ori/http',
     folder: 'libs/internal/http',
-    exports: { './server': './src/server.ts', './regional-host': './src/regional-host.ts' },
+    exports: { './server': './src/server/server.ts', './regional-host': './src/server/regional-host.ts' },
   },
   {
     name: '@ori/store',
@@ -28,27 +28,32 @@ const file = (path: string, ...specifiers: string[]): SourceFile => ({
 
 test.each([
   ['public, internal', 'libs/public/verifier/src/verifier.ts', '@ori/http/server'],
-  ['internal, a service', 'libs/internal/http/src/server.ts', '@ori/signer'],
+  ['internal, a service', 'libs/internal/http/src/server/server.ts', '@ori/signer'],
   ['internal, a command', 'libs/internal/store/src/admin.ts', '@ori/cli'],
   ['a command, the other', 'services/ori-admin/src/program.ts', '@ori/cli'],
   ['a service, another', 'services/management/src/http/app.ts', '@ori/kms-agent'],
   ['a service, a command', 'services/signer/src/main.ts', '@ori/cli'],
   ['the standalone, a command', 'services/standalone/src/main.ts', '@ori/cli'],
-  ['the product, its tests', 'libs/internal/http/src/server.ts', '../../../../test/env/ports.ts'],
-  ['the product, its tests by name', 'libs/internal/http/src/server.ts', '@ori/test-env/ports'],
-  ['a stage, an adapter', 'services/signer/src/stages/record.ts', '../adapters/audit-file.ts'],
-  ['a stage, a driver', 'services/signer/src/stages/record.ts', 'ioredis'],
-  ['a stage, the HTTP edge', 'services/signer/src/stages/record.ts', '@ori/http/server'],
-  ['a stage, the store', 'services/signer/src/stages/sign.ts', '@ori/store/admin'],
-  ['a stage, Redis', 'services/signer/src/stages/sign.ts', '@ori/turns/redis'],
-  ['a stage, the making of evidence', 'services/signer/src/stages/record.ts', './evidence.ts'],
-  ['the pipeline, the making of evidence', 'services/signer/src/sign-proof.ts', './stages/evidence.ts'],
+  ['the product, its tests', 'libs/internal/http/src/server/server.ts', '../../../../../test/env/ports.ts'],
+  ['the product, its tests by name', 'libs/internal/http/src/server/server.ts', '@ori/test-env/ports'],
+  ['a stage, an adapter', 'services/signer/src/core/stages/record.ts', '../../effects/audit-file.ts'],
+  ['a stage, a driver', 'services/signer/src/core/stages/record.ts', 'ioredis'],
+  ['a stage, the HTTP edge', 'services/signer/src/core/stages/record.ts', '@ori/http/server'],
+  ['a stage, the store', 'services/signer/src/core/stages/sign.ts', '@ori/store/admin'],
+  ['a stage, Redis', 'services/signer/src/core/stages/sign.ts', '@ori/turns/redis'],
+  ['a stage, the making of evidence', 'services/signer/src/core/stages/record.ts', './evidence.ts'],
+  ['the pipeline, the making of evidence', 'services/signer/src/core/sign-proof.ts', './stages/evidence.ts'],
   ['a shape, files', 'services/management/src/interns/shape.ts', 'node:fs'],
   ['a decision of the CLI, files', 'services/ori/src/core/session.ts', 'node:fs/promises'],
   ['the wire format, Node', 'libs/public/proof/src/headers.ts', 'node:buffer'],
-  ['an adapter, presentation', 'services/signer/src/adapters/nonces.ts', '../http/presentations.ts'],
+  ['an adapter, presentation', 'services/signer/src/effects/nonces.ts', '../edge/presentations.ts'],
+  ['the edge, what operators watch', 'services/signer/src/edge/sign-route.ts', '../ops/kek-watch.ts'],
   ['shared types, a query', 'libs/internal/store/src/facts.ts', './admin.ts'],
-  ['a package, the inside of another', 'libs/internal/http/src/server.ts', '../../runtime/src/log.ts'],
+  [
+    'a package, the inside of another',
+    'libs/internal/http/src/server/server.ts',
+    '../../../runtime/src/log.ts',
+  ],
 ])('%s: is reported', (_what, path, specifier) => {
   expect(judge([file(path, specifier)])).toEqual([expect.stringContaining(path)]);
 });
@@ -63,7 +68,7 @@ test.each([
   `const fs = globalThis['process'];`,
   `const answer = await fetch(url);`,
 ])('a stage that reaches what does I/O is reported: %s', (text) => {
-  const path = 'services/signer/src/stages/record.ts';
+  const path = 'services/signer/src/core/stages/record.ts';
   expect(judge([{ path, text }])).toEqual([expect.stringContaining(path)]);
 });
 
@@ -83,13 +88,13 @@ test('a circle of files is reported', () => {
 });
 
 test.each([
-  ['services/signer/src/stages/check-host.ts', '@ori/http/regional-host'],
-  ['services/signer/src/stages/record.ts', './signing-error.ts'],
-  ['services/signer/src/adapters/turns.ts', '../stages/evidence.ts'],
+  ['services/signer/src/core/stages/check-host.ts', '@ori/http/regional-host'],
+  ['services/signer/src/core/stages/record.ts', './signing-error.ts'],
+  ['services/signer/src/effects/turns.ts', '../core/stages/evidence.ts'],
   ['services/standalone/src/standalone.ts', '@ori/signer'],
   ['services/signer/src/start-signer.ts', './http/signer-app.ts'],
-  ['services/signer/src/adapters/audit-file.ts', '@ori/http/server'],
-  ['libs/internal/http/src/server.test.ts', '../../../../test/env/ports.ts'],
+  ['services/signer/src/effects/audit-file.ts', '@ori/http/server'],
+  ['libs/internal/http/src/server/server.test.ts', '../../../../../test/env/ports.ts'],
 ])('%s may import %s', (path, specifier) => {
   expect(judge([file(path, specifier)])).toEqual([]);
 });
@@ -97,7 +102,7 @@ test.each([
 test('a type that leaves nothing at run time may come from where no value may', () => {
   const text =
     "import type {\n  Written,\n  TurnTaken,\n} from './evidence.ts';\nimport type { GateFacts } from '@ori/store/facts';";
-  expect(judge([{ path: 'services/signer/src/stages/record.ts', text }])).toEqual([]);
+  expect(judge([{ path: 'services/signer/src/core/stages/record.ts', text }])).toEqual([]);
 });
 
 test('an internal package has no entry for everything', () => {

@@ -51,15 +51,15 @@ const TEST: Rule = {
 /** Code that decides names what it may import. Nothing listed here does I/O. */
 const OF_FOLDERS: readonly Rule[] = [
   {
-    from: /^services\/signer\/src\/stages\//,
+    from: /^services\/signer\/src\/core\/stages\//,
     allowed:
-      /^(?:services\/signer\/src\/stages\/|libs\/public\/proof\/|libs\/internal\/(?:api\/|http\/src\/(?:regional-host|strict-json)|identity\/src\/(?:access-token|read-bearer|dpop\/)))/,
+      /^(?:services\/signer\/src\/core\/stages\/|libs\/public\/proof\/|libs\/internal\/(?:api\/|http\/src\/server\/(?:regional-host|strict-json)|identity\/src\/(?:access-token|read-bearer|dpop\/)))/,
     allowedTypes: /^libs\/internal\/(?:store\/src\/facts|turns\/src\/turn)\.ts$/,
     why: 'a stage imports only stages and what decides',
   },
   {
-    from: /^services\/signer\/src\/(?!adapters\/(?:audit-file|turns|clock-watch)\.ts$)/,
-    allowed: /^(?!services\/signer\/src\/stages\/evidence\.ts$)/,
+    from: /^services\/signer\/src\/(?!(?:effects\/(?:audit-file|turns)|facts\/clock-watch)\.ts$)/,
+    allowed: /^(?!services\/signer\/src\/core\/stages\/evidence\.ts$)/,
     allowedTypes: /./,
     why: 'only an adapter states what it did',
   },
@@ -85,14 +85,20 @@ const OF_FOLDERS: readonly Rule[] = [
     why: 'types that several packages share import nothing',
   },
   {
-    from: /^services\/[a-z-]+\/src\/adapters\//,
-    forbidden: /^services\/.*\/http\/|^express$/,
+    from: /^services\/(?:[a-z-]+\/src\/adapters|signer\/src\/(?:core|keys|facts|effects))\//,
+    forbidden: /^services\/.*\/(?:http|edge)\/|^express$/,
     why: 'adapters connect; http presents',
+  },
+  {
+    from: /^services\/signer\/src\/(?!ops\/|start-signer\.ts$)/,
+    forbidden: /^services\/signer\/src\/ops\//,
+    why: 'signing does not depend on what operators watch',
   },
 ];
 
 /** Stages, shapes and the core of `ori`. */
-const DECIDING = /^services\/(?:signer\/src\/stages\/|ori\/src\/core\/|management\/src\/.*\/shape\.ts$)/;
+const DECIDING =
+  /^services\/(?:signer\/src\/core\/stages\/|ori\/src\/core\/|management\/src\/.*\/shape\.ts$)/;
 
 const isTest = (path: string): boolean => /\.(?:test|fixture)\.ts$/.test(path);
 

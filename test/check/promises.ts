@@ -15,32 +15,32 @@ export const BETWEEN_CALLERS: readonly Promised[] = [
   ],
   [
     'One address, or one /64 of IPv6, has a share of the requests in flight',
-    '../libs/internal/http/src/admission.test.ts',
+    '../libs/internal/http/src/overload/admission.test.ts',
     'one address, and one /64 of IPv6, does not block others',
   ],
   [
     'One account has a share of the requests in flight',
-    '../libs/internal/http/src/admission.test.ts',
+    '../libs/internal/http/src/overload/admission.test.ts',
     'an account at its limit is refused, another one is served',
   ],
   [
     'One connection has a share of the requests in flight',
-    '../libs/internal/http/src/admission.test.ts',
+    '../libs/internal/http/src/overload/admission.test.ts',
     'a connection with too many pipelined requests is answered up to the limit and closed',
   ],
   [
     'Slow bodies make room for others',
-    '../libs/internal/http/src/admission.test.ts',
+    '../libs/internal/http/src/overload/admission.test.ts',
     'the slowest body is ended for a new one, by number and by bytes',
   ],
   [
     'Answers that nobody reads are cut',
-    '../libs/internal/http/src/admission.test.ts',
+    '../libs/internal/http/src/overload/admission.test.ts',
     'a client that does not read its answer in time is disconnected',
   ],
   [
     'Idle connections make room for new ones',
-    '../libs/internal/http/src/admission.test.ts',
+    '../libs/internal/http/src/overload/admission.test.ts',
     'an idle connection is closed for a new one',
   ],
   [
@@ -374,7 +374,7 @@ export const BESIDE_THE_MODEL: readonly Promised[] = [
   ],
   [
     "The signer's stores, after a promotion that loses writes",
-    '../services/signer/src/adapters/turns.test.ts',
+    '../services/signer/src/effects/turns.test.ts',
     'a replica that lacks the last writes accepts none of their DPoP proofs when it is promoted',
   ],
 ];

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { isUser, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createSigningKey } from '@ori/proof/signing';
 import { expect, test } from 'vitest';
-import { readRequest } from '../../services/signer/src/stages/read-request.ts';
-import { contentOf, grantOf } from '../../services/signer/src/stages/stages.fixture.ts';
+import { readRequest } from '../../services/signer/src/core/stages/read-request.ts';
+import { contentOf, grantOf } from '../../services/signer/src/core/stages/stages.fixture.ts';
 import type { SigningVector } from '../vectors/generator/signing.ts';
 
 const FILE = new URL('../vectors/signing.json', import.meta.url);

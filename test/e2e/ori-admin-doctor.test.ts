@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startOpsServer } from '../../libs/internal/http/src/ops.ts';
+import { startOpsServer } from '../../libs/internal/http/src/observe/ops.ts';
 import { type RedisServer, startRedis } from '../env/redis.ts';
 import { type OperatorWorld, startOperatorWorld } from './ori-admin-world.ts';
 

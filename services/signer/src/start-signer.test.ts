@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { freePort } from '@ori/test-env/ports';
 import { afterAll, expect, test } from 'vitest';
-import { Written } from './stages/evidence.ts';
+import { Written } from './core/stages/evidence.ts';
 import { loadSignerConfig, startSigner } from './start-signer.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-start-'));

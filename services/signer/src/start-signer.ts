@@ -11,28 +11,28 @@ import { createLogger, type Logger } from '@ori/runtime/log';
 import type { KekRing } from '@ori/store/sealing';
 import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
 import { pingRedis, redisTime } from '@ori/turns/redis';
-import { type RemoteClock, watchClock } from './adapters/clock-watch.ts';
-import { connectDependencies, type Dependencies } from './adapters/dependencies.ts';
-import { createIdentities } from './adapters/identities.ts';
-import { watchKeks } from './adapters/kek-watch.ts';
-import { collectKeyOutlook } from './adapters/key-outlook-metrics.ts';
-import { createKeyRecord } from './adapters/key-record.ts';
-import { collectKeySetRoles, type KeySetRoles, openKeySetRoles } from './adapters/key-set-roles.ts';
-import { collectSafety } from './adapters/safety-metrics.ts';
-import { createSignerMetrics } from './adapters/signer-metrics.ts';
-import { createSigningKeys } from './adapters/signing-keys.ts';
-import { createStoreCache } from './adapters/store-cache.ts';
 import type { SignerConfig } from './config.ts';
-import { logStages } from './http/log-stages.ts';
-import { REFUSAL_REASONS } from './http/presentations.ts';
-import { createSignerApp, presentBusy, signerRoutes } from './http/signer-app.ts';
-import { signProof } from './sign-proof.ts';
+import { signProof } from './core/sign-proof.ts';
+import { connectDependencies, type Dependencies } from './dependencies.ts';
+import { REFUSAL_REASONS } from './edge/presentations.ts';
+import { createSignerApp, presentBusy, signerRoutes } from './edge/signer-app.ts';
+import { createSignerMetrics } from './edge/signer-metrics.ts';
+import { type RemoteClock, watchClock } from './facts/clock-watch.ts';
+import { createIdentities } from './facts/identities.ts';
+import { createStoreCache } from './facts/store-cache.ts';
+import { createKeyRecord } from './keys/key-record.ts';
+import { collectKeySetRoles, type KeySetRoles, openKeySetRoles } from './keys/key-set-roles.ts';
+import { createSigningKeys } from './keys/signing-keys.ts';
+import { watchKeks } from './ops/kek-watch.ts';
+import { collectKeyOutlook } from './ops/key-outlook-metrics.ts';
+import { logStages } from './ops/log-stages.ts';
+import { collectSafety } from './ops/safety-metrics.ts';
 
-export { type AuditLog, openAuditFile } from './adapters/audit-file.ts';
-export type { Dependencies } from './adapters/dependencies.ts';
-export { createKeySetRoles, type KeySetRoles } from './adapters/key-set-roles.ts';
-export { memoryNonces, type Nonces } from './adapters/nonces.ts';
 export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
+export type { Dependencies } from './dependencies.ts';
+export { type AuditLog, openAuditFile } from './effects/audit-file.ts';
+export { memoryNonces, type Nonces } from './effects/nonces.ts';
+export { createKeySetRoles, type KeySetRoles } from './keys/key-set-roles.ts';
 
 /** Dependencies that can be injected instead of being created from the configuration. */
 export interface SignerParts extends Dependencies {

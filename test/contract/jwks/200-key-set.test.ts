@@ -1,8 +1,8 @@
 import { parseJwkSet, thumbprint } from '@ori/proof';
 import { addSigningKey, createIntern, revokeSigningKey } from '@ori/store/admin';
 import { expect, test } from 'vitest';
-import { DependencyError } from '../../../services/signer/src/adapters/dependency-error.ts';
-import { Written } from '../../../services/signer/src/stages/evidence.ts';
+import { DependencyError } from '../../../services/signer/src/core/dependency-error.ts';
+import { Written } from '../../../services/signer/src/core/stages/evidence.ts';
 import { freshId, startSignerWorld, useSignerWorld } from '../signer-world.ts';
 
 const world = await useSignerWorld();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Written } from '../../../services/signer/src/stages/evidence.ts';
+import { Written } from '../../../services/signer/src/core/stages/evidence.ts';
 import { head, openConnection } from '../raw-connection.ts';
 import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld, useSignerWorld, V2_BODY } from '../signer-world.ts';

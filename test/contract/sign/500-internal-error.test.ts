@@ -7,7 +7,7 @@ import { connectRedis } from '@ori/turns/redis';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { redisNonces } from '../../../services/signer/src/adapters/nonces.ts';
+import { redisNonces } from '../../../services/signer/src/effects/nonces.ts';
 import { startPostgres } from '../../env/postgres.ts';
 import { sharedRedisUrl, startRedis } from '../../env/redis.ts';
 import { expectRefusal } from '../refusal.ts';

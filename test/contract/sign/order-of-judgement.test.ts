@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Written } from '../../../services/signer/src/stages/evidence.ts';
+import { Written } from '../../../services/signer/src/core/stages/evidence.ts';
 import { freshId, type SignOptions, startSignerWorld, useSignerWorld } from '../signer-world.ts';
 
 const world = await useSignerWorld({

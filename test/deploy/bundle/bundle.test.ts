@@ -88,7 +88,7 @@ test('a stack trace names the source if source maps are enabled', async () => {
   const lines = (await readFile(main, 'utf8')).split('\n');
   const map = new SourceMap(JSON.parse(await readFile(`${main}.map`, 'utf8')));
   const line = lines.findIndex((text) => text.includes('async function signProof('));
-  expect(map.findEntry(line, 0)).toMatchObject({ originalSource: 'services/signer/src/sign-proof.ts' });
+  expect(map.findEntry(line, 0)).toMatchObject({ originalSource: 'services/signer/src/core/sign-proof.ts' });
   expect(lines.at(-1)).toBe('//# sourceMappingURL=main.js.map');
 });
 

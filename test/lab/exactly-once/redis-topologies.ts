@@ -8,7 +8,7 @@ import { redisReplayStore } from '../../../libs/public/verifier/src/replay/redis
 import type { SignedRequest } from '../../../libs/public/verifier/src/request.ts';
 import { createTestSigner } from '../../../libs/public/verifier/src/testing.ts';
 import { createVerifier } from '../../../libs/public/verifier/src/verifier.ts';
-import { type Nonces, redisNonces } from '../../../services/signer/src/adapters/nonces.ts';
+import { type Nonces, redisNonces } from '../../../services/signer/src/effects/nonces.ts';
 
 /** Generous, so that a busy machine does not count as a fault of the store. */
 const PATIENT_MS = 2000;

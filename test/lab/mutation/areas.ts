@@ -65,9 +65,9 @@ export const AREAS: Readonly<Record<string, Area>> = {
   },
   turns: { sources: [TURNS], tests: beside(TURNS), mark: 98 },
   signer: {
-    sources: [`${SIGNER}/stages`, `${SIGNER}/sign-proof.ts`, `${SIGNER}/http`],
+    sources: [`${SIGNER}/core`, `${SIGNER}/edge`],
     // stages.test.ts compiles the sources, and Stryker's do not.
-    tests: [`${SIGNER}/stages/!(stages).test.ts`, `${SIGNER}/http/*.test.ts`],
+    tests: [`${SIGNER}/core/**/!(stages).test.ts`, `${SIGNER}/edge/*.test.ts`],
     slowTests: [
       'test/contract/{sign,jwks,protected-resource}/*.test.ts',
       'test/contract/operations/metrics.test.ts',
@@ -75,9 +75,14 @@ export const AREAS: Readonly<Record<string, Area>> = {
     mark: 98,
   },
   'signer-adapters': {
-    sources: [`${SIGNER}/adapters`],
+    sources: ['keys', 'facts', 'effects', 'ops', 'dependencies.ts', 'judge-dependencies.ts'].map(
+      (name) => `${SIGNER}/${name}`,
+    ),
     // audit-file-partial.test.ts replaces a module of Node.
-    tests: [`${SIGNER}/adapters/!(audit-file-partial).test.ts`],
+    tests: [
+      `${SIGNER}/{keys,facts,effects,ops}/!(audit-file-partial).test.ts`,
+      `${SIGNER}/{dependencies,judge-dependencies}.test.ts`,
+    ],
     slowTests: ['test/contract/{jwks,sign}/*.test.ts', 'test/contract/operations/metrics.test.ts'],
     mark: 95,
   },

@@ -5,9 +5,9 @@ import { expect, test } from 'vitest';
 import { KeySelection } from '../../../services/management/src/assignments/shape.ts';
 import { GuardrailCreate } from '../../../services/management/src/guardrails/shape.ts';
 import { requireBody } from '../../../services/management/src/http/read-call.ts';
-import { readRequest } from '../../../services/signer/src/stages/read-request.ts';
-import type { Grant } from '../../../services/signer/src/stages/require-scope.ts';
-import { contentOf } from '../../../services/signer/src/stages/stages.fixture.ts';
+import { readRequest } from '../../../services/signer/src/core/stages/read-request.ts';
+import type { Grant } from '../../../services/signer/src/core/stages/require-scope.ts';
+import { contentOf } from '../../../services/signer/src/core/stages/stages.fixture.ts';
 
 const BODIES = 10_000;
 const CHUNK_BYTES = 65_536;

@@ -1,0 +1,75 @@
+import type { Logger } from '@ori/runtime/log';
+import type { Metrics } from '@ori/runtime/metrics';
+import { type OpsServerOptions, startOpsServer } from '../observe/ops.ts';
+import { type Serving, serveWhileReady } from './serve-while-ready.ts';
+import { type ApiServer, type ApiServerOptions, startApiServer } from './server.ts';
+import { type StopTimes, stopService } from './stop-service.ts';
+
+/** The part of a service's configuration that says where and how it listens. */
+type PortsConfig = StopTimes &
+  Required<Pick<ApiServerOptions, 'host' | 'port' | 'deadlineMs' | 'trustGateway'>> &
+  NonNullable<ApiServerOptions['tls'] & ApiServerOptions['limits']> & {
+    readonly opsHost: string;
+    readonly opsPort: number;
+  };
+
+interface PortsParts extends Pick<ApiServerOptions, 'app' | 'tracing' | 'presentBusy'> {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly checks: OpsServerOptions['checks'];
+  /** Behind a gateway, the API listens only while these checks succeed, and for the first time once all do. */
+  readonly own?: readonly string[];
+}
+
+export interface OpenPorts {
+  readonly api: ApiServer;
+  readonly opsUrl: string;
+  /** Runs the `own` checks now, because a request has just failed. */
+  look(): void;
+  /** Stops as `stopService` does, then releases the stack. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The last step of a service's start: opens its ops port, then its API.
+ *
+ * @param stack what the service uses, in the order in which it was opened; taken over
+ */
+export async function openPorts(
+  config: PortsConfig,
+  { app, tracing, presentBusy, log, metrics, checks, own }: PortsParts,
+  stack: AsyncDisposableStack,
+): Promise<OpenPorts> {
+  const { registry } = metrics;
+  const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
+  stack.defer(ops.stop);
+  const { host, port, deadlineMs, trustGateway } = config;
+  const start = () =>
+    startApiServer({
+      app,
+      host,
+      port,
+      deadlineMs,
+      trustGateway,
+      log,
+      metrics,
+      tracing,
+      limits: config,
+      tls: config,
+      ...(presentBusy && { presentBusy }),
+    });
+  let serving: Serving<ApiServer> | undefined;
+  if (trustGateway && own) serving = await serveWhileReady(start, { ops, log, registry, own });
+  const api = serving?.api ?? (await start());
+  const owned = stack.move();
+  return {
+    api,
+    opsUrl: ops.url,
+    look: () => serving?.look(),
+    async stop() {
+      serving?.close();
+      await stopService({ ops, api }, config);
+      await owned.disposeAsync();
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import { close, constants, fstat, open, write } from 'node:fs';
+import { promisify } from 'node:util';
+import { startLagTolerantTimer } from '@ori/runtime/lag-tolerant-timer';
+import { systemErrorCode } from '@ori/runtime/system-error-code';
+import { DependencyError } from '../core/dependency-error.ts';
+import { Written } from '../core/stages/evidence.ts';
+
+const openFile = promisify(open);
+const closeFile = promisify(close);
+const statFile = promisify(fstat);
+const writeFile = promisify(write);
+const endOfTurn = promisify(setImmediate);
+
+/** The destination of audit lines. */
+export interface AuditLog {
+  /** Resolves once the kernel (or, by configuration, the disk) has the line. @throws DependencyError `audit` */
+  append(line: string): Promise<Written>;
+  /** Reopens the path, after the file was rotated away. If that fails, the old file stays in use. */
+  reopen(): Promise<void>;
+  /** @throws DependencyError `audit` when lines cannot be written now */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `kernel`: a line survives the process; `disk`: it survives the machine (`O_DSYNC`), at the disk's pace. */
+export type AuditSync = 'kernel' | 'disk';
+
+interface Waiting {
+  readonly line: string;
+  readonly stopTimer: () => void;
+  readonly resolve: (written: Written) => void;
+  readonly reject: (error: DependencyError) => void;
+}
+
+/** How long a line waits for its write, and close for the current write, in milliseconds. */
+const WRITE_TIMEOUT_MS = 400;
+const NEWLINE = 0x0a;
+
+/**
+ * Opens an append-only file of JSON lines, created with mode 0640 less the umask. There is one write at a
+ * time, and lines that arrive during it share the next one, so a slow disk costs latency and not throughput. A
+ * line is acknowledged only after its own write. If that write fails or takes too long, all its lines are
+ * refused, although they may have been written.
+ *
+ * A FIFO is opened without waiting for a reader, and a full one refuses a line at once instead of blocking a thread.
+ */
+export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): Promise<AuditLog> {
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_DSYNC } = constants;
+  const flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | (sync === 'disk' ? O_DSYNC : 0);
+  let fd = await openOrFail(path, flags);
+  let successor: number | undefined;
+  let waiting: Waiting[] = [];
+  let work: Promise<void> | undefined;
+  let torn = false;
+  let isFailing = false;
+
+  async function drain(): Promise<void> {
+    while (waiting.length > 0 || successor !== undefined) {
+      // Deferred, to include the lines that arrive in this turn of the event loop.
+      await endOfTurn();
+      if (successor !== undefined) await succeed(successor);
+      const batch = waiting;
+      waiting = [];
+      const lines = batch.map(({ line }) => `${line}\n`).join('');
+      try {
+        // A write that failed in part left an unfinished line, which the next one must not continue.
+        await writeAll(Buffer.from(torn ? `\n${lines}` : lines));
+        isFailing = false;
+        for (const { line, stopTimer, resolve } of batch) {
+          stopTimer();
+          resolve(new Written(line));
+        }
+      } catch (cause) {
+        const error = new DependencyError('audit', 'the audit file cannot be written', { cause });
+        for (const one of batch) refuse(one, error);
+      }
+    }
+    work = undefined;
+  }
+
+  function refuse({ stopTimer, reject }: Waiting, error: DependencyError): void {
+    isFailing = true;
+    stopTimer();
+    reject(error);
+  }
+
+  /** A line whose write has not begun is dropped. */
+  function giveUp(late: Waiting): void {
+    waiting = waiting.filter((one) => one !== late);
+    refuse(late, new DependencyError('audit', 'the audit file took too long'));
+  }
+
+  async function writeAll(bytes: Buffer): Promise<void> {
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await writeFile(fd, bytes, done, bytes.length - done, null);
+      done += bytesWritten;
+      torn = bytes[done - 1] !== NEWLINE;
+    }
+  }
+
+  async function succeed(next: number): Promise<void> {
+    const former = fd;
+    fd = next;
+    successor = undefined;
+    torn = false;
+    await closeFile(former).catch(() => undefined);
+  }
+
+  const startWork = () => {
+    work ??= drain();
+    return work;
+  };
+
+  function append(line: string): Promise<Written> {
+    return new Promise((resolve, reject) => {
+      const stopTimer = startLagTolerantTimer(WRITE_TIMEOUT_MS, () => giveUp(one));
+      const one: Waiting = { line, stopTimer, resolve, reject };
+      waiting.push(one);
+      void startWork();
+    });
+  }
+
+  return {
+    append,
+    async reopen() {
+      const next = await openOrFail(path, flags);
+      const skipped = successor;
+      successor = next;
+      if (skipped !== undefined) await closeFile(skipped);
+      await inTime(startWork());
+    },
+    async check() {
+      // Only a write shows whether writing works again. Readers skip the empty line.
+      if (isFailing) await append('');
+      const { nlink } = await statFile(fd);
+      if (nlink === 0)
+        throw new DependencyError('audit', 'the audit file was deleted; send SIGHUP to create a new one');
+    },
+    async close() {
+      if (work === undefined || (await inTime(work))) await closeFile(fd);
+    },
+  };
+}
+
+/** @returns false if a write takes so long that it may never end */
+async function inTime(work: Promise<void>): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), WRITE_TIMEOUT_MS);
+  const ended = await Promise.race([work.then(() => true), late]);
+  clearTimeout(timer);
+  return ended;
+}
+
+function openOrFail(path: string, flags: number): Promise<number> {
+  return openFile(path, flags, 0o640).catch((cause) => {
+    const why = systemErrorCode(cause);
+    throw new DependencyError('audit', `the audit file ${JSON.stringify(path)} cannot be opened (${why})`, {
+      cause,
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import type { PublishedKeyRow } from '@ori/store/signer';
+import { LRUCache } from 'lru-cache';
+import type { AuditLog } from '../effects/audit-file.ts';
+
+/** How many recorded keys are remembered. A forgotten one is recorded again. */
+const RECORDED_MAX = 100_000;
+
+/**
+ * Writes an audit line for each key before this process publishes it for the first time, so that the signing log has every
+ * key that daemons may have seen. A restart records keys again.
+ */
+export function createKeyRecord(parts: {
+  readonly audit: Pick<AuditLog, 'append'>;
+  /** Milliseconds since the epoch. */
+  now(): number;
+}): (internId: string, keys: readonly PublishedKeyRow[]) => Promise<void> {
+  const recorded = new LRUCache<string, true>({ max: RECORDED_MAX });
+
+  async function record(internId: string, key: PublishedKeyRow): Promise<void> {
+    const line = renderKeyLine(internId, key, parts.now());
+    const { time, ...facts } = line;
+    const id = JSON.stringify(facts);
+    if (recorded.has(id)) return;
+    await parts.audit.append(JSON.stringify(line));
+    recorded.set(id, true);
+  }
+
+  return async (internId, keys) => {
+    await Promise.all(keys.map((key) => record(internId, key)));
+  };
+}
+
+function renderKeyLine(internId: string, key: PublishedKeyRow, at: number) {
+  return {
+    time: new Date(at).toISOString(),
+    event: 'key_published',
+    internId,
+    keyId: key.kid,
+    x: Buffer.from(key.publicKey).toString('base64url'),
+    notBefore: key.notBefore,
+    expiresAt: key.expiresAt ?? undefined,
+  };
+}

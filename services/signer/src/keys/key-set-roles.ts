@@ -1,0 +1,134 @@
+import { unwatchFile, watchFile } from 'node:fs';
+import { encodeSignature } from '@ori/proof/signature';
+import type { SigningKey } from '@ori/proof/signing';
+import { setStatementInput } from '@ori/proof/statements';
+import { ConfigError } from '@ori/runtime/config';
+import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
+import type { Logger } from '@ori/runtime/log';
+import { type DelegationLine, openRoleKey, publicJwkOf, type Role, readDelegations } from '@ori/store/roles';
+import type { SignerConfig } from '../config.ts';
+import { DependencyError } from '../core/dependency-error.ts';
+
+const LOOK_EVERY_MS = 1000;
+
+/** The signer's role in vouching for key sets, where daemons pin a root (ROOTED-KEY-SETS.md). */
+export interface KeySetRoles {
+  /** The member `ori` of a set, without the statements of its keys. @throws DependencyError `roles` if a role has ended */
+  member(now: number): object;
+  /** The header of an answer, which states that these bytes are the intern's set at this time. */
+  state(internId: string, at: number, sha256: string): string;
+  /** When the first of the roles ends, in Unix seconds. */
+  endsAt(): number;
+}
+
+type RolesConfig = Pick<
+  SignerConfig,
+  'freshnessKeyFile' | 'delegationsFile' | 'kmsUrl' | 'kmsTokenFile' | 'baseUrl'
+>;
+
+export interface HeldRoles {
+  readonly key: SigningKey;
+  readonly delegations: readonly DelegationLine[];
+}
+
+/** @param held returns the current key of the freshness role and the current delegations of this deployment */
+export function createKeySetRoles(
+  { baseUrl }: Pick<RolesConfig, 'baseUrl'>,
+  held: () => HeldRoles,
+): KeySetRoles {
+  /** When this signer's role ends; 0 if it is not in force. */
+  const endOf = (role: Role, at: number): number => {
+    const { key, delegations } = held();
+    const { x } = publicJwkOf(key);
+    const good = delegations.filter(
+      (one) => one.role === role && one.nbf * 1000 <= at && (role === 'keys' || one.x === x),
+    );
+    return Math.max(0, ...good.map(({ exp }) => exp));
+  };
+  const endsAt = (at: number): number => Math.min(endOf('keys', at), endOf('freshness', at));
+  return {
+    member(at) {
+      if (endsAt(at) * 1000 <= at)
+        throw new DependencyError('roles', 'no delegation of a key-set role is in force');
+      const current = held().delegations.filter(({ exp }) => exp * 1000 > at);
+      return { delegations: current.map(({ base: _base, ...shown }) => shown) };
+    },
+    state(internId, at, sha256) {
+      const input = setStatementInput({ baseUrl, internId, at, sha256 });
+      return `${at} ${encodeSignature(held().key.sign(input))}`;
+    },
+    endsAt: () => endsAt(Date.now()),
+  };
+}
+
+/**
+ * Reads the key of the freshness role and the delegations, and reloads both files when they change.
+ *
+ * @returns undefined if neither is configured
+ * @throws ConfigError; KmsError
+ */
+export async function openKeySetRoles(
+  config: RolesConfig,
+  log: Pick<Logger, 'info' | 'error'>,
+): Promise<(KeySetRoles & { close(): void }) | undefined> {
+  const { freshnessKeyFile, delegationsFile } = config;
+  if (freshnessKeyFile === undefined || delegationsFile === undefined) return undefined;
+  const files = [freshnessKeyFile, delegationsFile];
+  let held: HeldRoles | undefined;
+  const read = async () => {
+    held = await load(config, freshnessKeyFile, delegationsFile);
+  };
+  const reload = async () => {
+    try {
+      await read();
+      log.info('key-set roles reloaded');
+    } catch (err) {
+      log.error({ err }, 'could not reload the key-set roles; the previous ones stay in use');
+    }
+  };
+  // One after another, so that what is held is what was read last, although a KMS is asked each time.
+  let reading = Promise.resolve();
+  const listener = () => {
+    reading = reading.then(reload, reload);
+  };
+  const close = () => {
+    for (const file of files) unwatchFile(file, listener);
+  };
+  // Before they are read, so that no change is missed meanwhile.
+  for (const file of files) watchFile(file, { interval: LOOK_EVERY_MS, persistent: false }, listener);
+  try {
+    reading = read();
+    await reading;
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return { ...createKeySetRoles(config, () => held as HeldRoles), close };
+}
+
+/** When the roles end, for an alert: from then on, a daemon that pins a root refuses every proof. */
+export function collectKeySetRoles(registry: Registry, roles: Pick<KeySetRoles, 'endsAt'>): void {
+  instrumentsOf(registry).reading(
+    'signer_key_set_roles_end_timestamp_seconds',
+    'When the first role that vouches for key sets ends, in Unix seconds; only where daemons pin a root.',
+    () => roles.endsAt(),
+  );
+}
+
+async function load(config: RolesConfig, keyFile: string, delegationsFile: string): Promise<HeldRoles> {
+  const { kmsUrl, kmsTokenFile, baseUrl } = config;
+  const variable = 'SIGNER_DELEGATIONS_FILE';
+  const delegations = readDelegations({ path: delegationsFile, variable });
+  const stray = delegations.findIndex((one) => one.base !== baseUrl);
+  if (stray >= 0) throw new ConfigError([`${variable}: delegation ${stray + 1} is for another base address`]);
+  const key = await openRoleKey({
+    path: keyFile,
+    variable: 'SIGNER_FRESHNESS_KEY_FILE',
+    kmsUrl,
+    kmsTokenFile,
+  });
+  const { x } = publicJwkOf(key);
+  if (!delegations.some((one) => one.role === 'freshness' && one.x === x))
+    throw new ConfigError([`${variable}: no delegation of the role "freshness" is for the freshness key`]);
+  return { key, delegations };
+}
