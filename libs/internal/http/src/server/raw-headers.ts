@@ -6,9 +6,13 @@ import type { IncomingMessage } from 'node:http';
  * @param name in lower case
  */
 export function valuesOf(req: Pick<IncomingMessage, 'rawHeaders'>, name: string): string[] {
-  return req.rawHeaders.filter(
-    (_, index, list) => index % 2 === 1 && list[index - 1]?.toLowerCase() === name,
-  );
+  const values: string[] = [];
+  for (let index = 0; index < req.rawHeaders.length; index += 2) {
+    const other = req.rawHeaders[index] ?? '';
+    if (other.length === name.length && other.toLowerCase() === name)
+      values.push(req.rawHeaders[index + 1] ?? '');
+  }
+  return values;
 }
 
 /**

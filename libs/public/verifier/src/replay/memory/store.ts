@@ -126,10 +126,9 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
 
   /** Makes room by removing only proofs that no verifier accepts any more. */
   function requireRoom(needed: number, horizon: number): void {
-    const isFull = (): boolean => entries + records.size + needed > entriesMax;
-    if (!isFull()) return;
+    if (entries + records.size + needed <= entriesMax) return;
     for (const ledger of ledgers.values()) entries -= ledger.forget(horizon);
-    if (!isFull()) return;
+    if (entries + records.size + needed <= entriesMax) return;
     throw new UnavailableError('replay_store_full', `${entriesMax} proofs are remembered`);
   }
 
