@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { SCENARIOS } from '../vectors/read.ts';
 import { testDaemon } from './daemon/main.ts';
 import { type Driver, DriverError, startDriver } from './driver.ts';
 import { drawQuestion } from './generated.ts';
 import { ask, type Question, type Result } from './judge.ts';
-import { exchangesOf, inPieces, readScenarios } from './protocol.ts';
+import { exchangesOf, inPieces } from './protocol.ts';
 import { TRIALS } from './races.ts';
 import { junit, table } from './report.ts';
 
@@ -36,7 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
   const only = (title: string, section: string): boolean =>
     options.only === undefined || `${section} ${title}`.includes(options.only);
 
-  const scenarios = readScenarios().filter(({ title, section }) => only(title, section));
+  const scenarios = SCENARIOS.filter(({ title, section }) => only(title, section));
   const able = scenarios.filter(({ needs = [] }) => needs.every((need) => features.includes(need)));
   for (const { section, title, needs } of scenarios.filter((scenario) => !able.includes(scenario))) {
     results.push({ section, title, steps: 0, differences: [], skipped: `needs ${needs?.join(', ')}` });

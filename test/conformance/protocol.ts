@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import type { At, VerifierConfiguration as Configuration, Head } from '../vectors/generator/scenario.ts';
+import type { At, VerifierConfiguration as Configuration, Head } from '../vectors/scenario.ts';
 
 /** A command of the harness, one JSON object per line. README.md describes the members. */
 export type Command =
@@ -56,11 +55,6 @@ export interface Expected extends Verdict {
 export interface Exchange {
   command: Command;
   expected: Expected;
-}
-
-export function readScenarios(): Scenario[] {
-  const url = new URL('../vectors/verdicts.json', import.meta.url);
-  return (JSON.parse(readFileSync(url, 'utf8')) as { scenarios: Scenario[] }).scenarios;
 }
 
 export function exchangesOf({ verifier, storeSince, jwks, expect, steps }: Scenario): Exchange[] {

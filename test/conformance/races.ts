@@ -1,4 +1,4 @@
-import { drop } from '../vectors/generator/change-headers.ts';
+import { drop } from '../vectors/change-headers.ts';
 import {
   begin,
   finish,
@@ -10,8 +10,8 @@ import {
   type StepOptions,
   step,
   TIMESTAMP,
-} from '../vectors/generator/proof.ts';
-import { CONFIGURATION, STORE_SINCE } from '../vectors/generator/scenario.ts';
+} from '../vectors/proof.ts';
+import { CONFIGURATION, STORE_SINCE } from '../vectors/scenario.ts';
 import type { Command, Exchange, RequestCommand, Step } from './protocol.ts';
 
 /** A check beyond the vectors, in the form of a scenario with its own expectations. */

@@ -9,7 +9,7 @@ import {
   namedNonce,
   proofHeaders,
   TIMESTAMP,
-} from '../vectors/generator/proof.ts';
+} from '../vectors/proof.ts';
 import type { Command, Configuration, RequestCommand } from './protocol.ts';
 
 const STEPS = 20;

@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { isUser, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createSigningKey } from '@ori/proof/signing';
 import { expect, test } from 'vitest';
 import { readRequest } from '../../services/signer/src/core/stages/read-request.ts';
 import { contentOf, grantOf } from '../../services/signer/src/core/stages/stages.fixture.ts';
-import type { SigningVector } from '../vectors/generator/signing.ts';
-
-const FILE = new URL('../vectors/signing.json', import.meta.url);
-const { cases } = JSON.parse(readFileSync(FILE, 'utf8')) as { cases: SigningVector[] };
+import { SIGNING_VECTORS, type SigningVector } from '../vectors/read.ts';
 
 /** Runs a vector through the signer's own modules. Its HTTP interface is tested in test/contract. */
 function sign({ seed, internId, subject, now, nonce, requestBase64 }: SigningVector) {
@@ -37,7 +33,7 @@ function sign({ seed, internId, subject, now, nonce, requestBase64 }: SigningVec
   };
 }
 
-test.each(cases)('$title', (vector) => {
+test.each(SIGNING_VECTORS)('$title', (vector) => {
   const { title, sentences, seed, internId, subject, now, nonce, requestBase64, ...expected } = vector;
   expect(sign(vector)).toEqual(expected);
 });

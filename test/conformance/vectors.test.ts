@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { differenceOf, type Exchange, exchangesOf, inPieces, readScenarios } from './protocol.ts';
+import { SCENARIOS } from '../vectors/read.ts';
+import { differenceOf, type Exchange, exchangesOf, inPieces } from './protocol.ts';
 import { createSubject } from './subject.ts';
-
-const SCENARIOS = readScenarios();
 
 async function differencesOf(exchanges: readonly Exchange[]): Promise<(string | undefined)[]> {
   const ask = createSubject();

@@ -7,7 +7,7 @@ import { inLanes } from '@ori/test-env/in-lanes';
 import { overTcp, PATH, type Sent } from '@ori/test-env/verifier/guarded-daemons';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Cell, judgeCell, LANES, RUNTIME_CELLS, readStates } from '../conformance/daemon/runtimes.ts';
-import { INTERN_ID } from '../vectors/generator/scenario.ts';
+import { INTERN_ID } from '../vectors/scenario.ts';
 import {
   bundleWorker,
   closeRuntimes,

@@ -1,6 +1,6 @@
 /**
  * Why neither a vector nor a check of a daemon shows a sentence. Each is cited by a test of the product (`// SPEC.md K14.`), and
- * generate.test.ts fails for a sentence that nothing shows, and for a line here that is not needed.
+ * vectors.test.ts fails for a sentence that nothing shows, and for a line here that is not needed.
  */
 export const ELSEWHERE: Readonly<Record<string, string>> = {
   H6: 'vectors give the raw header list, which such a verifier never gets',

@@ -7,7 +7,7 @@ import {
   jwk,
   proofHeaders,
   type TestKey,
-} from '../../vectors/generator/proof.ts';
+} from '../../vectors/proof.ts';
 import type { KeyAnswer, KeySource } from './key-server.ts';
 import { type RawAnswer, type RawRequest, send } from './raw-http.ts';
 

@@ -1,13 +1,5 @@
-import {
-  alter,
-  append,
-  changes,
-  drop,
-  rename,
-  repeat,
-  replace,
-} from '../../vectors/generator/change-headers.ts';
-import { CLAIM, inputV2, namedKey, signed } from '../../vectors/generator/proof.ts';
+import { alter, append, changes, drop, rename, repeat, replace } from '../../vectors/change-headers.ts';
+import { CLAIM, inputV2, namedKey, signed } from '../../vectors/proof.ts';
 import { type Bench, type Change, codeOf, newNonce, nowSeconds, textOf } from './bench.ts';
 import { type RawAnswer, sendAll } from './raw-http.ts';
 

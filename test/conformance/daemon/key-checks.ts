@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { INTERN_KEY, jwk, namedKey, type TestKey } from '../../vectors/generator/proof.ts';
+import { INTERN_KEY, jwk, namedKey, type TestKey } from '../../vectors/proof.ts';
 import { type Bench, codeOf, GOOD, setOf, textOf } from './bench.ts';
 import { accepted } from './checks.ts';
 import type { KeyAnswer } from './key-server.ts';

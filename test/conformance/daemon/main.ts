@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { INTERN_ID, sectionOf } from '../../vectors/generator/scenario.ts';
+import { INTERN_ID, sectionOf } from '../../vectors/scenario.ts';
 import { junit } from '../report.ts';
 import { startKeyServer } from './key-server.ts';
 import { linesOf } from './lines.ts';

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { inLanes } from '@ori/test-env/in-lanes';
 import { prepareLaunches } from '../../runtimes/daemons.ts';
 import { buildNext, JWKS_URL, setUpRuntimes } from '../../runtimes/setup.ts';
-import { INTERN_ID } from '../../vectors/generator/scenario.ts';
+import { INTERN_ID } from '../../vectors/scenario.ts';
 import { openAsgi, openPorts } from '../ports/open-ports.ts';
 import { startKeyServer } from './key-server.ts';
 import { linesOf } from './lines.ts';

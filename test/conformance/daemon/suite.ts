@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
-import { INTERN_ID } from '../../vectors/generator/scenario.ts';
+import { INTERN_ID } from '../../vectors/scenario.ts';
 import { judgeAnswers } from './answers.ts';
 import { type Bench, createBench, type Daemon, GOOD, type Refusal } from './bench.ts';
 import { CHECKS, SLOW_CHECKS } from './checks.ts';

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test, vi } from 'vitest';
-import { rootedSetVectors } from '../../vectors/generator/rooted-sets.ts';
+import { ROOTED_SETS } from '../../vectors/read.ts';
 import { openPorts } from './open-ports.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 120_000 });
 test.each(openPorts())(
   '$name judges rooted key sets by the vectors',
   ({ conform: [command = '', ...args] }) => {
-    const questions = rootedSetVectors.map(({ baseUrl, internId, roots, answers }) => ({
+    const questions = ROOTED_SETS.map(({ baseUrl, internId, roots, answers }) => ({
       do: 'rooted',
       url: `${baseUrl}/interns/${internId}/daemon/jwks.json`,
       roots,
@@ -18,7 +18,7 @@ test.each(openPorts())(
     const output = execFileSync(command, args, { input, encoding: 'utf8' }).trimEnd().split('\n');
     const verdicts = output.map((line) => JSON.parse(line).verdicts);
     const untils = output.map((line) => JSON.parse(line).untils);
-    rootedSetVectors.forEach(({ title, answers }, index) => {
+    ROOTED_SETS.forEach(({ title, answers }, index) => {
       const expected = answers.map((answer, at) => {
         const said = verdicts[index]?.[at];
         return said === answer.or ? said : answer.expect;

@@ -6,9 +6,9 @@ import { DriverError, startDriver } from '../../conformance/driver.ts';
 import { drawQuestion } from '../../conformance/generated.ts';
 import { ask, type Question } from '../../conformance/judge.ts';
 import { openPorts } from '../../conformance/ports/open-ports.ts';
-import { type Command, exchangesOf, readScenarios } from '../../conformance/protocol.ts';
+import { type Command, exchangesOf } from '../../conformance/protocol.ts';
 import { TRIALS } from '../../conformance/races.ts';
-import { rootedSetVectors } from '../../vectors/generator/rooted-sets.ts';
+import { ROOTED_SETS, SCENARIOS } from '../../vectors/read.ts';
 import { type Mutant, mutantsOf } from './operators.ts';
 
 const GENERATED = 60;
@@ -97,7 +97,7 @@ function drawnFrom(file: string, { skip, fetching }: Subject): Mutant[] {
 }
 
 async function questionsOf(): Promise<Question[]> {
-  const questions: Question[] = readScenarios().map((scenario) => ({
+  const questions: Question[] = SCENARIOS.map((scenario) => ({
     ...scenario,
     exchanges: exchangesOf(scenario),
   }));
@@ -118,7 +118,7 @@ async function killerOf(
       const { title, differences } = await ask(driver, question);
       if (differences.length > 0) return title;
     }
-    for (const { title, baseUrl, internId, roots, answers } of rootedSetVectors) {
+    for (const { title, baseUrl, internId, roots, answers } of ROOTED_SETS) {
       const url = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
       const asked = { do: 'rooted', url, roots, answers } as unknown as Command;
       const given = (await driver.ask(asked)) as { verdicts?: unknown[]; untils?: unknown[] };

@@ -1,16 +1,11 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import {
   type BeginStep,
-  CONFIGURATION,
   type FinishStep,
   INTERN_ID,
   type PresentStep,
   type RefusalCode,
-  type Scenario,
-  STORE_SINCE,
-  type Step,
-  sectionOf,
-  type VerifierConfiguration,
+  type RestartStep,
 } from './scenario.ts';
 
 export const TIMESTAMP = 1_789_000_000;
@@ -143,15 +138,7 @@ export function finish(request: string, expect: 'ok' | RefusalCode, options: Ste
   };
 }
 
-export const restart = (now: number): Step => ({ do: 'restart', now, expect: 'done' });
-
-export const keysStep = (expect: 'done' | 'refused', jwks: unknown): Step => ({ do: 'keys', jwks, expect });
-
-export const verifierStep = (change: Partial<VerifierConfiguration>): Step => ({
-  do: 'verifier',
-  verifier: { ...CONFIGURATION, ...change },
-  expect: 'done',
-});
+export const restart = (now: number): RestartStep => ({ do: 'restart', now, expect: 'done' });
 
 function at({ now = NOW, storeNow }: StepOptions): { now: number; storeNow?: number } {
   return storeNow === undefined ? { now } : { now, storeNow };
@@ -215,41 +202,6 @@ function signingInputOf({ method, target, rawHeaders }: RequestHead, body: Buffe
   if (nonce === undefined) return netstrings('ori-invoke-v1', internId, timestamp, user, sha256(body));
   return netstrings('ori-invoke-v2', internId, timestamp, nonce, user, method, target, sha256(body));
 }
-
-export interface ScenarioOptions {
-  verifier?: Partial<VerifierConfiguration>;
-  storeSince?: number;
-  keys?: unknown[];
-  /** Used instead of a set of `keys`. */
-  jwks?: unknown;
-  needs?: 'store-clock'[];
-  expect?: 'refused';
-}
-
-/** `sentences`: ids in SPEC.md, separated by spaces; the first determines the section. */
-export function scenario(
-  sentences: string,
-  title: string,
-  steps: Step | Step[],
-  options: ScenarioOptions = {},
-): Scenario {
-  const ids = sentences.split(' ');
-  return {
-    title,
-    section: sectionOf(ids[0] ?? ''),
-    sentences: ids,
-    ...(options.needs === undefined ? {} : { needs: options.needs }),
-    verifier: { ...CONFIGURATION, ...options.verifier },
-    storeSince: options.storeSince ?? STORE_SINCE,
-    jwks: 'jwks' in options ? options.jwks : { keys: options.keys ?? [jwk(INTERN_KEY.publicKey)] },
-    expect: options.expect ?? 'done',
-    steps: [steps].flat(),
-  };
-}
-
-/** A scenario of a verifier that accepts version 1. */
-export const acceptingV1 = (sentences: string, title: string, steps: Step[], options: ScenarioOptions = {}) =>
-  scenario(sentences, title, steps, { verifier: { acceptV1: true }, ...options });
 
 /** A published key. `kid` is the RFC 7638 thumbprint. */
 export function jwk(publicKey: Uint8Array, interval: { nbf?: number; exp?: number } = {}) {

@@ -57,30 +57,6 @@ export type BeginStep = { do: 'begin'; request: string } & At & Head & { expect:
 export type FinishStep = { do: 'finish'; request: string } & At & { bodyBase64: string } & Verdict;
 /** The replay store loses everything and starts empty; the verifier keeps running. */
 export type RestartStep = { do: 'restart' } & At & { expect: 'done' };
-/** Another key set is fetched. */
-export type KeysStep = { do: 'keys'; jwks: unknown; expect: 'done' | 'refused' };
-/** Another verifier, with the same keys, uses the same replay store from now on. */
-export type VerifierStep = { do: 'verifier'; verifier: VerifierConfiguration; expect: 'done' };
-
-export type Step = PresentStep | BeginStep | FinishStep | RestartStep | KeysStep | VerifierStep;
-
-export interface Scenario {
-  title: string;
-  /** The section of SPEC.md, or the document. */
-  section: string;
-  /** Ids of the sentences of SPEC.md that the scenario shows. */
-  sentences: string[];
-  /** Features that an implementation needs for this scenario. */
-  needs?: 'store-clock'[];
-  verifier: VerifierConfiguration;
-  /** Unix seconds: the fence of the store. */
-  storeSince: number;
-  jwks: unknown;
-  /** `refused`: the configuration or the key set cannot be used, and there are no steps. */
-  expect: 'done' | 'refused';
-  steps: Step[];
-}
-
 export const INTERN_ID = 'int_7Qm2';
 export const CONFIGURATION: VerifierConfiguration = {
   internId: INTERN_ID,
@@ -116,12 +92,4 @@ export function sectionOf(sentence: string): string {
   const number = Number(sentence.slice(1));
   if (sentence.startsWith('V')) return STEPS_OF_VERIFICATION.find(([last]) => number <= last)?.[1] ?? '4';
   return SECTIONS[sentence.charAt(0)] ?? '';
-}
-
-/** ASCII-only JSON, so that no tool changes its bytes. */
-export function render(value: unknown): string {
-  return JSON.stringify(value).replaceAll(
-    /[\x7f-\uffff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
