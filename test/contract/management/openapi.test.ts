@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { isBodySha256, isPath } from '@ori/proof';
 import { describe, expect, it } from 'vitest';
 import { useManagementWorld } from './world.ts';
@@ -6,8 +5,6 @@ import { useManagementWorld } from './world.ts';
 const world = await useManagementWorld();
 
 const get = (headers: readonly string[] = []) => world.call({ path: '/openapi.json', bearer: null, headers });
-
-const README = new URL('../../../services/management/README.md', import.meta.url);
 
 /** The interface's operations, with the statuses that its tables list besides success. */
 const INTERFACE: readonly [string, string, string, number, readonly number[]][] = [
@@ -109,21 +106,6 @@ describe('GET /openapi.json', () => {
     for (const item of Object.values<object>(json.paths)) {
       for (const part of [item, ...Object.values(item)]) expect(part).not.toHaveProperty('servers');
     }
-  });
-
-  it('is listed, operation by operation, in the README of the management service', () => {
-    const rows = readFileSync(README, 'utf8').matchAll(/^\| (`[A-Z]+[ `].*?) +\|/gm);
-    const listed = [...rows].flatMap(([, cell = '']) => {
-      const methods = new Set(
-        [...cell.matchAll(/`([A-Z]+)/g)].map(([, method = '']) => method.toLowerCase()),
-      );
-      const paths = [...cell.matchAll(/\{base\}([^`]+)/g)].map(([, path = '']) => path);
-      return paths.flatMap((path) => [...methods].map((method) => `${method} ${path}`));
-    });
-    const expected = INTERFACE.map(([, method, path]) => `${method} ${path}`).filter(
-      (one) => !one.includes('/daemon/'),
-    );
-    expect(listed.sort()).toEqual([...expected, 'get /docs', 'get /openapi.json'].sort());
   });
 
   it('has metadata only on the errors of intern operations, as the interface requires', async () => {
