@@ -10,7 +10,7 @@ import { CHROMIUM, inaccessible, openBrowser, watchFaults } from './browser.ts';
 /** Where screenshots are kept, to look at them. */
 const SHOTS = process.env['SCREENSHOTS'];
 const VIEWS = (['light', 'dark'] as const).flatMap((scheme) =>
-  [400, 1400].map((width) => ({ scheme, width })),
+  [390, 1280].map((width) => ({ scheme, width })),
 );
 
 describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
@@ -36,7 +36,7 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     rmSync(home, { recursive: true });
   });
 
-  async function open(url: string, { scheme = 'light', width = 1400 }: Partial<(typeof VIEWS)[number]> = {}) {
+  async function open(url: string, { scheme = 'light', width = 1280 }: Partial<(typeof VIEWS)[number]> = {}) {
     const page = await browser.newPage({ colorScheme: scheme, viewport: { width, height: 900 } });
     const faults = watchFaults(page);
     await page.goto(url);
@@ -65,6 +65,9 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     await using opened = await open(start);
     const { page, faults } = opened;
     await page.clock.install();
+    const steps = ['Session', 'Signer', 'Five headers', 'Daemon', 'Verdict'];
+    expect(await page.locator('#way h3').allInnerTexts()).toEqual(steps);
+    expect(await page.locator('#bytes').isHidden()).toBe(true);
     const answers = page.locator('#answers li');
     const abuse = async (label: string) => {
       const before = await answers.count();
@@ -78,10 +81,9 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
 
     await press(page, 'Call greeter');
     const verdict = page.locator('#way li', { hasText: 'Verdict' });
+    await verdict.locator('strong').waitFor();
     expect(await verdict.innerText()).toMatch(/200 OK[\s\S]*"user":"ada-/);
-    expect(await page.locator('#way h3').allInnerTexts()).toEqual([
-      ...['Session', 'Signer', 'Five headers', 'Daemon', 'Verdict'],
-    ]);
+    expect(await page.locator('#way h3').allInnerTexts()).toEqual(steps);
     expect(await page.locator('#signed').innerText()).toContain('13:ori-invoke-v2,');
 
     expect(await abuse('Repeat it')).toBe('401 nonce_replayed, SPEC N7');
@@ -106,6 +108,7 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     const { page } = opened;
     await page.selectOption('#user', 'grace');
     await page.click('text=Call greeter');
+    await page.locator('#way .bad').waitFor();
     expect(await page.locator('#way li', { hasText: 'Signer' }).innerText()).toContain('404 not_found');
     for (const part of ['#bytes', '#abuse']) expect(await page.locator(part).isHidden()).toBe(true);
   });
@@ -144,12 +147,50 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     expect(faults).toEqual([]);
   });
 
+  it('searches the reference, and copies an example', async () => {
+    await using opened = await open(`${standalone.state.baseUrl}/docs`);
+    const { page, faults } = opened;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const listed = page.locator('nav li:visible');
+    await page.fill('#search', 'guardrail assignments/keys REMOVE');
+    expect(await listed.allInnerTexts()).toEqual(['Remove a guardrail from keys']);
+    await page.press('#search', 'Enter');
+    expect(new URL(page.url()).hash).toBe('#bulkUnassignKeys');
+    await page.fill('#search', 'zebra');
+    expect([await listed.count(), await page.locator('nav [role=status]').innerText()]).toEqual([
+      0,
+      expect.stringMatching(/^0 of \d\d$/),
+    ]);
+    await page.locator('.copy').first().click();
+    await page.locator('.copy', { hasText: 'Copied' }).waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(copied).toBe(await page.locator('.copy + pre').first().textContent());
+    expect(faults).toEqual([]);
+  });
+
+  it('has a reference whose links all lead somewhere', async () => {
+    await using opened = await open(`${standalone.state.baseUrl}/docs`);
+    const { page } = opened;
+    const links = await page.locator('a').evaluateAll((all) => all.map((a) => a.getAttribute('href') ?? ''));
+    expect(links.length).toBeGreaterThan(100);
+    const ids = new Set(await page.locator('[id]').evaluateAll((all) => all.map(({ id }) => `#${id}`)));
+    expect(links.filter((href) => href.startsWith('#') && !ids.has(href))).toEqual([]);
+    const pages = new Set(
+      links.filter((href) => !href.startsWith('#')).map((href) => new URL(href, start).href),
+    );
+    for (const url of pages) expect([url, (await fetch(url)).status]).toEqual([url, 200]);
+  });
+
   it.each(VIEWS)('has a reference that everyone can read, $scheme at $width px', async (view) => {
     await using opened = await open(`${standalone.state.baseUrl}/docs`, view);
     const { page, faults } = opened;
     // They look the same, and judging all of them takes half a minute.
-    await page.locator('section:nth-of-type(n+4)').evaluateAll((all) => all.map((each) => each.remove()));
+    const alike = page.locator('section:nth-of-type(n+4), #schemas ~ ul, #schemas ~ h3');
+    await alike.evaluateAll((all) => all.map((each) => each.remove()));
     await page.locator('details').evaluateAll((all) => all.map((each) => each.setAttribute('open', '')));
+    const words =
+      "const text = document.createRange(); text.selectNodeContents(document.querySelector('th'));";
+    expect(await page.evaluate(`(() => { ${words} return text.getClientRects().length })()`)).toBe(1);
     await expectSound(page, faults, `reference-${view.scheme}-${view.width}`);
   });
 

@@ -69,7 +69,6 @@ async function call({ user, path, body }) {
   } else steps.push(step('Verdict', 'There is no proof, so there is no call.'));
   way.querySelector('#bytes').hidden = made === undefined;
   way.querySelector('ol').replaceChildren(...steps);
-  way.hidden = false;
   abuse.hidden = made === undefined;
   way.querySelector('h2').focus();
 }

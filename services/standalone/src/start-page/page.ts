@@ -18,6 +18,18 @@ const ATTACKS = {
   intern: 'Take it to another intern',
 } as const;
 
+/** What happens to a call, before the first one; `page.js` then shows what happened. */
+const WAY = ({ baseUrl, issuer, daemons }: StartFacts) => [
+  ['Session', `The person signs in at ${issuer}, with a key that only this session has.`],
+  [
+    'Signer',
+    `POST ${baseUrl}/interns/…/daemon/sign: the path, and the SHA-256 of the body. It never sees the body.`,
+  ],
+  ['Five headers', 'The proof: one signature over person, intern, path, body and time, for one use.'],
+  ['Daemon', `POST ${daemons.greeter.url}/api/invoke, with the five headers and the body.`],
+  ['Verdict', '200 and the name of the person, or why not. The daemon needs only public keys to know.'],
+];
+
 /** The page at the base address: makes a call, and lets one try to abuse it. */
 export function renderStartPage(facts: StartFacts): string {
   const { baseUrl, issuer, daemons, users } = facts;
@@ -42,10 +54,14 @@ export function renderStartPage(facts: StartFacts): string {
 <div class="actions"><button class="primary">Call greeter</button></div>
 </form>
 <p id="status" role="status"></p>
-<section id="way" hidden>
+<section id="way">
 <h2 tabindex="-1">The way of the call</h2>
-<ol class="way"></ol>
-<div id="bytes">
+<ol class="way">
+${WAY(facts).map(
+  ([title, text]) => html`<li><h3>${title}</h3>${text}</li>
+`,
+)}</ol>
+<div id="bytes" hidden>
 <h2>The bytes that are signed</h2>
 <p class="quiet">One field per line to read them; without the line breaks, they are what Ed25519 signs.</p>
 <pre><code id="signed"></code></pre>
