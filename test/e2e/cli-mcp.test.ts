@@ -30,7 +30,7 @@ const { world, home } = await openSignedInWorld();
 /** The MCP server of the verifier's README, as a process. */
 async function startRecipe(): Promise<string> {
   const readme = await readFile(join(ROOT, 'libs/public/verifier/README.md'), 'utf8');
-  const block = /### MCP servers\n.*?```js\n(.*?)```/s.exec(readme)?.[1] ?? '';
+  const block = /### MCP servers\n.*?```ts\n(.*?)```/s.exec(readme)?.[1] ?? '';
   const keys = await listen((_request, response) => send(response, { status: 200, body: world.jwks }));
   const port = await freePort();
   const folder = await mkdtemp(join(ROOT, 'node_modules', '.mcp-'));

@@ -12,6 +12,7 @@ import { createProject, findNodes, MODULES, type Project } from './empty-project
 
 const run = promisify(execFile);
 const CONSUMER = fileURLToPath(new URL('./consumer/', import.meta.url));
+const README = new URL('../../libs/public/verifier/README.md', import.meta.url);
 const nodes = await findNodes();
 
 let empty: Project;
@@ -134,13 +135,34 @@ test('compile with no package other than the Node types', async () => {
     import { requireProof as forFetch } from '@ori/verifier/fetch'; import { redisReplayStore } from '@ori/verifier/redis';
     import { postgresReplayStore } from '@ori/verifier/postgres';
     export const all = [createVerifier, requireProof, forFetch, redisReplayStore, postgresReplayStore];`;
+  expect(await compile(alone, {})).toBe('');
+});
+
+test('compile the MCP server of the README in a strict project', async () => {
+  await mkdir(join(project, 'node_modules/@modelcontextprotocol'), { recursive: true });
+  await empty.link('@modelcontextprotocol/sdk');
+  const readme = await readFile(README, 'utf8');
+  const [, server = ''] = /### MCP servers\n.*?```ts\n(.*?)```/s.exec(readme) ?? [];
+  expect(server).toContain('new McpServer(');
+  // The declarations of the SDK are not strict themselves.
+  const options = {
+    skipLibCheck: true,
+    noPropertyAccessFromIndexSignature: true,
+    noUncheckedIndexedAccess: true,
+  };
+  expect(await compile(server, options)).toBe('');
+});
+
+/** What the compiler says of a file in the project. */
+async function compile(code: string, options: object): Promise<string> {
   const folder = await mkdtemp(join(project, 'alone-'));
-  await writeFile(join(folder, 'alone.ts'), alone);
-  const tsconfig = JSON.parse(await readFile(join(project, 'tsconfig.json'), 'utf8'));
-  tsconfig.compilerOptions.typeRoots = [join(MODULES, '@types')];
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ ...tsconfig, files: ['alone.ts'] }));
+  await writeFile(join(folder, 'alone.ts'), code);
+  const { compilerOptions } = JSON.parse(await readFile(join(project, 'tsconfig.json'), 'utf8'));
+  const typeRoots = [join(MODULES, '@types')];
+  const tsconfig = { compilerOptions: { ...compilerOptions, ...options, typeRoots }, files: ['alone.ts'] };
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig));
   const { stdout } = await run(join(MODULES, '.bin/tsc'), ['-p', folder], { cwd: project }).catch(
     (error) => error,
   );
-  expect(stdout).toBe('');
-});
+  return stdout;
+}
