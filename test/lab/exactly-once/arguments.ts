@@ -20,6 +20,8 @@ export interface RunArguments {
   readonly variant: string | undefined;
   /** Those of the stores whose clocks step, and the spends of each meanwhile. */
   readonly clocks: readonly (readonly [store: ClockedStoreName, spends: number])[];
+  /** Only the calls over connections that are cut, this many per store. */
+  readonly answers: number | undefined;
   /** Nothing but the stepping clocks. */
   readonly clocksOnly: boolean;
 }
@@ -39,6 +41,7 @@ The last line is the verdict. Exit status: 0 passed, 1 failed, 2 not understood.
   --fault NAME      stages only this one; may be repeated; a name that is none lists those there are
   --seed TEXT       of an earlier run, for the same schedules and choices
   --clocks N        only spends, N in each of ${names(CLOCKED_STORES)}, while clocks step back and forth
+  --answers N       only N calls to a daemon of each of memory, redis and postgres over connections that are cut
   --variant NAMES   the library with a guard broken, which must be caught within ${VARIANT_SCHEDULES_MAX} schedules; all, or some of
 ${Object.keys(SETTINGS).map(variantsOf).filter(Boolean).join('\n')}`;
 
@@ -60,6 +63,7 @@ export function readArguments(argv: readonly string[]): RunArguments | undefined
       fault: { type: 'string', multiple: true },
       variant: { type: 'string' },
       clocks: { type: 'string' },
+      answers: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -96,6 +100,7 @@ export function readArguments(argv: readonly string[]): RunArguments | undefined
             const { spends: all, spendsQuick } = CLOCKED_STORES[name];
             return [name, spends ?? (quick ? spendsQuick : all)] as const;
           }),
+    answers: positive('--answers', values.answers),
     clocksOnly: spends !== undefined,
   };
 }

@@ -1,4 +1,5 @@
 import { renderTable } from '../../env/text-table.ts';
+import { ANSWER_STORES, cutAnswers } from './answers.ts';
 import { type RunArguments, readArguments, USAGE, VARIANT_SCHEDULES_MAX } from './arguments.ts';
 import { isLateness } from './checker.ts';
 import { spendOnSteppingClocks } from './clocks.ts';
@@ -27,10 +28,26 @@ try {
 async function judge(asked: RunArguments): Promise<boolean> {
   if (asked.variant !== undefined) return judgeVariants(asked);
   console.log(`seed ${asked.seed}`);
+  if (asked.answers !== undefined) return judgeAnswers(asked.answers, asked.seed);
   const twice = await stepClocks(asked);
   if (!asked.clocksOnly) return judgeStores(asked, twice);
   console.log(`${twice === 0 ? 'PASSED' : 'FAILED'}, ${twice} accepted twice; seed ${asked.seed}`);
   return twice === 0;
+}
+
+/** True if no call ran twice, stayed unanswered or got a wrong answer. */
+async function judgeAnswers(calls: number, seed: string): Promise<boolean> {
+  let faults = 0;
+  for (const store of ANSWER_STORES) {
+    const { cut, killed } = await cutAnswers(store, { calls, kills: 25, seed });
+    for (const tally of [cut, killed]) {
+      console.log(`${store}: ${Object.entries(tally).flat().join(' ')}`);
+      faults += tally.twice + tally.unanswered + tally.wrong + tally.told;
+    }
+    faults += cut.lost;
+  }
+  console.log(`${faults === 0 ? 'PASSED' : 'FAILED'}; seed ${seed}`);
+  return faults === 0;
 }
 
 /** The number of proofs that were accepted twice while clocks stepped. */
