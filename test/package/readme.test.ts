@@ -18,7 +18,7 @@ const readme = await readFile(join(ROOT, 'libs/public/verifier/README.md'), 'utf
 /** By its heading. */
 const blocks = new Map(
   readme
-    .split(/^### /m)
+    .split(/^##+ /m)
     .slice(1)
     .map(
       (section) => [section.split('\n', 1)[0] ?? '', /```js\n(.*?)```/s.exec(section)?.[1] ?? ''] as const,
@@ -51,7 +51,8 @@ async function paste(name: string, port: number): Promise<string> {
   return `./${file}`;
 }
 
-async function expectOnce(url: string): Promise<void> {
+/** Returns the nonce of the call that was accepted. */
+async function expectOnce(url: string): Promise<string> {
   const type = { 'content-type': 'application/json' };
   const send = (headers: Record<string, string>) =>
     fetch(url, { method: 'POST', body: BODY, headers: { ...type, ...headers } });
@@ -68,6 +69,7 @@ async function expectOnce(url: string): Promise<void> {
   expect(await accepted.json()).toMatchObject({ user: 'ada', prompt: 'hello' });
   expect((await send(headers)).status).toBe(401);
   expect((await send({})).status).toBe(401);
+  return headers['x-ori-invoke-nonce'] ?? '';
 }
 
 const FRAMEWORKS = ['node:http', 'Express', 'Fastify', 'Koa', 'Hono', 'Next', 'Bun, Deno and Workers'];
@@ -88,3 +90,20 @@ test.concurrent.each(cells)(
     }
   },
 );
+
+test('the daemon that keeps answers, pasted, gives one again', async () => {
+  const port = await freePort();
+  const file = await paste('A lost answer', port);
+  const child = spawn(process.execPath, [file], { cwd: project.folder, stdio: 'inherit' });
+  try {
+    const nonce = await expectOnce(`http://127.0.0.1:${port}${PATH}`);
+    const path = `/.well-known/ori/calls/${nonce}`;
+    const proof = signer.sign({ path, body: '', user: 'ada' });
+    const headers = { 'content-type': 'application/json', ...proof };
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', body: '', headers });
+    expect(answer.headers.get('ori-answer')).toBe('kept');
+    expect(await answer.json()).toEqual({ user: 'ada', prompt: 'hello' });
+  } finally {
+    child.kill();
+  }
+});

@@ -24,6 +24,7 @@ export async function testDaemon(args: readonly string[]): Promise<number> {
       'body-bytes-max': { type: 'string', default: '1000000' },
       'keys-port': { type: 'string' },
       fetch: { type: 'boolean', default: false },
+      answers: { type: 'boolean', default: false },
       only: { type: 'string' },
       json: { type: 'string' },
       junit: { type: 'string' },
@@ -38,8 +39,14 @@ export async function testDaemon(args: readonly string[]): Promise<number> {
   await using keyServer = await startKeyServer(Number(values['keys-port'] ?? (isUrl ? KEYS_PORT : 0)));
   const daemons = isUrl ? runningAt(new URL(first), keyServer) : startedBy(positionals, keyServer);
   if (isUrl) console.log(`intern ${INTERN_ID}, key set ${keyServer.firstUrl}, daemon ${first}`);
-  const { path, only } = values;
-  const options = { path, only, bodyBytesMax: Number(values['body-bytes-max']), isFetch: values.fetch };
+  const { path, only, answers } = values;
+  const options = {
+    path,
+    only,
+    answers,
+    bodyBytesMax: Number(values['body-bytes-max']),
+    isFetch: values.fetch,
+  };
   let outcomes: readonly Outcome[];
   try {
     outcomes = await runSuite(daemons, options, (text) => console.log(text));

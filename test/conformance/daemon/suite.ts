@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { INTERN_ID } from '../../vectors/scenario.ts';
+import { ANSWER_CHECKS } from './answer-checks.ts';
 import { judgeAnswers } from './answers.ts';
 import { type Bench, createBench, type Daemon, GOOD, type Refusal } from './bench.ts';
 import { CHECKS, SLOW_CHECKS } from './checks.ts';
@@ -17,6 +18,8 @@ export interface SuiteOptions {
   /** The daemon gets Fetch `Request`s: what it cannot see is not counted as a failure (SPEC.md, H6). */
   readonly isFetch: boolean;
   readonly only: string | undefined;
+  /** The daemon keeps answers (REPLAY-STORES.md, N14 to N21). */
+  readonly answers?: boolean;
   /** Leaves out the checks that take 30 s. */
   readonly isQuick?: boolean;
 }
@@ -162,7 +165,7 @@ export async function runSuite(
   await bench.ready();
   const slowChecks = options.isQuick === true ? [] : SLOW_CHECKS.filter(wanted);
   const slow = Promise.all(slowChecks.map((check) => judge(check, bench)));
-  const checks = CHECKS.filter(wanted);
+  const checks = [...CHECKS, ...(options.answers === true ? ANSWER_CHECKS : [])].filter(wanted);
   tell(`requests: ${checks.length} checks`);
   for (const check of checks) await judge(check, bench);
   await Promise.all([slow, keysDone]);

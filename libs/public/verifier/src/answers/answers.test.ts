@@ -69,6 +69,7 @@ const codeOf = async (response: Response) => {
   return [response.status, error.code];
 };
 
+// SPEC.md N14, N16.
 test('gives the answer of a call again, with its status and headers, and runs it once', async () => {
   const { call, ask, ran } = await world((_request, response) => {
     response.setHeader('x-own', '1');
@@ -89,6 +90,7 @@ test('gives the answer of a call again, with its status and headers, and runs it
   expect(ran).toHaveBeenCalledOnce();
 });
 
+// SPEC.md N17.
 test('keeps the answer for a client that disconnects while the handler runs', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const closed = vi.fn();
@@ -105,6 +107,7 @@ test('keeps the answer for a client that disconnects while the handler runs', as
   expect(closed).toHaveBeenCalledOnce();
 });
 
+// SPEC.md N19, N20.
 test('voids a call that did not arrive, also if the question is asked twice', async () => {
   const { call, ask, ran } = await world((_request, response) => response.end());
   expect(await codeOf(await ask())).toEqual([404, 'call_not_received']);
@@ -113,6 +116,7 @@ test('voids a call that did not arrive, also if the question is asked twice', as
   expect(ran).not.toHaveBeenCalled();
 });
 
+// SPEC.md N21.
 test('tells another person nothing, and voids nothing of theirs', async () => {
   const { call, ask } = await world((_request, response) => response.end('mine'));
   await call();
@@ -132,6 +136,7 @@ test('does not say that a call was not received if it may have run before a rest
   expect(await codeOf(await ask())).toEqual([410, 'answer_lost']);
 });
 
+// SPEC.md N18.
 test.each<[string, Handler, number, string]>([
   ['too large', (_request, response) => response.end('x'.repeat(11)), 410, 'answer_too_large'],
   [
@@ -146,4 +151,14 @@ test.each<[string, Handler, number, string]>([
   const { call, ask } = await world(handler, { answers: { bytesMax: 10 } });
   await call().catch(() => undefined);
   expect(await codeOf(await ask())).toEqual([status, code]);
+});
+
+// SPEC.md N22.
+test('keeps no answers for a verifier that accepts version 1, or with a store that cannot', () => {
+  const keys = createLocalKeySet(createTestSigner({ internId: 'int_1' }).jwks);
+  const options = { internId: 'int_1', keys, answers: true };
+  const replay = createTestReplayStore();
+  expect(() => createVerifier({ ...options, replay, acceptV1: true })).toThrow(/answers: .*acceptV1/);
+  expect(() => createVerifier({ ...options, replay: { spend: () => 'spent' } })).toThrow(/cannot keep them/);
+  expect(() => createVerifier({ ...options, replay, answers: { bytesMax: -1 } })).toThrow(TypeError);
 });

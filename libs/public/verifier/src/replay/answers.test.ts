@@ -79,6 +79,7 @@ async function world(kind: string) {
 }
 
 describe.each(Object.keys(STORES))('in %s', (kind) => {
+  // SPEC.md N15.
   test('a call is running, then answered, for its person and no other, at every process', async () => {
     const { stores, policy, nonce, spend, ask } = await world(kind);
     const [first, second] = stores;

@@ -46,7 +46,7 @@ export interface Question {
   readonly nowMs: number;
 }
 
-/** The records of calls, in the same store as their spent proofs: REPLAY-STORES.md, N14 to N21. */
+/** The records of calls, in the same store as their spent proofs: REPLAY-STORES.md, N14 to N22. */
 export interface AnswerStore {
   /** Replaces the record `running` of a spend that this process made; does nothing if the record was lost. */
   keep(call: Pick<Question, 'policy' | 'user' | 'nonce'>, end: CallEnd): Promise<void> | void;
