@@ -67,10 +67,11 @@ async function doctor(between: (message: Message) => Promise<Scripted>, ...optio
 }
 
 /** The same, as JSON. */
-async function verdictOf(between: (message: Message) => Promise<Scripted>) {
-  const { exit, stdout, stderr } = await doctor(between, '--json');
+async function verdictOf(between: (message: Message) => Promise<Scripted>, ...options: string[]) {
+  const { exit, stdout, stderr } = await doctor(between, '--json', ...options);
   const { verdict, changes } = JSON.parse(stdout);
-  return { exit, verdict, changes, code: stderr === '' ? null : JSON.parse(stderr).error.code };
+  const last = stderr.trimEnd().split('\n').at(-1) ?? '';
+  return { exit, verdict, changes, code: last === '' ? null : JSON.parse(last).error.code };
 }
 
 const withHeaders = (change: (headers: Message['headers']) => Message['headers']) => (message: Message) =>
@@ -189,7 +190,7 @@ it.each<[string, Scripted, object]>([
     { exit: 7, verdict: 'undiagnosed', code: 'call_undiagnosed' },
   ],
 ])('distinguishes %s from a changed call', async (_what, answer, expected) => {
-  expect(await verdictOf(async () => answer)).toEqual({ changes: [], ...expected });
+  expect(await verdictOf(async () => answer, '--timeout', '1')).toEqual({ changes: [], ...expected });
 });
 
 it('asks of a refusal without the code of a verifier whether it is wrapped', async () => {

@@ -59,7 +59,7 @@ it('ends after stdin ended, though the server never stops sending comments', asy
     res.on('close', () => clearInterval(timer));
   });
   const { exit, answers } = await bridged([ping(1)], url, '--timeout', '1');
-  expect(answers).toMatchObject([{ id: 1, error: { data: { code: 'timed_out' } } }]);
+  expect(answers).toMatchObject([{ id: 1, error: { data: { code: 'answer_lost', exit: 9 } } }]);
   expect(exit).toBe(0);
 });
 

@@ -5,7 +5,6 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client as NewClient } from '@modelcontextprotocol/client';
@@ -20,7 +19,15 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { walkThrough } from '../../services/standalone/src/person.ts';
 import { INTERN_ID, listen, openSignedInWorld, send } from './cli-world.ts';
-import { authOf, bridgeOf, connectClient, environmentOf, guarded, startRecorder } from './mcp-world.ts';
+import {
+  answersOf,
+  authOf,
+  bridgeOf,
+  connectClient,
+  environmentOf,
+  guarded,
+  startRecorder,
+} from './mcp-world.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Messages of the test that loses none. */
@@ -134,22 +141,7 @@ it('serves a stateless client of the newest SDK, and cancels by ending the reque
     );
     return server;
   });
-  const daemon = await guarded(world, async (req, res, { proof, body }) => {
-    const left = new AbortController();
-    res.on('close', () => left.abort());
-    const answer = await handler.fetch(
-      new Request(`http://localhost${req.url}`, {
-        method: 'POST',
-        headers: Object.entries(req.headers).map(([name, value]): [string, string] => [name, String(value)]),
-        body: new Uint8Array(body),
-        signal: left.signal,
-      }),
-      { authInfo: authOf(proof) },
-    );
-    res.writeHead(answer.status, Object.fromEntries(answer.headers));
-    if (answer.body === null) res.end();
-    else await pipeline(answer.body, res).catch(() => {});
-  });
+  const daemon = await guarded(world, answersOf(handler));
   onTestFinished(() => daemon.stop());
   const client = new NewClient(
     { name: 'new', version: '1.0.0' },
@@ -205,6 +197,8 @@ it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an
       res.write('data: {"jsonrpc":"2.0","method":"note"}\n\n');
       begun.resolve(res);
     },
+    // The question about the answer before.
+    (res: ServerResponse) => res.writeHead(404).end(),
     (res: ServerResponse) => res.writeHead(202).end(),
   ];
   const daemon = await listen((req, res) => req.resume().on('end', () => answers.shift()?.(res)));
@@ -224,7 +218,7 @@ it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an
   expect(await one(requestOf(3))).toMatchObject([
     { id: 3, error: { data: { code: 'answer_not_understood' } } },
   ]);
-  expect(await one(requestOf(4))).toMatchObject([{ id: 4, error: { data: { code: 'answer_broke_off' } } }]);
+  expect(await one(requestOf(4))).toMatchObject([{ id: 4, error: { data: { code: 'answer_lost' } } }]);
   const { stdout } = await home.ori(['mcp', INTERN_ID], {
     stdin: requestOf(5),
     env: { ORI_DAEMON_URL: daemon.url },
@@ -238,7 +232,7 @@ it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an
   (await begun.promise).destroy();
   expect(messagesOf(await broken.result)).toMatchObject([
     { method: 'note' },
-    { id: 6, error: { data: { code: 'answer_broke_off' } } },
+    { id: 6, error: { data: { code: 'answer_lost', exit: 9 } } },
   ]);
   expect(await one('{"jsonrpc":"2.0","method":"notifications/initialized"}')).toEqual([]);
   const { exit, messages } = await bridged(

@@ -129,7 +129,7 @@ it('distinguishes an unreachable daemon, a silent one and a truncated response',
   const silent = await listen(() => {});
   const timedOut = await runOri(home, [...CALL, '--daemon', silent.url, '--timeout', '1']);
   await silent.stop();
-  expect(timedOut).toMatchObject({ exit: 6, stdout: '' });
+  expect(timedOut).toMatchObject({ exit: 9, stdout: '' });
   expect(timedOut.stderr).toContain('within 1 s');
   expect(timedOut.stderr).toContain('may have been carried out');
 
@@ -140,13 +140,13 @@ it('distinguishes an unreachable daemon, a silent one and a truncated response',
   await new Promise<void>((resolve) => breaking.listen(port, '127.0.0.1', resolve));
   const broken = await runOri(home, [...CALL, '--daemon', `http://127.0.0.1:${port}`]);
   breaking.close();
-  expect(broken).toMatchObject({ exit: 6, stdout: 'part of it' });
+  expect(broken).toMatchObject({ exit: 9, stdout: 'part of it' });
   expect(broken.stderr).toContain('cut off');
 
   const stalling = await listen((_req, res) => res.writeHead(200).write('part of it'));
   const stalled = await runOri(home, [...CALL, '--daemon', stalling.url, '--timeout', '1']);
   await stalling.stop();
-  expect(stalled).toMatchObject({ exit: 6, stdout: 'part of it' });
+  expect(stalled).toMatchObject({ exit: 9, stdout: 'part of it' });
   expect(stalled.stderr).toContain('within 1 s');
 });
 

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { createLocalKeySet, createVerifier, type VerifiedProof } from '@ori/verifier';
+import type { McpHttpHandler } from '@modelcontextprotocol/server';
+import { createLocalKeySet, createVerifier, type VerifiedProof, type VerifierOptions } from '@ori/verifier';
 import { type Proven, requireProof } from '@ori/verifier/node';
 import { createTestReplayStore } from '@ori/verifier/testing';
 import { ORI, type OriHome } from './cli-process.ts';
@@ -37,9 +39,10 @@ export async function connectClient(env: Record<string, string>, prepare?: (clie
 export function guarded(
   world: CliWorld,
   handle: (request: IncomingMessage, response: ServerResponse, proven: Proven) => unknown,
+  options: Pick<VerifierOptions, 'answers'> = {},
 ) {
   const keys = createLocalKeySet(world.jwks);
-  const verifier = createVerifier({ internId: INTERN_ID, keys, replay: createTestReplayStore() });
+  const verifier = createVerifier({ internId: INTERN_ID, keys, replay: createTestReplayStore(), ...options });
   return listen(requireProof(verifier, { bodyBytesMax: 4_000_000 }, handle));
 }
 
@@ -49,6 +52,27 @@ export const authOf = ({ user, internId }: VerifiedProof) => ({
   scopes: [],
   extra: { user },
 });
+
+/** A handler of the newest SDK behind the verifier, and the media types of its answers. Its request ends when the client leaves. */
+export function answersOf(handler: McpHttpHandler, types = new Set<string | null>()) {
+  return async (req: IncomingMessage, res: ServerResponse, { proof, body }: Proven) => {
+    const left = new AbortController();
+    res.on('close', () => left.abort());
+    const answer = await handler.fetch(
+      new Request(`http://localhost${req.url}`, {
+        method: 'POST',
+        headers: Object.entries(req.headers).map(([name, value]): [string, string] => [name, String(value)]),
+        body: new Uint8Array(body),
+        signal: left.signal,
+      }),
+      { authInfo: authOf(proof) },
+    );
+    types.add(answer.headers.get('content-type'));
+    res.writeHead(answer.status, Object.fromEntries(answer.headers));
+    if (answer.body === null) res.end();
+    else await pipeline(answer.body, res).catch(() => {});
+  };
+}
 
 export interface Recorded {
   readonly method: string;

@@ -1,7 +1,8 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { explainSystemError } from '@ori/faces/system-error';
 import { renderTraceparent, type Traceparent } from '@ori/http/traceparent';
 import { PROOF_METHOD } from '@ori/proof/wire';
-import { CliError } from '../core/errors.ts';
+import { CliError, isCliError } from '../core/errors.ts';
 import { drained } from '../text/terminal.ts';
 import { type OpenedRequest, openRequest, type Peer } from './http-request.ts';
 import type { RequestBody } from './request-body.ts';
@@ -36,7 +37,7 @@ export interface DaemonResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly traceId: string;
-  /** Throws CliError `answer_broke_off`, `timed_out` or `interrupted` if the rest does not arrive. */
+  /** Throws CliError `answer_lost` or `interrupted` if the rest does not arrive. */
   readonly body: AsyncIterable<Buffer>;
   /** Discards the unread rest. */
   end(): void;
@@ -48,7 +49,8 @@ export function daemonPeer(origin: URL): Peer {
 
 /**
  * Sends exactly the path and the hashed bytes with their proof, and returns the head of the answer; its body is not
- * read yet. Does not follow redirects. Throws CliError `body_changed`, `unreachable`, `timed_out` or `interrupted`.
+ * read yet. Does not follow redirects. Throws CliError `unreachable` or `timed_out` if there was no connection, `answer_lost` if it
+ * broke, `body_changed` or `interrupted`.
  */
 export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise<DaemonResponse> {
   const peer = daemonPeer(call.origin);
@@ -82,23 +84,34 @@ export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise
 }
 
 async function answered(
-  { request, answer, cause }: OpenedRequest,
-  peer: Peer,
+  { request, answer, cause, isConnected }: OpenedRequest,
+  { address }: Peer,
   { traceId }: Traceparent,
 ): Promise<DaemonResponse> {
-  const response = await answer;
+  const response = await answer.catch((error) => {
+    throw isConnected() ? lostBy(error, { address }) : error;
+  });
+  const explain = (error: unknown) => lostBy(cause() ?? error, { address, isBegun: true });
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
     traceId,
-    body: bodyOf(response, (error) => cause() ?? new CliError('answer_broke_off', peer, { cause: error })),
+    body: bodyOf(response, explain),
     end: () => void request.destroy(),
   };
 }
 
+/** The failure of a request that may have arrived. */
+function lostBy(error: unknown, place: { readonly address: string; readonly isBegun?: boolean }): unknown {
+  const lost = (why: string) => new CliError('answer_lost', { ...place, why }, { cause: error });
+  if (isCliError(error, 'timed_out')) return lost(`nothing arrived within ${error.facts.seconds} s`);
+  if (isCliError(error, 'unreachable')) return lost(error.facts.why);
+  return error instanceof CliError ? error : lost(explainSystemError(error));
+}
+
 async function* bodyOf(
   response: IncomingMessage,
-  explain: (error: unknown) => CliError,
+  explain: (error: unknown) => unknown,
 ): AsyncIterable<Buffer> {
   try {
     yield* response;

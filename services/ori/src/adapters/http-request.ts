@@ -23,6 +23,8 @@ export interface OpenedRequest {
   readonly answer: Promise<IncomingMessage>;
   /** Why the request failed, whatever error its streams report; undefined if it was not ended here. */
   cause(): CliError | undefined;
+  /** Whether a connection was made, so that the request may have been sent. */
+  isConnected(): boolean;
   /** Ends the request with a timeout. */
   expire(seconds: number): void;
 }
@@ -58,10 +60,15 @@ export async function openRequest(
   };
   const cause = () => (limits.signal.aborted ? new CliError('interrupted', {}) : expired);
   const connecting = setTimeout(() => expire(limits.connectSeconds), limits.connectSeconds * 1000);
+  let isConnected = false;
+  const connected = () => {
+    isConnected = true;
+    clearTimeout(connecting);
+  };
   request.once('socket', (socket) => {
     // Through a proxy, the socket arrives with its handshake done.
-    if (isTls && !socket.connecting) clearTimeout(connecting);
-    else socket.once(isTls ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+    if (isTls && !socket.connecting) connected();
+    else socket.once(isTls ? 'secureConnect' : 'connect', connected);
   });
   request.once('close', () => clearTimeout(connecting));
   request.setTimeout(limits.silenceSeconds * 1000, () => expire(limits.silenceSeconds));
@@ -70,7 +77,7 @@ export async function openRequest(
     request.on('error', (error) => reject(cause() ?? toCliError(error, peer, origin)));
   });
   answer.catch(() => {});
-  return { request, answer, cause, expire };
+  return { request, answer, cause, isConnected: () => isConnected, expire };
 }
 
 /** RFC 6761, section 6.3: `localhost` is this machine, at both addresses, whatever its hosts file lists. */

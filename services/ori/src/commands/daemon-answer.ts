@@ -23,6 +23,8 @@ export interface DaemonAnswer extends DaemonResponse {
   readonly code?: string;
   /** The `diagnosis` of such a daemon, not parsed. */
   readonly diagnosis?: unknown;
+  /** Why the beginning of a refusal did not arrive. */
+  readonly broken?: unknown;
   /** Whether a refusal has no body. */
   readonly isEmpty?: boolean;
 }
@@ -36,7 +38,7 @@ export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer
   const rest = response.body[Symbol.asyncIterator]();
   const beginning: Buffer[] = [];
   let bytes = 0;
-  let broken: { error: unknown } | undefined;
+  let broken: unknown;
   try {
     while (bytes <= REFUSAL_BYTES_MAX) {
       const next = await rest.next();
@@ -45,15 +47,15 @@ export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer
       bytes += next.value.length;
     }
   } catch (error) {
-    broken = { error };
+    broken = error;
   }
   async function* body() {
     yield* beginning;
-    if (broken !== undefined) throw broken.error;
+    if (broken !== undefined) throw broken;
     yield* { [Symbol.asyncIterator]: () => rest };
   }
   const isEmpty = bytes === 0 && broken === undefined;
-  return { ...response, body: body(), isEmpty, ...readRefusal(Buffer.concat(beginning)) };
+  return { ...response, body: body(), broken, isEmpty, ...readRefusal(Buffer.concat(beginning)) };
 }
 
 export interface AnswerOptions {
@@ -119,7 +121,9 @@ async function writeOutput(file: string, body: AsyncIterable<Buffer>): Promise<v
 async function wrapUp(answer: DaemonAnswer, origin: URL): Promise<Record<string, unknown>> {
   const tooLong = 'it is too long for --json; without it, the answer is streamed';
   const body = await collect(answer, origin, tooLong);
-  return { status: answer.status, media_type: answer.headers['content-type'] ?? null, ...asJson(body) };
+  const { status, headers } = answer;
+  const kept = headers['ori-answer'] === 'kept' ? { kept: true } : {};
+  return { status, media_type: headers['content-type'] ?? null, ...kept, ...asJson(body) };
 }
 
 function collect({ body }: DaemonResponse, origin: URL, why: string): Promise<Buffer> {

@@ -1,4 +1,3 @@
-import { daemonPeer } from '../adapters/daemon.ts';
 import { bodyOf } from '../adapters/request-body.ts';
 import { CliError } from '../core/errors.ts';
 import { headersOfStateless, type JsonRpcText } from '../core/json-rpc.ts';
@@ -118,7 +117,7 @@ export function createMcpSession(given: McpSessionOptions): McpSession {
       } finally {
         sent.answer.end();
       }
-      if (awaited.size > 0) throw new CliError('answer_broke_off', daemonPeer(sent.origin));
+      if (awaited.size > 0) throw lost(sent.origin, 'it ended without a response', true);
     } catch (error) {
       const { aborted, reason } = ended.signal;
       if (!aborted) await fail([...awaited], error);
@@ -188,11 +187,15 @@ export function createMcpSession(given: McpSessionOptions): McpSession {
         if (message.method === 'subscriptions/listen') ended.abort();
       setTimeout(() => {
         if (target === undefined) return;
-        const late = new CliError('timed_out', { ...daemonPeer(target.origin), seconds: silenceSeconds });
+        const late = lost(target.origin, `nothing arrived within ${silenceSeconds} s`);
         for (const { ended } of exchanges) ended.abort(late);
       }, silenceSeconds * 1000).unref();
     },
   };
+}
+
+function lost({ origin: address }: URL, why: string, isBegun = false): CliError {
+  return new CliError('answer_lost', { address, why, isBegun });
 }
 
 /** MCP: the server answers 404 to a session that it does not know, and has carried out nothing. */

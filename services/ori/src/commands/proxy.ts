@@ -119,6 +119,7 @@ const STATUS: Readonly<Partial<Record<ExitCode, number>>> = {
   [EXIT.signInNeeded]: 401,
   [EXIT.refused]: 403,
   [EXIT.rateLimited]: 429,
+  [EXIT.answerLost]: 504,
 };
 
 function statusOf(error: unknown, exit: ExitCode): number {

@@ -1,9 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { callDaemon, type DaemonCall, type DaemonResponse } from '../adapters/daemon.ts';
-import type { RequestBody } from '../adapters/request-body.ts';
+import { bodyOf, type RequestBody } from '../adapters/request-body.ts';
 import { parseDaemonAddress } from '../core/address.ts';
-import { CliError } from '../core/errors.ts';
+import { isCliError } from '../core/errors.ts';
 import { parseHeaders } from '../core/extra-headers.ts';
 import { requirePath } from '../core/proof-request.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
@@ -13,6 +12,8 @@ import { type Context, variable } from './context.ts';
 import { type DaemonAnswer, readAnswer } from './daemon-answer.ts';
 import { findDaemon } from './daemon-origin.ts';
 import { takeInternId } from './intern-id.ts';
+import { deliver, lossOf } from './lost-answer.ts';
+import { type Attempt, waited } from './questions.ts';
 import { signFor } from './sign-for.ts';
 import { takeTrace } from './trace.ts';
 
@@ -23,6 +24,7 @@ const CONTENT_TYPE_DEFAULT = 'application/json';
 const PROGRESS_BYTES = 4 * 1024 * 1024;
 /** The maximum Retry-After that is waited for, in seconds. */
 const PAUSE_SECONDS_MAX = 30;
+const NO_BODY = bodyOf(new Uint8Array());
 
 export interface CallOptions extends BodyOptions, TargetOptions {
   readonly contentType?: string;
@@ -100,23 +102,39 @@ export function readyCall(
 ): ReadyCall {
   const { contentType = CONTENT_TYPE_DEFAULT, silenceSeconds = SILENCE_SECONDS_DEFAULT, onFlushed } = request;
   const trace = takeTrace(context, headers['traceparent']);
-  const sending = { origin, contentType, headers, silenceSeconds, trace, onFlushed };
-  const signAndSend = async () => {
-    const proof = await signFor(context, { internId, bodySha256: body.sha256, path }, trace);
-    return { proof, answer: await readAnswer(await present(context, { ...sending, path, body, proof })) };
+  const sending = { origin, contentType, headers, silenceSeconds, trace };
+  const signAndSend = async (
+    call: Pick<DaemonCall, 'path' | 'body'> & Partial<DaemonCall>,
+  ): Promise<Attempt> => {
+    const request = { internId, bodySha256: call.body.sha256, path: call.path };
+    const proof = await signFor(context, request, trace);
+    try {
+      const answer = await readAnswer(await present(context, { ...sending, ...call, proof }));
+      return { proof, answer, lost: lossOf(answer, origin) };
+    } catch (error) {
+      if (isCliError(error, 'answer_lost')) return { proof, lost: error };
+      throw error;
+    }
+  };
+  const delivery = {
+    context,
+    origin,
+    seconds: silenceSeconds,
+    send: () => signAndSend({ path, body, onFlushed }),
+    ask: (path: string, silenceSeconds: number) => signAndSend({ path, body: NO_BODY, silenceSeconds }),
   };
   return {
     origin,
     contentType,
     body,
     async send() {
-      const sent = await signAndSend();
+      const sent = await deliver(delivery);
       const seconds = pauseNamed(sent.answer);
       if (seconds === undefined) return sent;
       context.terminal.note(`The daemon’s replay store was restarted; signing again in ${seconds} s.`);
       sent.answer.end();
-      await waited(seconds, context.interrupted);
-      return signAndSend();
+      await waited(seconds * 1000, context.interrupted);
+      return deliver(delivery);
     },
     [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
   };
@@ -142,12 +160,4 @@ function pauseNamed({ status, headers, code }: DaemonAnswer): number | undefined
   if (status !== 401 || code !== 'proof_before_fence') return undefined;
   const seconds = retryAfterSeconds(headers);
   return seconds !== undefined && seconds <= PAUSE_SECONDS_MAX ? seconds : undefined;
-}
-
-async function waited(seconds: number, signal: AbortSignal): Promise<void> {
-  try {
-    await pause(seconds * 1000, undefined, { signal });
-  } catch {
-    throw new CliError('interrupted', {});
-  }
 }

@@ -59,7 +59,7 @@ export interface CliErrorFacts {
   interns_not_listed: { baseUrl: string };
   daemon_refused: DaemonSaid & { location?: string | undefined };
   daemon_failed: DaemonSaid;
-  answer_broke_off: { what: string; address: string };
+  answer_lost: AnswerLost;
   revocation_failed: { issuer: string; why: string };
   call_changed: { status: number; code: string; fields: readonly string[] };
   call_unchanged: { status: number; code: string };
@@ -99,6 +99,22 @@ interface DaemonSaid extends Traced {
   retryAfterSeconds?: number | undefined;
   body: BodyPlace;
 }
+
+/** What is known of a call whose answer did not arrive. */
+interface AnswerLost {
+  address: string;
+  why: string;
+  /** Its beginning did arrive. */
+  isBegun?: boolean;
+  /** Undefined if the daemon was not asked. */
+  told?: ToldOfCall | undefined;
+}
+
+/**
+ * What a daemon told of such a call: that it keeps no answers; that the call is spent and nothing is kept of it; that its answer was
+ * too large to be kept; that it is running; or nothing.
+ */
+export type ToldOfCall = 'not_kept' | 'lost' | 'too_large' | 'running' | 'nothing';
 
 /** Additional facts from an answer of the API. */
 export interface Told extends Traced {

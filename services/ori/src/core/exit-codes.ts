@@ -9,6 +9,7 @@ export const EXIT = {
   unavailable: 6,
   daemonRefused: 7,
   daemonFailed: 8,
+  answerLost: 9,
   interrupted: 130,
 } as const;
 
@@ -25,5 +26,6 @@ export const EXIT_MEANINGS: ReadonlyArray<readonly [ExitCode, string]> = [
   [EXIT.unavailable, 'a server cannot be reached, timed out or failed; try again later'],
   [EXIT.daemonRefused, 'the daemon refused the call (any answer but 2xx and 5xx)'],
   [EXIT.daemonFailed, 'the daemon failed (5xx)'],
+  [EXIT.answerLost, 'the answer is lost; the call may have been carried out'],
   [EXIT.interrupted, 'interrupted (Ctrl-C)'],
 ];

@@ -5,6 +5,7 @@ import type {
   CliErrorFacts,
   ProxyRefusal,
   ServerSaid,
+  ToldOfCall,
 } from '../core/errors.ts';
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
 import { daemonAdvice } from './daemon-advice.ts';
@@ -43,6 +44,16 @@ const PROXY_REFUSALS = {
   method: ['Only POST requests are signed.', 'Make requests with another method without the proxy.'],
   coding: ['A proof does not cover a content coding.', 'Send the body without Content-Encoding.'],
 } satisfies Record<ProxyRefusal, readonly [string, string]>;
+
+const MAY_HAVE_RUN = 'The call may have been carried out.';
+const REPEATED = 'To repeat it is a new call, with a new proof: do so if it may happen twice.';
+const TOLD_OF_CALL = {
+  not_kept: `The daemon keeps no answers. ${MAY_HAVE_RUN}`,
+  lost: `The daemon has no answer to it either. ${MAY_HAVE_RUN}`,
+  too_large: 'The call was carried out, and the daemon does not keep so large an answer.',
+  running: 'The call is still running.',
+  nothing: `The daemon did not tell what became of it. ${MAY_HAVE_RUN}`,
+} satisfies Record<ToldOfCall, string>;
 
 /** The message of every failure of `ori`: what happened, and what to do next. */
 const SENTENCES: Sentences = {
@@ -133,10 +144,7 @@ const SENTENCES: Sentences = {
   timed_out: {
     exit: EXIT.unavailable,
     what: ({ what, address, seconds }) => `No answer from ${what} at ${address} within ${seconds} s.`,
-    next: ({ what }) =>
-      what === 'the daemon'
-        ? 'The call may have been carried out. To repeat it is a new call, with a new proof: do so if it may happen twice.'
-        : TRY_AGAIN,
+    next: () => TRY_AGAIN,
   },
   answer_not_understood: {
     exit: EXIT.unavailable,
@@ -235,10 +243,12 @@ const SENTENCES: Sentences = {
     what: ({ status, code }) => `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}.`,
     next: ({ status, code, body }) => daemonAdvice(status, code, body),
   },
-  answer_broke_off: {
-    exit: EXIT.unavailable,
-    what: ({ what, address }) => `The answer of ${what} at ${address} was cut off.`,
-    next: () => 'The output is incomplete. The call itself may have been carried out.',
+  answer_lost: {
+    exit: EXIT.answerLost,
+    what: ({ address, why, isBegun = false }) =>
+      `The answer of the daemon at ${address} ${isBegun ? 'was cut off' : 'is lost'}: ${why}.`,
+    next: ({ told, isBegun = false }) =>
+      `${isBegun ? 'The output is incomplete. ' : ''}${told === undefined ? MAY_HAVE_RUN : TOLD_OF_CALL[told]} ${REPEATED}`,
   },
   revocation_failed: {
     exit: EXIT.unavailable,

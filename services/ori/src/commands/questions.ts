@@ -1,0 +1,94 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ProofHeaderValues } from '@ori/proof/wire';
+import { CliError, isCliError } from '../core/errors.ts';
+import { EXIT } from '../core/exit-codes.ts';
+import { judgeQuestion, QUESTION_SECONDS, questionPath, type Told } from '../core/lost-answer.ts';
+import { recordOf } from '../text/failure-record.ts';
+import type { Context } from './context.ts';
+import type { DaemonAnswer } from './daemon-answer.ts';
+
+/** A request, the proof that it was sent with, and its answer; `lost` unless that arrived, and is the daemon's. */
+export interface Attempt {
+  readonly proof: ProofHeaderValues;
+  readonly answer?: DaemonAnswer;
+  readonly lost?: CliError<'answer_lost'> | undefined;
+}
+
+export interface Asking {
+  readonly context: Context;
+  /** How long the daemon is asked for an answer. */
+  readonly seconds: number;
+  /** Signs a request without a body for this path and sends it. */
+  readonly ask: (path: string, silenceSeconds: number) => Promise<Attempt>;
+}
+
+const PAUSE_MS = 100;
+/** Those who wait for an MCP client usually do so for a minute. */
+const PAUSE_MS_MAX = 5000;
+
+export type Asked = Told & { readonly kept?: DaemonAnswer };
+/**
+ * @param why the answer is missing
+ * @param patienceSeconds for a daemon that says nothing
+ */
+export type Ask = (why: string, patienceSeconds?: number) => Promise<Asked>;
+
+/** Asks about one call, as often as necessary, until its time is over, which begins with the first question. */
+export function questionsAbout(proof: ProofHeaderValues, { context, seconds, ask }: Asking): Ask {
+  const { terminal, interrupted } = context;
+  const path = questionPath(String(proof['x-ori-invoke-nonce']));
+  let fromMs: number | undefined;
+  let asked = 0;
+
+  async function once(leftMs: number): Promise<Asked> {
+    try {
+      const attempt = await ask(path, Math.min(QUESTION_SECONDS, Math.ceil(leftMs / 1000)));
+      const { answer } = attempt;
+      if (answer === undefined || answer.broken !== undefined) return { told: 'nothing', isFinal: false };
+      const told = judgeQuestion(answer, signedOf(proof), signedOf(attempt.proof));
+      if (told.told === 'kept') return { ...told, kept: answer };
+      answer.end();
+      return told;
+    } catch (error) {
+      // No other failure leaves here: a caller would sign in, or correct something, and send the call again.
+      if (isCliError(error, 'interrupted')) throw error;
+      const { exit, message, retry_after } = recordOf(error);
+      terminal.note(`Cannot ask: ${message}`);
+      const isFinal = exit !== EXIT.rateLimited && exit !== EXIT.unavailable;
+      return { told: 'nothing', isFinal, retryAfterSeconds: Number(retry_after ?? 0) };
+    }
+  }
+
+  return async (why, patienceSeconds = seconds) => {
+    fromMs ??= performance.now();
+    terminal.note(`The answer was lost (${why}); asking the daemon for it.`);
+    let last: Asked = { told: 'nothing', isFinal: false };
+    for (;;) {
+      const nextMs = Math.max(pauseMs(asked), (last.retryAfterSeconds ?? 0) * 1000);
+      const patienceMs = 1000 * (last.told === 'running' ? seconds : Math.min(seconds, patienceSeconds));
+      const leftMs = fromMs + patienceMs - performance.now() - nextMs;
+      if (leftMs <= 0 || last.isFinal) return last;
+      await waited(nextMs, interrupted);
+      asked += 1;
+      last = await once(leftMs);
+    }
+  };
+}
+
+export async function waited(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(ms, undefined, { signal });
+  } catch {
+    throw new CliError('interrupted', {});
+  }
+}
+
+/** None at first, then doubled each time, with a random part: many clients lose their answers at the same moment. */
+export function pauseMs(times: number): number {
+  return times === 0 ? 0 : Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** times) * (0.5 + Math.random() / 2);
+}
+
+const signedOf = (proof: ProofHeaderValues) => ({
+  user: String(proof['x-ori-invoke-user']),
+  signedAt: Number(proof['x-ori-invoke-timestamp']),
+});

@@ -1,0 +1,107 @@
+import type { ServerResponse } from 'node:http';
+import { expect, it, onTestFinished } from 'vitest';
+import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from './cli-world.ts';
+
+const { world, home } = await openSignedInWorld();
+const BODY = '{"paid":7}';
+const CALL = ['call', INTERN_ID, '/pay', '--data', '{}', '--timeout', '2'];
+const said = (status: number, code: string): Scripted => ({ status, body: { error: { code } } });
+const kept = { status: 200, headers: { 'ori-answer': 'kept' }, body: JSON.parse(BODY) };
+
+const cut = (res: ServerResponse) => res.destroy();
+const truncated = (res: ServerResponse) => {
+  res.writeHead(200, { 'content-type': 'application/json', 'content-length': BODY.length });
+  res.write(BODY.slice(0, 4), () => res.destroy());
+};
+
+/** A daemon that answers the first call in this way, questions with `answers`, in order, and later calls with 201. */
+async function losing(lose: (res: ServerResponse) => unknown, ...answers: Scripted[]) {
+  const [asked, nonces]: [string[], unknown[]] = [[], []];
+  const daemon = await listen((req, res) => {
+    const { url = '', headers } = req;
+    if (url !== '/pay') {
+      asked.push(url);
+      return send(res, answers.shift() ?? said(404, 'not_found'));
+    }
+    nonces.push(headers['x-ori-invoke-nonce']);
+    return nonces.length === 1 ? lose(res) : send(res, { status: 201, body: 'again' });
+  });
+  onTestFinished(() => daemon.stop());
+  return { url: daemon.url, nonces, asked };
+}
+
+const run = (daemon: string, ...args: string[]) => home.ori([...CALL, '--daemon', daemon, ...args]);
+
+it.each([
+  ['a connection that is cut', cut],
+  ['a body that is cut', truncated],
+  ['the 502 of a gateway', (res: ServerResponse) => res.writeHead(502).end('Bad Gateway')],
+  ['silence', () => {}],
+])('prints the kept answer after %s', async (_how, lose) => {
+  const daemon = await losing(lose, said(409, 'call_running'), { status: 502 }, kept);
+  const result = await run(daemon.url);
+  expect(result).toMatchObject({ exit: 0, stdout: BODY });
+  expect(result.stderr).toContain('asking the daemon for it');
+  expect(daemon.asked).toEqual(Array(3).fill(`/.well-known/ori/calls/${daemon.nonces[0]}`));
+  expect(daemon.nonces).toHaveLength(1);
+});
+
+it('tells a script that an answer was kept', async () => {
+  const json = await run((await losing(cut, kept)).url, '--json');
+  expect(JSON.parse(json.stdout)).toEqual({
+    status: 200,
+    media_type: 'application/json',
+    kept: true,
+    body: { paid: 7 },
+  });
+  const head = await run((await losing(cut, kept)).url, '--include');
+  expect(head.stdout).toContain('\nori-answer: kept\n');
+});
+
+// SPEC.md C7.
+it('signs again only what the daemon has not received', async () => {
+  const daemon = await losing(cut, said(404, 'call_not_received'));
+  expect(await run(daemon.url)).toMatchObject({ exit: 0, stdout: '"again"' });
+  expect(new Set(daemon.nonces).size).toBe(2);
+});
+
+it.each([
+  [said(410, 'answer_lost'), 'has no answer to it either. The call may have been carried out.'],
+  [said(410, 'answer_too_large'), 'The call was carried out'],
+  [said(404, 'not_found'), 'keeps no answers. The call may have been carried out.'],
+  [{ status: 200, body: 'a page' }, 'keeps no answers. The call may have been carried out.'],
+])('says what is unknown if the daemon answers %j', async (answer, words) => {
+  const daemon = await losing(cut, answer);
+  const result = await run(daemon.url);
+  expect(result).toMatchObject({ exit: 9, stdout: '' });
+  expect(result.stderr).toContain(words);
+  expect(daemon.nonces).toHaveLength(1);
+});
+
+it.each([[{ ...kept, body: { lost: 7 } }], [{ ...kept, status: 201 }], [said(404, 'call_not_received')]])(
+  'does not continue an answer with another one: %j',
+  async (answer) => {
+    const daemon = await losing(truncated, answer);
+    expect(await run(daemon.url)).toMatchObject({ exit: 9, stdout: BODY.slice(0, 4) });
+    expect(daemon.nonces).toHaveLength(1);
+  },
+);
+
+it('gives the answer of a gateway to a call of which the daemon says nothing', async () => {
+  const { url } = await losing((res) => res.writeHead(502).end('Bad Gateway'));
+  expect(await run(url)).toMatchObject({ exit: 8, stdout: 'Bad Gateway' });
+});
+
+it('does not send a message of MCP again because nobody is signed in when it asks', async () => {
+  const daemon = await losing((res) => {
+    const refusal = { status: 403, body: { error: { code: 403, message: 'No.', metadata: {} } } };
+    world.scripted.push({ status: 401, body: {} }, { status: 401, body: {} }, refusal);
+    res.destroy();
+  });
+  const line = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+  const run = { stdin: `${line}\n`, env: { ORI_DAEMON_URL: daemon.url } };
+  const { stdout } = await home.ori(['mcp', INTERN_ID, '/pay', '--timeout', '2'], run);
+  expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { data: { code: 'answer_lost', exit: 9 } } });
+  expect(daemon.nonces).toHaveLength(1);
+  world.scripted.length = 0;
+});

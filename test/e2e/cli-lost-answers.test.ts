@@ -1,0 +1,98 @@
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { createRandom } from '../lab/exactly-once/random.ts';
+import { runOri } from './cli-in-process.ts';
+import { INTERN_ID, openSignedInWorld } from './cli-world.ts';
+import { type Cut, startCuttingHop } from './cutting-hop.ts';
+import { answersOf, bridgeOf, environmentOf, guarded } from './mcp-world.ts';
+
+/** Connections that each test cuts; 200 by hand. */
+const CUTS = Number(process.env['CUTS'] ?? 20);
+const SEED = process.env['SEED'] ?? 'lost answers';
+const { world, home } = await openSignedInWorld();
+const CALL = ['call', INTERN_ID, '/api/invoke', '--timeout', '20'];
+
+/** Seeded places in the request or the answer of half of the calls and a quarter of the questions. One request of ten arrives late. */
+function planOf(random: ReturnType<typeof createRandom>) {
+  return (head: string): Cut | undefined => {
+    const isQuestion = head.startsWith('POST /.well-known/ori/calls/');
+    if (!random.chance(isQuestion ? 0.25 : 0.5)) return undefined;
+    if (random.chance(0.1)) return { late: random.below(60) };
+    return random.chance(0.5) ? { request: random.below(900) } : { answer: random.below(1000) };
+  };
+}
+
+it(`loses no answer and repeats no call at ${CUTS} cut connections`, { timeout: 600_000 }, async () => {
+  const random = createRandom(SEED);
+  const ran = new Map<number, number>();
+  const daemon = await guarded(
+    world,
+    async (_req, res, { body }) => {
+      const { n, slow } = JSON.parse(body.toString());
+      ran.set(n, (ran.get(n) ?? 0) + 1);
+      if (slow) await new Promise((resolve) => setTimeout(resolve, 30));
+      res.writeHead(200, { 'content-type': 'application/json' }).write('{"n":');
+      res.end(`${n},"padding":"${'x'.repeat(600)}"}`);
+    },
+    { answers: true },
+  );
+  onTestFinished(() => daemon.stop());
+  await using hop = await startCuttingHop(daemon.url, planOf(random));
+  const answered: unknown[] = [];
+  let calls = 0;
+  for (; hop.cuts() < CUTS; calls += 1) {
+    const data = JSON.stringify({ n: calls, slow: random.chance(0.1) });
+    const { exit, stdout, stderr } = await runOri(home, [...CALL, '--data', data, '--daemon', hop.url]);
+    answered.push(exit === 0 ? JSON.parse(stdout).n : stderr);
+  }
+  await hop.settled();
+  expect(answered).toEqual(Array.from({ length: calls }, (_, n) => n));
+  expect([...ran.values()]).toEqual(Array.from({ length: calls }, () => 1));
+});
+
+it.each([
+  ['JSON', false],
+  ['a stream', true],
+])(
+  `an MCP client gets every answer once, as %s, at ${CUTS} cut connections`,
+  { timeout: 600_000 },
+  async (_, isStream) => {
+    const random = createRandom(`${SEED} ${isStream}`);
+    const ran = new Map<number, number>();
+    const types = new Set<string | null>();
+    const handler = createMcpHandler(() => {
+      const server = new McpServer({ name: 'cut', version: '1.0.0' });
+      server.registerTool('run', { inputSchema: z.object({ n: z.number() }) }, async ({ n }, { mcpReq }) => {
+        ran.set(n, (ran.get(n) ?? 0) + 1);
+        const progressToken = mcpReq._meta?.progressToken;
+        if (isStream && progressToken !== undefined)
+          await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: n } });
+        return { content: [{ type: 'text', text: `${n} ${'x'.repeat(300)}` }] };
+      });
+      return server;
+    });
+    const daemon = await guarded(world, answersOf(handler, types), { answers: true });
+    onTestFinished(() => daemon.stop());
+    await using hop = await startCuttingHop(daemon.url, planOf(random));
+    const client = new Client(
+      { name: 'cut', version: '1.0.0' },
+      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+    );
+    await client.connect(new StdioClientTransport(bridgeOf(environmentOf(home, world, hop.url))));
+    onTestFinished(() => client.close());
+    let calls = 0;
+    for (; hop.cuts() < CUTS; calls += 1) {
+      const { content } = await client.callTool(
+        { name: 'run', arguments: { n: calls } },
+        { onprogress: () => undefined },
+      );
+      expect(content).toMatchObject([{ text: `${calls} ${'x'.repeat(300)}` }]);
+    }
+    await hop.settled();
+    expect(types.has('text/event-stream')).toBe(isStream);
+    expect([...ran.values()]).toEqual(Array.from({ length: calls }, () => 1));
+  },
+);
