@@ -620,7 +620,7 @@ const HOSTILE = [
 /** An ops port that reports the KEKs of its instance, of which the first seals. */
 async function startInstance(kids: readonly string[]) {
   const use = (index: number) => (index === 0 ? 'seals' : 'opens');
-  const lines = kids.map((kid, index) => `ori_kek{kid="${kid}",use="${use(index)}",shared="false"} 1\n`);
+  const lines = kids.map((kid, index) => `ori_kek{kid="${kid}",use="${use(index)}"} 1\n`);
   const { url, stop } = await listen((_req, res) => res.end(lines.join('')));
   return { url, [Symbol.asyncDispose]: stop };
 }

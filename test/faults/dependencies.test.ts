@@ -20,8 +20,7 @@ beforeAll(async () => {
   [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
   stack.use(redis);
   stack.use(postgres);
-  const environment = { ISSUER_COOL_DOWN_SECONDS: '1' };
-  world = stack.use(await startWorld({ process: true, redis, postgres, environment }));
+  world = stack.use(await startWorld({ process: true, redis, postgres }));
 });
 afterAll(() => stack.disposeAsync());
 

@@ -7,14 +7,13 @@ import { startWorld, type World } from '../env/world.ts';
 
 const REQUESTS = 2000;
 const LANES = 32;
-const COOL_DOWN_SECONDS = 2;
+const COOL_DOWN_SECONDS = 1;
 
 const patience = createPatience();
 let world: World;
 
 beforeAll(async () => {
-  const environment = { ISSUER_COOL_DOWN_SECONDS: String(COOL_DOWN_SECONDS) };
-  world = await startWorld({ process: true, environment });
+  world = await startWorld({ process: true });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 

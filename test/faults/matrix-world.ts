@@ -33,7 +33,7 @@ export interface MatrixWorld extends AsyncDisposable {
   readonly theirs: Tenant;
 }
 
-export async function startMatrixWorld(coolDownSeconds: number, deadlineMs: number): Promise<MatrixWorld> {
+export async function startMatrixWorld(deadlineMs: number): Promise<MatrixWorld> {
   await using stack = new AsyncDisposableStack();
   const [redis, postgres, room] = await Promise.all([startRedis(), startPostgres(), openRoom('ori-matrix')]);
   stack.use(redis);
@@ -51,7 +51,6 @@ export async function startMatrixWorld(coolDownSeconds: number, deadlineMs: numb
       postgres: proxied,
       environment: {
         AUDIT_FILE: sink.path,
-        ISSUER_COOL_DOWN_SECONDS: String(coolDownSeconds),
         TURN_WINDOW_SECONDS: '86400',
         // All requests are of one account, and a frozen dependency holds many of them.
         REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: '256',
@@ -74,7 +73,6 @@ export async function startMatrixWorld(coolDownSeconds: number, deadlineMs: numb
         KEK_FILE: generateKekRing('management'),
         INTROSPECTION_CLIENT_ID: world.issuer.introspectionClient.id,
         INTROSPECTION_CLIENT_SECRET_FILE: world.issuer.introspectionClient.secret,
-        ISSUER_COOL_DOWN_SECONDS: String(coolDownSeconds),
         DEADLINE_MS: String(deadlineMs),
       },
     }),

@@ -28,7 +28,7 @@ const HEAD = ['dependency', 'fault', 'service', 'answers', 'worst answer', 'well
 const table: string[][] = [HEAD];
 
 beforeAll(async () => {
-  on = await startMatrixWorld(COOL_DOWN_SECONDS, DEADLINE_MS);
+  on = await startMatrixWorld(DEADLINE_MS);
 });
 afterAll(async () => {
   console.log(`What both services answer under load, by dependency and fault:\n${renderTable(table)}`);

@@ -39,7 +39,6 @@ beforeAll(async () => {
   collector = stack.use(await startOtlpReceiver());
   const environment = {
     LOG_LEVEL: 'trace',
-    ISSUER_COOL_DOWN_SECONDS: '1',
     OTLP_ENDPOINT: collector.url,
   };
   world = stack.use(await startWorld({ process: true, redis, postgres, introspectionClient, environment }));

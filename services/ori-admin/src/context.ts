@@ -65,7 +65,7 @@ export function createContext(
   const ringFile: Context['ringFile'] = (owner) => {
     const setting = ringSetting(owner);
     const { [setting]: path } = config(setting);
-    const rules = { owner, allowShared: true };
+    const rules = { owner };
     return { path, variable: `ORI_ADMIN_${owner.toUpperCase()}_KEK_FILE`, rules, ...kms(owner) };
   };
   const kms: Context['kms'] = (owner) => {

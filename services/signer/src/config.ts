@@ -65,13 +65,6 @@ export const SIGNER_SPEC = {
     doc: 'The window of the turn limiter',
     unit: 's',
   }),
-  signingAtOnceMax: integer({
-    min: 1,
-    max: 10_000,
-    default: 32,
-    doc: 'Concurrent signing requests that use Redis, PostgreSQL and the audit file; further ones are queued, and accounts take turns',
-    unit: 'requests',
-  }),
   proofMaxAgeSeconds: integer({
     min: 1,
     max: 600,

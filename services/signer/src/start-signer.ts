@@ -34,6 +34,9 @@ export { type AuditLog, openAuditFile } from './effects/audit-file.ts';
 export { memoryNonces, type Nonces } from './effects/nonces.ts';
 export { createKeySetRoles, type KeySetRoles } from './keys/key-set-roles.ts';
 
+/** Requests that use Redis, PostgreSQL and the audit file at a time; further ones wait, and accounts take turns. */
+const SIGNING_AT_ONCE_MAX = 32;
+
 /** Dependencies that can be injected instead of being created from the configuration. */
 export interface SignerParts extends Dependencies {
   readonly ring: KekRing;
@@ -162,7 +165,7 @@ export async function startSigner(
       }),
       atWork: createFairSemaphore({
         budget: 'work',
-        permits: config.signingAtOnceMax,
+        permits: SIGNING_AT_ONCE_MAX,
         waitingPerKeyMax: config.requestsInFlightPerAccountMax,
         waitingMax: config.requestsInFlightMax,
       }),

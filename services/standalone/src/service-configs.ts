@@ -33,7 +33,6 @@ function environmentOf(prefix: string, { host }: StandaloneConfig, place: Servic
     INTROSPECTION_CLIENT_ID: SIGNER_CLIENT_ID,
     INTROSPECTION_CLIENT_SECRET: place.signerClientSecret,
     // A computer that is busy starting may exceed the time limit for the provider once.
-    ISSUER_COOL_DOWN_SECONDS: '1',
     // The ring is injected from memory; this path is never read.
     KEK_FILE: '/dev/null',
     SHUTDOWN_IDLE_MS: '0',

@@ -38,7 +38,7 @@ test.skipIf(NGINX === undefined)(
   { timeout: 600_000 },
   async () => {
     await using world = await startShippedWorld(
-      HAS_BUDGETS ? {} : { SIGNING_AT_ONCE_MAX: '10000' },
+      {},
       { requestsPerSecond: HAS_BUDGETS ? 50 : 100_000, behindBalancer: true },
       HAS_BUDGETS ? {} : NO_BUDGETS,
     );

@@ -1,4 +1,4 @@
-import { type Config, choice, flag, integer, list, path, secret, text, url } from '@ori/runtime/config';
+import { type Config, flag, integer, list, path, secret, text, url } from '@ori/runtime/config';
 import { clientToName, type IssuerSettings, OUR_SCOPES, readIssuersFile } from './issuers-file.ts';
 
 /** The settings for the access tokens that a service accepts. */
@@ -40,17 +40,9 @@ export const IDENTITY_SPEC = {
     optional: true,
     doc: 'Client that may introspect opaque tokens; without it they are refused',
   }),
-  introspectionClientSecret: secret({ optional: true, doc: 'Its secret' }),
-  introspectionAuthMethod: choice(['client_secret_basic', 'client_secret_post'], {
-    default: 'client_secret_basic',
-    doc: 'How it authenticates to the issuer',
-  }),
-  issuerCoolDownSeconds: integer({
-    min: 1,
-    max: 300,
-    default: 5,
-    doc: 'Minimum time between two fetches of the same document of the issuer, successful or not',
-    unit: 's',
+  introspectionClientSecret: secret({
+    optional: true,
+    doc: 'Its secret, sent as `client_secret_basic`; `…_ISSUERS_FILE` has the other way',
   }),
   issuerKeysStaleSeconds: integer({
     min: 0,
@@ -155,7 +147,7 @@ function onlyIssuer(config: Loaded, baseUrl: string): IssuerSettings {
     introspection:
       clientId === undefined || clientSecret === undefined
         ? undefined
-        : { clientId, clientSecret, authMethod: config.introspectionAuthMethod, tokenPrefix: '' },
+        : { clientId, clientSecret, authMethod: 'client_secret_basic', tokenPrefix: '' },
     signIn: { clientId: clientToName(config.clients), scopes: OUR_SCOPES, resource: true },
   };
 }

@@ -9,6 +9,11 @@ import type { IssuerSettings } from './issuers-file.ts';
  * one second.
  */
 const DOCUMENT_TIMEOUT_MS = 400;
+/**
+ * The shortest time between two fetches of one document of the issuer, whether they succeed or not: a key that it added
+ * is found as soon, and a flood of tokens under unknown keys costs it one request a second.
+ */
+const COOL_DOWN_SECONDS = 1;
 /** Concurrent introspections of an issuer; further ones wait. */
 const INTROSPECTIONS_IN_FLIGHT_MAX = 64;
 const INTROSPECTION_TIMEOUT_MS = 700;
@@ -36,7 +41,7 @@ export function openIdentity<ApiKey>(
     const issuer = createIssuer({
       fetch,
       issuer: settings.issuer,
-      coolDownSeconds: config.issuerCoolDownSeconds,
+      coolDownSeconds: COOL_DOWN_SECONDS,
       keysStaleSeconds: config.issuerKeysStaleSeconds,
       timeoutMs: DOCUMENT_TIMEOUT_MS,
       allowPlainHttp: config.issuerAllowPlainHttp,

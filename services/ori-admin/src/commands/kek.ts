@@ -57,7 +57,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
       const admin = context();
       await writeRing(admin, where, async () => {
         if (addTo === undefined) return await wrapped(admin, owner, generateKekRing(owner));
-        const rules = { owner, allowShared: true };
+        const rules = { owner };
         const file = { path: addTo, variable: '--add-to', rules, ...admin.kms(owner) };
         return await wrapped(admin, owner, extendKekRing(readRingFile(file), owner));
       });
@@ -129,7 +129,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
       const rows = [...new Set([...ring.kids, ...(counts?.keys() ?? [])])].map((kid) => ({
         kid,
         use: kid === ring.primary.kid ? 'seals' : ring.kids.includes(kid) ? 'opens' : 'missing',
-        owner: ownerOf(kid) ?? 'shared',
+        owner: ownerOf(kid) ?? 'none',
         ...(counts && { sealed: counts.get(kid) ?? 0 }),
       }));
       admin.reportList({ rows, hasMore: false }, (row) => row);
@@ -212,7 +212,7 @@ async function rewrap(
   if (kmsUrl === undefined) throw new ConfigError([`${name}: is required but not set`]);
   const kms = createTransit({ kmsUrl, kmsTokenFile });
   const plain = await unwrapKekRing(readSecretFile(file), kms);
-  parseKekRing(plain, { owner, allowShared: true });
+  parseKekRing(plain, { owner });
   return await change(plain, kms);
 }
 

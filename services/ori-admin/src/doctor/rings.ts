@@ -23,7 +23,7 @@ export async function lookAtRing(admin: Context, owner: KekOwner, env: Environme
 async function openRing(admin: Context, owner: KekOwner, env: Environment): Promise<KekRing> {
   const prefix = owner.toUpperCase() as Prefix;
   if (env[`${prefix}_KEK_FILE`] === undefined) return await admin.readRing(owner);
-  const { kekFile, kekShared, kmsUrl, kmsTokenFile } = loadPart(prefix, RING, env);
-  const rules = { owner, allowShared: kekShared };
+  const { kekFile, kmsUrl, kmsTokenFile } = loadPart(prefix, RING, env);
+  const rules = { owner };
   return await openRingFile({ path: kekFile, variable: `${prefix}_KEK_FILE`, rules, kmsUrl, kmsTokenFile });
 }

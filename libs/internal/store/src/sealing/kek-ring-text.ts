@@ -48,8 +48,6 @@ function invalid(complaints: string[]): SealingError {
 export interface RingRules {
   /** The service that the ring is for; undefined accepts any. */
   readonly owner?: KekOwner;
-  /** Accept keys whose `kid` names no service, which another service may also have. */
-  readonly allowShared?: boolean;
 }
 
 /** Whether the keys of a ring are in plain or wrapped by a KMS. */
@@ -116,7 +114,7 @@ export async function unwrapKekRing(text: string, kms: KeyWrapper): Promise<stri
 }
 
 async function rewriteEach(text: string, change: (key: KekJwk) => Promise<KekJwk>): Promise<string> {
-  return render(await Promise.all(readRing(text, { allowShared: true }, 'either').map(change)));
+  return render(await Promise.all(readRing(text, {}, 'either').map(change)));
 }
 
 function readRing(text: string, rules: RingRules, form: Form): KekJwk[] {
@@ -156,13 +154,13 @@ function readKeys(text: string): KekJwk[] {
   return parsed.data.keys;
 }
 
-function complaintsOfOwner({ kid, k }: KekJwk, { owner, allowShared }: RingRules): string[] {
+function complaintsOfOwner({ kid, k }: KekJwk, { owner }: RingRules): string[] {
   const key = k === undefined ? undefined : Buffer.from(k, 'base64url');
   try {
     const named = ownerOf(kid);
     const complaints = key?.every((byte) => byte === key[0]) ? ['k: expected random bytes'] : [];
     if (named === undefined) {
-      if (owner !== undefined && !allowShared) complaints.push(`kid: ${SHARED}`);
+      if (owner !== undefined) complaints.push(`kid: ${SHARED}`);
     } else if (key !== undefined && kid !== kidOf(named, key)) {
       complaints.push('kid: does not match the key');
     } else if (owner !== undefined && named !== owner) {
@@ -202,7 +200,7 @@ export function removeKek(text: string, owner: KekOwner, kid: string): string {
 }
 
 function rewrite(text: string, owner: KekOwner, change: (keys: KekJwk[]) => KekJwk[]): string {
-  const rules = { owner, allowShared: true };
+  const rules = { owner };
   const changed = render(change(readRing(text, rules, 'either')));
   readRing(changed, rules, 'either');
   return changed;

@@ -1,14 +1,10 @@
-import { flag, path, text } from '@ori/runtime/config';
+import { path, text } from '@ori/runtime/config';
 import { isKmsUrl, KMS_URL_FORMS } from './transit.ts';
 
 /** The settings of a service's ring, `…_KEK_…` and `…_KMS_…`. */
 export const ringSpec = (doc: string) =>
   ({
     kekFile: path({ doc }),
-    kekShared: flag({
-      default: false,
-      doc: 'Accepts KEKs whose kid names no service, so that another service may have them too: only until they are replaced',
-    }),
     kmsUrl: kmsUrlField(
       'The key of a KMS that wrapped the KEKs in the ring; without it they are in the file themselves',
     ),

@@ -25,7 +25,7 @@ it('is read again within seconds after its link is replaced, and kept if the new
   const first = generateKekRing('signer');
   await write('first', first);
   const { log, lines: logged } = capturedLog();
-  const opened = await openServiceRing('signer', { kekFile: link, kekShared: false }, log);
+  const opened = await openServiceRing('signer', { kekFile: link }, log);
   try {
     const extended = extendKekRing(first, 'signer');
     const { kids } = parseKekRing(extended);
@@ -39,8 +39,8 @@ it('is read again within seconds after its link is replaced, and kept if the new
     collectKeks(registry, opened.ring);
     const lines = (await registry.metrics()).split('\n').filter((line) => line.startsWith('ori_kek{'));
     expect(lines).toEqual([
-      `ori_kek{kid="${kids[0]}",use="seals",shared="false"} 1`,
-      `ori_kek{kid="${kids[1]}",use="opens",shared="false"} 1`,
+      `ori_kek{kid="${kids[0]}",use="seals"} 1`,
+      `ori_kek{kid="${kids[1]}",use="opens"} 1`,
     ]);
   } finally {
     opened.close();
@@ -52,11 +52,9 @@ it.each(['signer', 'management'] as const)(
   async (owner) => {
     const kekFile = join(folder, `of-${owner}`);
     await writeFile(kekFile, generateKekRing(owner === 'signer' ? 'management' : 'signer'), { mode: 0o600 });
-    for (const kekShared of [false, true]) {
-      await expect(openServiceRing(owner, { kekFile, kekShared }, capturedLog().log)).rejects.toThrow(
-        `${owner.toUpperCase()}_KEK_FILE: keys[0].kid: belongs to the ring of`,
-      );
-    }
+    await expect(openServiceRing(owner, { kekFile }, capturedLog().log)).rejects.toThrow(
+      `${owner.toUpperCase()}_KEK_FILE: keys[0].kid: belongs to the ring of`,
+    );
   },
 );
 
@@ -74,7 +72,7 @@ it('misses no change of its file while the KMS has not answered yet', async () =
   const kmsUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/transit/keys/kek`;
   const wrap = (ring: string) => wrapKekRing(ring, createTransit({ kmsUrl }));
   await writeFile(kekFile, await wrap(text), { mode: 0o600 });
-  const opening = openServiceRing('signer', { kekFile, kekShared: false, kmsUrl }, capturedLog().log);
+  const opening = openServiceRing('signer', { kekFile, kmsUrl }, capturedLog().log);
   await asked.promise;
   const extended = extendKekRing(text, 'signer');
   await writeFile(kekFile, await wrap(extended));
@@ -103,7 +101,7 @@ it('keeps the former ring while the KMS does not unwrap a new one, and takes it 
   const wrap = (ring: string) => wrapKekRing(ring, createTransit({ kmsUrl }));
   await writeFile(kekFile, await wrap(text), { mode: 0o600 });
   const { log, lines: logged } = capturedLog();
-  const opened = await openServiceRing('signer', { kekFile, kekShared: false, kmsUrl }, log);
+  const opened = await openServiceRing('signer', { kekFile, kmsUrl }, log);
   try {
     const { kids } = parseKekRing(text);
     expect(opened.ring.kids).toEqual(kids);
@@ -143,7 +141,7 @@ it.each([
 ])('refuses %s', async (_what, kmsUrl, text, complaint) => {
   const kekFile = join(folder, 'refused');
   await writeFile(kekFile, text, { mode: 0o600 });
-  const config = { kekFile, kekShared: true, kmsUrl };
+  const config = { kekFile, kmsUrl };
   expect(() => checkServiceRing('signer', config)).toThrow(`SIGNER_KEK_FILE: ${complaint}`);
   await expect(openServiceRing('signer', config, capturedLog().log)).rejects.toThrow(complaint);
 });

@@ -2,14 +2,13 @@ import { unwatchFile, watchFile } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { Logger } from '@ori/runtime/log';
-import { type KekOwner, type KekRing, ownerOf } from './kek-ring.ts';
+import type { KekOwner, KekRing } from './kek-ring.ts';
 import { KmsError } from './key-wrapper.ts';
 import { openRingFile, type RingFile, readRingFile } from './read-kek-ring.ts';
 
 /** The part of a service's configuration that names its ring. */
 export interface RingConfig {
   readonly kekFile: string;
-  readonly kekShared: boolean;
   readonly kmsUrl?: string | undefined;
   readonly kmsTokenFile?: string | undefined;
 }
@@ -17,12 +16,12 @@ export interface RingConfig {
 const LOOK_EVERY_MS = 1000;
 const ASK_KMS_EVERY_MS = 2000;
 
-/** A service accepts only keys made for it, unless `…_KEK_SHARED` also permits keys that name no service. */
-const fileOf = (owner: KekOwner, { kekFile, kekShared, ...kms }: RingConfig): RingFile => ({
+/** A service accepts only keys made for it. */
+const fileOf = (owner: KekOwner, { kekFile, ...kms }: RingConfig): RingFile => ({
   ...kms,
   path: kekFile,
   variable: `${owner.toUpperCase()}_KEK_FILE`,
-  rules: { owner, allowShared: kekShared },
+  rules: { owner },
 });
 
 /** Validates the ring without calling the KMS. @throws ConfigError */
@@ -100,12 +99,12 @@ export const KEK_METRIC = 'ori_kek';
 export function collectKeks(registry: Registry, ring: KekRing): void {
   instrumentsOf(registry).readings(
     KEK_METRIC,
-    'The KEKs in the instance’s ring, by kid: use is seals or opens, shared is true for one that names no service.',
-    ['kid', 'use', 'shared'],
+    'The KEKs in the instance’s ring, by kid: use is seals or opens.',
+    ['kid', 'use'],
     () =>
       ring.kids.map((kid) => {
         const use = kid === ring.primary.kid ? 'seals' : 'opens';
-        return [{ kid, use, shared: String(ownerOf(kid) === undefined) }, 1];
+        return [{ kid, use }, 1];
       }),
   );
 }
