@@ -132,6 +132,7 @@ describe.each(Object.keys(STORES))('in %s', (kind) => {
     expect(await ask(second, 'ada', plain)).toBe('lost');
     expect(await ask(first, 'ada', undefined, 0)).toBe('lost');
     await expect(spend(second)).rejects.toMatchObject({ code: 'nonce_replayed' });
-    expect(await ask(second)).toBe('lost');
+    expect(await ask(second, 'ada', undefined, 0)).toBe('lost');
+    expect(await ask(first)).toBe('not_received');
   });
 });

@@ -109,17 +109,16 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
       const record = records.of(policy.internId, nonce);
       if (record !== undefined) return record.user === user ? record.end : 'not_received';
       const ledger = ledgerOf(policy.internId);
-      if (ledger.has([voidOf(nonce)])) return 'not_received';
-      if (ledger.has([nonce])) return 'lost';
       const [wallMs, uptimeMs] = [now(), uptime()];
       created ??= { wallMs, uptimeMs };
       const seconds = wallMs / 1000;
       const fence = createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds;
       const isCertain = timestamp - QUESTION_SECONDS_MAX > fence;
+      if (ledger.has([voidOf(nonce)])) return isCertain ? 'not_received' : 'lost';
+      if (ledger.has([nonce])) return 'lost';
       requireRoom(2, Math.floor(seconds - RETENTION_SECONDS_MAX));
-      const recorded = isCertain ? [nonce, voidOf(nonce)] : [nonce];
       // As late as a proof could be that is accepted.
-      entries += ledger.add(Math.ceil(seconds) + policy.clockToleranceSeconds, recorded);
+      entries += ledger.add(Math.ceil(seconds) + policy.clockToleranceSeconds, [nonce, voidOf(nonce)]);
       return isCertain ? 'not_received' : 'lost';
     },
   };

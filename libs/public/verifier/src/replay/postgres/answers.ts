@@ -75,6 +75,7 @@ ${OWNED} AS $$
 DECLARE
   record ori_replay.answer;
   stamped bigint;
+  lost_until double precision;
 BEGIN
   PERFORM set_config('lock_timeout', wait_ms::text, true);
   PERFORM pg_advisory_xact_lock(hashtextextended(intern || encode(of_nonce, 'hex'), 0));
@@ -87,18 +88,20 @@ BEGIN
       WHERE p.process = record.process AND p.seen >= ori_replay.clock() - ${LIFE_SECONDS}) THEN outcome := 'lost'; END IF;
     RETURN;
   END IF;
+  outcome := 'lost';
   IF EXISTS (SELECT FROM ori_replay.spent s WHERE s.intern_id = intern AND s.id = 'x'::bytea || of_nonce) THEN
-    verdict := 'not_received'; RETURN;
+    verdict := 'spent';
+  ELSE
+    stamped := ceil(ori_replay.clock())::bigint + tolerance - 1;
+    SELECT s.verdict, s.detail, s.event, s.identity, s.lsn INTO verdict, detail, event, identity, lsn
+      FROM ori_replay.spend(intern, stamped, of_nonce, of_nonce, ${SPEND_VALUES}) s;
+    IF verdict = 'spent' THEN
+      INSERT INTO ori_replay.spent VALUES (intern, 'x'::bytea || of_nonce, (stamped / ${SLOT_SECONDS}) % ${SLOTS}, stamped);
+    END IF;
   END IF;
-  stamped := ceil(ori_replay.clock())::bigint + tolerance - 1;
-  SELECT s.verdict, s.detail, s.event, s.identity, s.lsn INTO verdict, detail, event, identity, lsn
-    FROM ori_replay.spend(intern, stamped, of_nonce, of_nonce, ${SPEND_VALUES}) s;
-  IF verdict NOT IN ('spent', 'replayed') THEN RETURN; END IF;
-  IF verdict = 'replayed' OR asked - ${QUESTION_SECONDS_MAX} <= event + tolerance THEN
-    verdict := 'recorded'; outcome := 'lost'; RETURN;
-  END IF;
-  INSERT INTO ori_replay.spent VALUES (intern, 'x'::bytea || of_nonce, (stamped / ${SLOT_SECONDS}) % ${SLOTS}, stamped);
-  verdict := 'not_received';
+  SELECT l.event + tolerance INTO lost_until FROM ori_replay.ledger l;
+  IF verdict = 'spent' AND asked - ${QUESTION_SECONDS_MAX} > lost_until THEN verdict := 'not_received'; RETURN; END IF;
+  IF verdict IN ('spent', 'replayed') THEN verdict := 'recorded'; END IF;
 END $$;
 `;
 

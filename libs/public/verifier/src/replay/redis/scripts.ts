@@ -115,11 +115,13 @@ if record then
   if outcome == 'running' and not (seen and now - seen <= ${LIFE_SECONDS}) then outcome = 'lost' end
   return {'recorded', text(fence), outcome}
 end
-if redis.call('ZSCORE', spent, 'x' .. ARGV[8]) then return {'not_received', text(fence)} end
-local latest_timestamp = math.ceil(now) + tolerance
-if redis.call('ZADD', spent, 'NX', latest_timestamp, '2' .. ARGV[8]) == 0 then return {'recorded', text(fence), 'lost'} end
+local known = redis.call('ZSCORE', spent, 'x' .. ARGV[8])
+if not known then
+  local latest_timestamp = math.ceil(now) + tolerance
+  if redis.call('ZADD', spent, 'NX', latest_timestamp, '2' .. ARGV[8]) == 0 then return {'recorded', text(fence), 'lost'} end
+  redis.call('ZADD', spent, 'NX', latest_timestamp, 'x' .. ARGV[8])
+end
 if tonumber(ARGV[7]) - ${QUESTION_SECONDS_MAX} <= fence then return {'recorded', text(fence), 'lost'} end
-redis.call('ZADD', spent, 'NX', latest_timestamp, 'x' .. ARGV[8])
 return {'not_received', text(fence)}
 `;
 
