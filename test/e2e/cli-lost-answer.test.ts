@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { expect, it, onTestFinished } from 'vitest';
+import type { Readable } from 'node:stream';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from './cli-world.ts';
+import { guarded } from './mcp-world.ts';
 
 const { world, home } = await openSignedInWorld();
 const BODY = '{"paid":7}';
@@ -90,6 +93,43 @@ it.each([[{ ...kept, body: { lost: 7 } }], [{ ...kept, status: 201 }], [said(404
 it('gives the answer of a gateway to a call of which the daemon says nothing', async () => {
   const { url } = await losing((res) => res.writeHead(502).end('Bad Gateway'));
   expect(await run(url)).toMatchObject({ exit: 8, stdout: 'Bad Gateway' });
+});
+
+it('gives a program that was cut off the answer to the call that it repeats', async () => {
+  const [ran, left] = [vi.fn(), Promise.withResolvers<void>()];
+  const daemon = await guarded(
+    world,
+    async (_req, res) => {
+      ran();
+      await left.promise;
+      res.end(BODY);
+    },
+    { answers: true },
+  );
+  const running = home.start(['proxy', INTERN_ID], { stdin: null, env: { ORI_DAEMON_URL: daemon.url } });
+  onTestFinished(async () => {
+    running.child.kill();
+    await running.result;
+    await daemon.stop();
+  });
+  const [url] = (await once(running.child.stdout as Readable, 'data')).map(String);
+  const post = (body: string, signal?: AbortSignal) =>
+    fetch(`${url?.trim()}/pay`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'invoice 7' },
+      ...(signal === undefined ? {} : { signal }),
+    });
+  const cut = new AbortController();
+  const first = post('{}', cut.signal);
+  await vi.waitFor(() => expect(ran).toHaveBeenCalled());
+  cut.abort();
+  await expect(first).rejects.toThrow();
+  left.resolve();
+  const second = await post('{}');
+  expect([second.status, second.headers.get('ori-answer'), await second.text()]).toEqual([200, 'kept', BODY]);
+  expect(ran).toHaveBeenCalledTimes(1);
+  expect((await post('{"other":1}')).status).toBe(422);
 });
 
 it('does not send a message of MCP again because nobody is signed in when it asks', async () => {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { printableJson } from '@ori/faces/printable';
+import type { ProofHeaderValues } from '@ori/proof/wire';
 import { type ProxyExchange, startProxyServer } from '../adapters/proxy-server.ts';
 import { bodyOfStream } from '../adapters/request-body.ts';
 import { isCliError } from '../core/errors.ts';
@@ -15,7 +16,14 @@ import {
 } from '../core/proxy-request.ts';
 import { recordOf } from '../text/failure-record.ts';
 import { type Context, untilInterrupted } from './context.ts';
-import { type CallTarget, findTarget, readyCall, type TargetOptions } from './signed-call.ts';
+import { createRepeats } from './repeats.ts';
+import {
+  type CallRequest,
+  type CallTarget,
+  findTarget,
+  readyCall,
+  type TargetOptions,
+} from './signed-call.ts';
 
 export interface ProxyOptions extends TargetOptions {
   /** 0, the default, is any free port. */
@@ -27,8 +35,9 @@ export interface ProxyOptions extends TargetOptions {
 export async function proxy(context: Context, intern: string, options: ProxyOptions): Promise<void> {
   const origins = (options.allowOrigin ?? []).map(parseOrigin);
   const target = await findTarget(context, intern, options);
+  const serving = { target, repeats: createRepeats(), silenceSeconds: options.timeout };
   await using server = await startProxyServer({ port: options.port ?? 0, origins }, (exchange) =>
-    serve(context, target, exchange, options.timeout),
+    serve(context, serving, exchange),
   );
   const { url, secret } = server;
   context.terminal.result({ url, secret }, url);
@@ -39,12 +48,17 @@ export async function proxy(context: Context, intern: string, options: ProxyOpti
   await untilInterrupted(context);
 }
 
+interface Serving {
+  readonly target: CallTarget;
+  readonly repeats: ReturnType<typeof createRepeats>;
+  readonly silenceSeconds: number | undefined;
+}
+
 /** One request. Reports it in one line, without what a stranger sent. */
 async function serve(
   context: Context,
-  target: CallTarget,
+  { target, repeats, silenceSeconds }: Serving,
   { request, response, rules, closed }: ProxyExchange,
-  silenceSeconds: number | undefined,
 ): Promise<void> {
   const start = performance.now();
   const asked = { method: request.method ?? '', target: request.url ?? '', headers: request.headers };
@@ -65,20 +79,24 @@ async function serve(
     bytes = body.bytes;
     const headers = passedHeaders(request.headers);
     const contentType = request.headers['content-type'];
-    const { answer } = await readyCall(mine, target, {
-      path,
-      contentType,
-      headers,
-      body,
-      silenceSeconds,
-    }).send();
-    try {
-      response.writeHead(answer.status, { ...answeredHeaders(answer.headers), ...cors });
-      response.flushHeaders();
-      await pipeline(answer.body, response);
-    } finally {
-      answer.end();
-    }
+    const call = { path, contentType, headers, body, silenceSeconds };
+    const pass = async (more: Pick<CallRequest, 'earlier' | 'onSigned'>) => {
+      const { answer } = await readyCall(mine, target, { ...call, ...more }).send();
+      try {
+        response.writeHead(answer.status, { ...answeredHeaders(answer.headers), ...cors });
+        response.flushHeaders();
+        await pipeline(answer.body, response);
+      } finally {
+        answer.end();
+      }
+    };
+    const key = request.headers['idempotency-key'];
+    if (typeof key !== 'string') await pass({});
+    else
+      await repeats.run(key, `${body.sha256} ${contentType} ${path}`, (repeated) => {
+        const onSigned = (proof: ProofHeaderValues) => Object.assign(repeated, { proof });
+        return pass({ earlier: repeated.proof, onSigned });
+      });
   } catch (error) {
     code = isCliError(error, 'not_proxied') ? error.facts.why : recordOf(error).code;
     if (closed.aborted && !response.writableFinished) code = 'aborted';
@@ -112,7 +130,7 @@ function refuse(response: ServerResponse, error: unknown, cors: Record<string, s
   response.end(printableJson({ error: record }));
 }
 
-const PROXY_STATUS = { host: 421, origin: 403, secret: 403, method: 405, coding: 415 } as const;
+const PROXY_STATUS = { host: 421, origin: 403, secret: 403, method: 405, coding: 415, key: 422 } as const;
 const STATUS: Readonly<Partial<Record<ExitCode, number>>> = {
   [EXIT.unexpected]: 500,
   [EXIT.usage]: 400,

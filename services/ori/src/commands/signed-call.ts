@@ -2,7 +2,7 @@ import type { ProofHeaderValues } from '@ori/proof/wire';
 import { callDaemon, type DaemonCall, type DaemonResponse } from '../adapters/daemon.ts';
 import { bodyOf, type RequestBody } from '../adapters/request-body.ts';
 import { parseDaemonAddress } from '../core/address.ts';
-import { isCliError } from '../core/errors.ts';
+import { CliError, isCliError } from '../core/errors.ts';
 import { parseHeaders } from '../core/extra-headers.ts';
 import { requirePath } from '../core/proof-request.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
@@ -61,6 +61,10 @@ export interface CallRequest {
   readonly silenceSeconds?: number | undefined;
   /** Called when the whole request was handed to the operating system. */
   readonly onFlushed?: (() => void) | undefined;
+  /** The proof of an earlier attempt, whose answer is wanted instead of a new call. */
+  readonly earlier?: ProofHeaderValues | undefined;
+  /** Called with each proof of this call, before it is sent. */
+  readonly onSigned?: ((proof: ProofHeaderValues) => void) | undefined;
 }
 
 /** Checks the command line, finds the daemon and hashes the body. Nothing is sent to the daemon yet. */
@@ -100,14 +104,17 @@ export function readyCall(
   { internId, origin }: CallTarget,
   { path, headers, body, ...request }: CallRequest,
 ): ReadyCall {
-  const { contentType = CONTENT_TYPE_DEFAULT, silenceSeconds = SILENCE_SECONDS_DEFAULT, onFlushed } = request;
+  const { contentType = CONTENT_TYPE_DEFAULT, silenceSeconds = SILENCE_SECONDS_DEFAULT } = request;
+  const { onFlushed, onSigned, earlier } = request;
   const trace = takeTrace(context, headers['traceparent']);
   const sending = { origin, contentType, headers, silenceSeconds, trace };
   const signAndSend = async (
     call: Pick<DaemonCall, 'path' | 'body'> & Partial<DaemonCall>,
+    signed?: (proof: ProofHeaderValues) => void,
   ): Promise<Attempt> => {
     const request = { internId, bodySha256: call.body.sha256, path: call.path };
     const proof = await signFor(context, request, trace);
+    signed?.(proof);
     try {
       const answer = await readAnswer(await present(context, { ...sending, ...call, proof }));
       return { proof, answer, lost: lossOf(answer, origin) };
@@ -120,7 +127,7 @@ export function readyCall(
     context,
     origin,
     seconds: silenceSeconds,
-    send: () => signAndSend({ path, body, onFlushed }),
+    send: () => signAndSend({ path, body, onFlushed }, onSigned),
     ask: (path: string, silenceSeconds: number) => signAndSend({ path, body: NO_BODY, silenceSeconds }),
   };
   return {
@@ -128,7 +135,9 @@ export function readyCall(
     contentType,
     body,
     async send() {
-      const sent = await deliver(delivery);
+      const why = 'the program that made it was cut off';
+      const lost = new CliError('answer_lost', { address: origin.origin, why });
+      const sent = await deliver(delivery, earlier === undefined ? undefined : { proof: earlier, lost });
       const seconds = pauseNamed(sent.answer);
       if (seconds === undefined) return sent;
       context.terminal.note(`The daemon’s replay store was restarted; signing again in ${seconds} s.`);

@@ -84,7 +84,7 @@ export type AddressFault =
   | 'not_an_origin';
 
 /** Why `ori proxy` does not sign a request. */
-export type ProxyRefusal = 'host' | 'origin' | 'secret' | 'method' | 'coding';
+export type ProxyRefusal = 'host' | 'origin' | 'secret' | 'method' | 'coding' | 'key';
 
 interface Traced {
   traceId?: string | undefined;

@@ -42,6 +42,7 @@ const PROXY_REFUSALS = {
     'Use the address that ori proxy printed, with its path, or the header x-ori-proxy-secret.',
   ],
   method: ['Only POST requests are signed.', 'Make requests with another method without the proxy.'],
+  key: ['This Idempotency-Key was that of another call.', 'Use a new key for each call.'],
   coding: ['A proof does not cover a content coding.', 'Send the body without Content-Encoding.'],
 } satisfies Record<ProxyRefusal, readonly [string, string]>;
 
