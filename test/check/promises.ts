@@ -295,7 +295,7 @@ export const OF_ATTACKERS: readonly Promised[] = [
   ],
   ["the signer's Redis", 'contract/sign/401-dpop.test.ts', 'accepts one of fifty concurrent copies'],
   [
-    "a daemon's Redis",
+    "a daemon's Redis or PostgreSQL",
     'gateway/hostile.test.ts',
     'a server between client and daemon gets nothing accepted but the call itself, once',
   ],
