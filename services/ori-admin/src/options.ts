@@ -29,6 +29,7 @@ export function listing<Options, Row>(
 export function addList(parent: Command, description: string): Command {
   return parent
     .command('list')
+    .alias('ls')
     .description(description)
     .option('--limit <rows>', 'maximum number of rows', wholeNumber(1, 100_000), 500)
     .option(

@@ -66,6 +66,8 @@ it('documents every exit code in the help', async () => {
 it.each(Object.entries(COMMANDS))('lists %s and its subcommands in the help', async (noun, verbs) => {
   const { exit, stdout } = await admin(noun, '--help');
   expect(exit).toBe(EXIT.ok);
+  if (verbs.some((verb) => verb === 'list'))
+    expect(await admin(noun, 'ls', '--help')).toEqual(await admin(noun, 'list', '--help'));
   for (const verb of verbs) {
     expect(stdout).toMatch(new RegExp(`^  ${verb}[ |]`, 'm'));
     expect((await admin(noun, verb, '--help')).stdout).toContain('--json');

@@ -118,6 +118,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
 
   kek
     .command('list')
+    .alias('ls')
     .description("list the keys of a service's ring, by kid")
     .addArgument(service())
     .option('--usage', 'count the rows sealed under each key; a key with none can be removed')
