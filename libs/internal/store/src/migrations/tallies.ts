@@ -137,86 +137,51 @@ export async function keepTallies(db: Kysely<unknown>): Promise<void> {
     await sql`revoke execute on function ${sql.raw(name)} from public`.execute(db);
   }
 
-  // A membership of a workspace that is being deleted adds nothing: its tally is deleted too.
-  await sql`
-    create function ori_tally_members(ids text[], counts bigint[]) returns void language sql security definer
-    set search_path = public, pg_temp as $$
-      insert into workspace_tallies as t (workspace_id, organization_id, members)
-      select w.id, w.organization_id, d.n
-      from unnest(ids, counts) as d (id, n) join workspaces w on w.id = d.id
-      order by w.id
-      on conflict (workspace_id) do update set members = t.members + excluded.members
-    $$`.execute(db);
-  await sql`revoke execute on function ori_tally_members(text[], bigint[]) from public`.execute(db);
-  const added = 'select workspace_id, removed_at, 1 as n from fresh';
-  const removed = 'select workspace_id, removed_at, -1 as n from former';
+  for (const counted of COUNTED) await tallyRows(db, counted);
+}
+
+/** Rows of workspaces that are counted one by one: the columns of the tally, and which rows each of them counts. */
+const COUNTED = [
+  { of: 'member', table: 'members', tallies: { members: 'removed_at is null' } },
+  { of: 'key', table: 'api_keys', tallies: { keys: 'true', enabled_keys: 'disabled_at is null' } },
+] as const;
+
+async function tallyRows(
+  db: Kysely<unknown>,
+  { of, table, tallies }: (typeof COUNTED)[number],
+): Promise<void> {
+  const columns = Object.keys(tallies);
+  const counts = Object.entries(tallies).map(
+    ([column, which]) => `coalesce(sum(n) filter (where ${which}), 0) as ${column}`,
+  );
+  const [added, removed] = ['select *, 1 as n from fresh', 'select *, -1 as n from former'];
   for (const [operation, rows, changed] of [
     ['insert', 'new table as fresh', added],
     ['update', 'old table as former new table as fresh', `${added} union all ${removed}`],
     ['delete', 'old table as former', removed],
   ] as const) {
-    const name = sql.id(`ori_tally_member_${operation}`);
+    const name = sql.id(`ori_tally_${of}_${operation}`);
+    // A row of a workspace that is being deleted adds nothing: its tally is deleted too.
     await sql`
       create function ${name}() returns trigger language plpgsql security definer
       set search_path = public, pg_temp as $$
-        declare
-          ids text[];
-          counts bigint[];
         begin
-          select array_agg(id), array_agg(n) into ids, counts
+          insert into workspace_tallies as t (workspace_id, organization_id, ${sql.raw(columns.join(', '))})
+          select w.id, w.organization_id, ${sql.raw(columns.map((column) => `d.${column}`).join(', '))}
           from (
-            select workspace_id as id, sum(n) as n from (${sql.raw(changed)}) as c
-            where removed_at is null group by workspace_id
-          ) as d where n <> 0;
-          if ids is not null then perform ori_tally_members(ids, counts); end if;
+            select workspace_id, ${sql.raw(counts.join(', '))} from (${sql.raw(changed)}) as c
+            where workspace_id is not null group by workspace_id
+          ) as d join workspaces w on w.id = d.workspace_id
+          where ${sql.raw(columns.map((column) => `d.${column} <> 0`).join(' or '))}
+          order by w.id
+          on conflict (workspace_id) do update set
+            ${sql.raw(columns.map((column) => `${column} = t.${column} + excluded.${column}`).join(', '))};
           return null;
         end
       $$`.execute(db);
     await sql`revoke execute on function ${name}() from public`.execute(db);
     await sql`
-      create trigger ${name} after ${sql.raw(operation)} on members
-      referencing ${sql.raw(rows)} for each statement execute function ${name}()`.execute(db);
-  }
-
-  await sql`
-    create function ori_tally_keys(ids text[], counts bigint[], enabled bigint[]) returns void language sql
-    security definer set search_path = public, pg_temp as $$
-      insert into workspace_tallies as t (workspace_id, organization_id, keys, enabled_keys)
-      select w.id, w.organization_id, d.n, d.enabled
-      from unnest(ids, counts, enabled) as d (id, n, enabled) join workspaces w on w.id = d.id
-      order by w.id
-      on conflict (workspace_id) do update set
-        keys = t.keys + excluded.keys, enabled_keys = t.enabled_keys + excluded.enabled_keys
-    $$`.execute(db);
-  await sql`revoke execute on function ori_tally_keys(text[], bigint[], bigint[]) from public`.execute(db);
-  const made = 'select workspace_id, disabled_at, 1 as n from fresh';
-  const gone = 'select workspace_id, disabled_at, -1 as n from former';
-  for (const [operation, rows, changed] of [
-    ['insert', 'new table as fresh', made],
-    ['update', 'old table as former new table as fresh', `${made} union all ${gone}`],
-    ['delete', 'old table as former', gone],
-  ] as const) {
-    const name = sql.id(`ori_tally_key_${operation}`);
-    await sql`
-      create function ${name}() returns trigger language plpgsql security definer
-      set search_path = public, pg_temp as $$
-        declare
-          ids text[];
-          counts bigint[];
-          enabled bigint[];
-        begin
-          select array_agg(id), array_agg(n), array_agg(of_enabled) into ids, counts, enabled
-          from (
-            select workspace_id as id, sum(n) as n, coalesce(sum(n) filter (where disabled_at is null), 0) as of_enabled
-            from (${sql.raw(changed)}) as c where workspace_id is not null group by workspace_id
-          ) as d where n <> 0 or of_enabled <> 0;
-          if ids is not null then perform ori_tally_keys(ids, counts, enabled); end if;
-          return null;
-        end
-      $$`.execute(db);
-    await sql`revoke execute on function ${name}() from public`.execute(db);
-    await sql`
-      create trigger ${name} after ${sql.raw(operation)} on api_keys
+      create trigger ${name} after ${sql.raw(operation)} on ${sql.table(table)}
       referencing ${sql.raw(rows)} for each statement execute function ${name}()`.execute(db);
   }
 }
