@@ -36,13 +36,14 @@ const ORDINARY_HEADERS = [
 ];
 
 /** A verifier with a memory store, as long after its start that proofs of now are accepted, and its clock. */
-export function openVerifier(clock: () => number = Date.now) {
+export function openVerifier(clock: () => number = Date.now, answers = false) {
   let aheadMs = 0;
   const now = () => clock() + aheadMs;
   const verifier = createVerifier({
     internId: INTERN_ID,
     keys: createLocalKeySet({ keys: [{ ...PUBLIC_JWK, use: 'sig', kid: key.kid }] }),
     replay: memoryReplayStore({ entriesMax: 10_000_000, now }),
+    answers,
     now,
   });
   aheadMs = 10_000;

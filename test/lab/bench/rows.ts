@@ -1,4 +1,5 @@
 import type { Row } from './row.ts';
+import { answersRow } from './rows/answers.ts';
 import { costRow } from './rows/cost.ts';
 import { growthRow } from './rows/growth.ts';
 import { guardRow } from './rows/guard.ts';
@@ -23,6 +24,7 @@ export const ROWS: readonly Row[] = [
   signLatencyRow,
   guardRow,
   verifyRow,
+  answersRow,
   verifyStreamRow,
   verifyPortableRow,
   growthRow,

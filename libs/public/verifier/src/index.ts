@@ -5,6 +5,9 @@ export {
   UnavailableError,
   type UnavailableErrorCode,
 } from '@ori/proof';
+export type { Answers } from './answers/answers.ts';
+export type { AnswersOptions } from './answers/options.ts';
+export type { Recorder } from './answers/recorder.ts';
 export { createLocalKeySet, type KeySet } from './keys/local.ts';
 export {
   createRemoteKeySet,
@@ -21,7 +24,15 @@ export {
   type MemoryReplayStoreOptions,
   memoryReplayStore,
 } from './replay/memory/store.ts';
-export type { ReplayPolicy, ReplayStore, Spend } from './replay/replay-store.ts';
+export type {
+  AnswerStore,
+  CallEnd,
+  KeptAnswer,
+  Question,
+  ReplayPolicy,
+  ReplayStore,
+  Spend,
+} from './replay/replay-store.ts';
 export type { RequestHead, SignedRequest } from './request.ts';
 export type { VerifiedProof } from './verified-proof.ts';
 export { createVerifier, type OpenProof, type Verifier } from './verifier.ts';

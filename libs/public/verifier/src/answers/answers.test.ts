@@ -162,3 +162,25 @@ test('keeps no answers for a verifier that accepts version 1, or with a store th
   expect(() => createVerifier({ ...options, replay: { spend: () => 'spent' } })).toThrow(/cannot keep them/);
   expect(() => createVerifier({ ...options, replay, answers: { bytesMax: -1 } })).toThrow(TypeError);
 });
+
+test('the memory store loses the oldest answers when they need more than 64 MiB, and no record', async () => {
+  const policy = { internId: 'int_1', maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false };
+  const { spend, answers } = createTestReplayStore();
+  const body = new Uint8Array(16 * 1024 * 1024);
+  const nonces = ['A', 'B', 'C', 'D', 'E'].map((letter) => `${letter.repeat(21)}A`);
+  const callOf = (nonce: string) => ({ policy, user: 'ada', nonce, timestamp: 0, nowMs: Date.now() });
+  for (const nonce of nonces) {
+    const timestamp = Math.floor(Date.now() / 1000);
+    const signed = { timestamp, signingInput: new Uint8Array(), v1Id: () => '' };
+    await spend({ ...callOf(nonce), ...signed, caller: 'ada' });
+    await answers?.keep(callOf(nonce), { status: 200, headers: {}, body });
+  }
+  const told = await Promise.all(nonces.map(async (nonce) => answers?.ask(callOf(nonce))));
+  expect(told.map((end) => (typeof end === 'object' ? end.status : end))).toEqual([
+    'lost',
+    200,
+    200,
+    200,
+    200,
+  ]);
+});

@@ -21,6 +21,7 @@ export function createRecords(uptime: () => number): Records {
   /** Each in the order in which its entries expire. */
   const running = new Map<string, Timed>();
   const ended = new Map<string, Timed>();
+  const withBody = new Set<string>();
   let bytes = 0;
 
   function forget(): void {
@@ -32,16 +33,21 @@ export function createRecords(uptime: () => number): Records {
   function drop(records: Map<string, Timed>, untilMs: number): void {
     for (const [key, record] of records) {
       if (record.atMs > untilMs) return;
-      bytes -= sizeOf(record.end);
+      dropBody(key, record);
       records.delete(key);
     }
   }
 
-  /** `lose` keeps the order, because a Map keeps the place of a key. */
+  function dropBody(key: string, { end }: Timed): void {
+    if (withBody.delete(key)) bytes -= sizeOf(end);
+  }
+
+  /** The record keeps its place, because a Map keeps that of a key. */
   function makeRoom(): void {
-    for (const [key, record] of ended) {
+    for (const key of withBody) {
       if (bytes <= BYTES_MAX) return;
-      bytes -= sizeOf(record.end);
+      const record = ended.get(key) as Timed;
+      dropBody(key, record);
       ended.set(key, { ...record, end: 'lost' });
     }
   }
@@ -60,6 +66,8 @@ export function createRecords(uptime: () => number): Records {
       if (record === undefined) return;
       running.delete(key);
       ended.set(key, { user: record.user, end, atMs: uptime() });
+      if (sizeOf(end) === 0) return;
+      withBody.add(key);
       bytes += sizeOf(end);
       makeRoom();
     },
