@@ -158,7 +158,7 @@ async function issue(
     const proof = await recordAndSign(turn, taken.reserved, call, parts);
     return { proof, turns: turn.verdict };
   } catch (error) {
-    // No proof was issued, and the caller did not cause it.
+    // No proof was issued; a caller who left got nothing for it either.
     turns.refund(entry, turn.verdict);
     throw error;
   }
