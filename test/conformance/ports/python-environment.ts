@@ -8,8 +8,8 @@ const REQUIREMENTS = fileURLToPath(new URL('python/requirements-test.txt', impor
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url));
 
 /**
- * A Python with what the tests of its port need, installed once for each change of its requirements. Undefined, with a message, where
- * there is no python3 with venv, or no package index.
+ * A Python with what the tests of its port and of generated clients need, installed once for each change of its requirements.
+ * Undefined, with a message, where there is no python3 with venv, or no package index.
  */
 export function installPython(): string | undefined {
   const digest = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 16);
@@ -24,8 +24,10 @@ export function installPython(): string | undefined {
     renameSync(staging, home);
     return python;
   } catch (error) {
-    console.warn(`FastAPI: skipped, it could not be installed: ${String(error).slice(0, 500)}`);
     rmSync(staging, { recursive: true, force: true });
+    // Another process may have installed it meanwhile.
+    if (existsSync(python)) return python;
+    console.warn(`Python: tests are skipped, packages cannot be installed: ${String(error).slice(0, 500)}`);
     return undefined;
   }
 }
