@@ -42,6 +42,15 @@ it('keeps a session for each profile, and lists them', async () => {
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
 });
 
+it('takes names that differ only by case for one profile, as some disks do', async () => {
+  await using home = await world.newHome();
+  await world.signIn(home, { args: ['--profile', 'Default'] });
+  await world.signIn(home, { user: 'grace', args: ['--profile', 'WORK'] });
+  expect(await home.ori(CALL)).toMatchObject({ stdout: '{"user":"acct_ada"}' });
+  expect(await home.ori([...CALL, '--profile', 'work'])).toMatchObject({ stdout: '{"user":"acct_grace"}' });
+  expect(await readdir(join(home.folder, '.config', 'ori', 'profiles'))).toEqual(['work']);
+});
+
 it('uses a profile until another is named', async () => {
   await using home = await world.newHome();
   await world.signIn(home);

@@ -73,7 +73,8 @@ export function chosenProfile(context: Context): string {
     readSmallFile(profileFile(context))?.trim() ??
     PROFILE_DEFAULT;
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(profile)) throw new CliError('profile_malformed', { profile });
-  return profile;
+  // Their files have these names, and not every disk distinguishes case.
+  return profile.toLowerCase();
 }
 
 /** Contains the name that `ori profiles use` was given. */
