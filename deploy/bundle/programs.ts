@@ -54,7 +54,7 @@ export const SHIPPED: readonly ShippedFolder[] = [
       name: '@ori/cli',
       description: 'Sign in, sign requests to intern daemons, call them.',
       keywords: ['ori', 'daemon-proof', 'cli', 'ed25519', 'oauth'],
-      bin: { ori: 'ori.js' },
+      bin: { ori: 'ori.js', 'ori-proof': 'ori.js' },
       engines: { node: '>=24' },
     },
     optionalDependencies: ['@napi-rs/keyring'],

@@ -34,6 +34,7 @@ async function runOri(...args: string[]): Promise<{ exit: number; stdout: string
 
 it('runs from its tarball in an empty folder, without any other package', async () => {
   expect(await runOri('--version')).toEqual({ exit: 0, stdout: '1.0.0\n', stderr: '' });
+  expect((await run(`${ori}-proof`, ['--version'])).stdout).toBe('1.0.0\n');
   expect(await runOri('whoami')).toMatchObject({ exit: 3, stdout: '' });
   expect(await runOri('interns', 'list', '--json')).toMatchObject({ exit: 3, stdout: '' });
 });
