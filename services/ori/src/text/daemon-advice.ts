@@ -40,6 +40,7 @@ export function daemonAdvice(status: number, code: string | undefined, body: Bod
   if (code === 'internal_error')
     return 'The daemon’s log says why, such as a body parser that is mounted before requireProof.';
   const answer = BODY[body];
+  if (code === 'daemon_unreachable') return `${answer} The call was not carried out.`;
   if (status >= 500) return `${answer} The call may have been carried out.`;
   if (status >= 300 && status < 400)
     return 'ori does not follow redirects: a proof is for one path. Check the daemon’s address.';
