@@ -8,7 +8,7 @@ import { loadStandaloneConfig, type StandaloneConfig } from './config.ts';
 import { proveOnce } from './first-proof.ts';
 import { RedisUnreachable } from './open-replay.ts';
 import { ForeignDatabaseError } from './open-store.ts';
-import { PortTaken } from './reserve-port.ts';
+import { explainTaken, PortTaken } from './reserve-port.ts';
 import { signIn } from './sign-in.ts';
 import { type Standalone, startStandalone } from './standalone.ts';
 import { tryNext } from './try-next.ts';
@@ -31,7 +31,7 @@ export interface Surroundings {
 
 /** Starts the standalone, makes one call, and runs until a signal. A failure is reported and ends the process. */
 export async function run(surroundings: Surroundings): Promise<void> {
-  await start(surroundings).catch(fail);
+  await start(surroundings).catch((error) => fail(explainTaken(error)));
 }
 
 async function start({ env, home }: Surroundings): Promise<void> {

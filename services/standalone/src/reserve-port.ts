@@ -32,8 +32,17 @@ export async function reservePort(host: string, port: number): Promise<number> {
       await once(server, 'close');
       return chosen;
     } catch (cause) {
-      if (!(cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')) throw cause;
+      if (!isTaken(cause)) throw cause;
       if (port !== 0) throw new PortTaken(host, port, { cause });
     }
   }
+}
+
+/** The same for a port that was taken since. */
+export function explainTaken(error: unknown): unknown {
+  return isTaken(error) ? new PortTaken(error.address ?? '', error.port ?? 0, { cause: error }) : error;
+}
+
+function isTaken(error: unknown): error is NodeJS.ErrnoException & { address?: string; port?: number } {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }

@@ -80,6 +80,8 @@ def reads(payload: Invoke, proven: Proven = Depends(caller)) -> dict[str, str]:
     const second = await sendIt();
     expect([second.status, codeOf(second)]).toEqual([401, 'nonce_replayed']);
     expect(second.headers.get('www-authenticate')).toBe('Ori-Proof');
+    const unlike = await bench.tell({ claim: { body: Buffer.from('{"promt":1}') } });
+    expect([unlike.status, JSON.parse(unlike.body).detail[0].loc]).toEqual([422, ['prompt']]);
     const read = await bench.tell({ claim: { path: '/api/reads' } });
     expect(read.status).toBe(500);
     expect(read.milliseconds).toBeLessThan(10_000);

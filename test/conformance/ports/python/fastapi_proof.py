@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Callable
+from typing import Callable, TypeVar
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ValidationError
 
 from asgi import BODY_BYTES_MAX, Proven, prove, refusal
 from oriproof import Refused, Verifier
+
+Model = TypeVar("Model", bound=BaseModel)
 
 READ_BEFORE = (
     "the body was read before its proof was judged: a route that depends on a proof takes no body parameter, "
@@ -37,3 +41,11 @@ def require_proof(
     proven.__annotations__ = {"request": Request, "return": Proven}
     app.add_exception_handler(Refused, answer)
     return proven
+
+
+def body_of(proven: Proven, model: type[Model]) -> Model:
+    """The signed bytes as the model. FastAPI answers 422 to others, as it does for a body parameter."""
+    try:
+        return model.model_validate_json(proven.body)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_url=False, include_input=False)) from error
