@@ -49,6 +49,19 @@ it.each([
   expect(daemon.nonces).toHaveLength(1);
 });
 
+it('says how to ask for the answer of a call that was interrupted', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const daemon = await losing(() => arrived.resolve(), kept);
+  const running = home.start([...CALL, '--daemon', daemon.url]);
+  await arrived.promise;
+  running.child.kill('SIGINT');
+  const { exit, stderr } = await running.result;
+  expect([exit, stderr]).toEqual([130, expect.stringContaining('ori: Interrupted.')]);
+  const [, intern = '', path = ''] = /its answer: ori call (\S+) (\S+) --data ''/.exec(stderr) ?? [];
+  const args = ['call', intern, path, '--data', '', '--daemon', daemon.url];
+  expect(await home.ori(args)).toMatchObject({ exit: 0, stdout: BODY });
+});
+
 it('tells a script that an answer was kept', async () => {
   const json = await run((await losing(cut, kept)).url, '--json');
   expect(JSON.parse(json.stdout)).toEqual({

@@ -4,6 +4,7 @@ import { bodyOf, type RequestBody } from '../adapters/request-body.ts';
 import { parseDaemonAddress } from '../core/address.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { parseHeaders } from '../core/extra-headers.ts';
+import { questionPath } from '../core/lost-answer.ts';
 import { requirePath } from '../core/proof-request.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
 import { requireSession } from './access.ts';
@@ -123,11 +124,16 @@ export function readyCall(
       throw error;
     }
   };
+  let last: ProofHeaderValues | undefined;
   const delivery = {
     context,
     origin,
     seconds: silenceSeconds,
-    send: () => signAndSend({ path, body, onFlushed }, onSigned),
+    send: () =>
+      signAndSend({ path, body, onFlushed }, (proof) => {
+        last = proof;
+        onSigned?.(proof);
+      }),
     ask: (path: string, silenceSeconds: number) => signAndSend({ path, body: NO_BODY, silenceSeconds }),
   };
   return {
@@ -137,7 +143,16 @@ export function readyCall(
     async send() {
       const why = 'the program that made it was cut off';
       const lost = new CliError('answer_lost', { address: origin.origin, why });
-      const sent = await deliver(delivery, earlier === undefined ? undefined : { proof: earlier, lost });
+      const began = deliver(delivery, earlier === undefined ? undefined : { proof: earlier, lost });
+      const sent = await began.catch((error: unknown) => {
+        if (last !== undefined && isCliError(error, 'interrupted')) {
+          const question = `${internId} ${questionPath(String(last['x-ori-invoke-nonce']))} --data ''`;
+          context.terminal.note(
+            `The call may be carried out. To ask the daemon for its answer: ori call ${question}`,
+          );
+        }
+        throw error;
+      });
       const seconds = pauseNamed(sent.answer);
       if (seconds === undefined) return sent;
       context.terminal.note(`The daemon’s replay store was restarted; signing again in ${seconds} s.`);

@@ -262,7 +262,7 @@ const SENTENCES: Sentences = {
   interrupted: {
     exit: EXIT.interrupted,
     what: () => 'Interrupted.',
-    next: () => 'Nothing was left running.',
+    next: () => 'What was sent to a daemon may be carried out.',
   },
 };
 
