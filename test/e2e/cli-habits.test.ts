@@ -128,7 +128,9 @@ it('reports that an intern is not running if the API cannot sign for it', async 
 it('gives scripts the details of a failure of the daemon as fields', async () => {
   const headers = { 'retry-after': '7' };
   const refused = await echo(['-d', '', '--json'], { status: 503, headers });
-  expect(JSON.parse(refused.stderr).error).toMatchObject({ retry_after: 7, status: 503 });
+  // Before it is a note: the daemon is asked what became of the call.
+  const [line = ''] = refused.stderr.trimEnd().split('\n').slice(-1);
+  expect(JSON.parse(line).error).toMatchObject({ retry_after: 7, status: 503 });
 });
 
 it('colours names and heads on a screen, unless NO_COLOR says otherwise, and never in a pipe', async () => {
