@@ -63,14 +63,11 @@ test('docs: the reference has a page for each public function, and builds withou
   );
 });
 
-test('vectors: makes the committed files', async () => {
-  await using room = await openRoom('ori-script');
-  const folder = room.directory;
-  expect(await script('vectors', folder)).toMatchObject({ status: 0 });
-  const made = await readdir(folder);
-  expect(made).toContain('manifest.json');
-  for (const name of made)
-    expect(readFileSync(join(folder, name))).toEqual(readFileSync(join(ROOT, 'test/vectors', name)));
+test('vectors: renders the committed manifest', async () => {
+  const manifest = () => readFileSync(join(ROOT, 'test/vectors/manifest.json'), 'utf8');
+  const before = manifest();
+  expect(await script('vectors')).toMatchObject({ status: 0 });
+  expect(manifest()).toBe(before);
 });
 
 test('mutants: judges a port', async () => {
