@@ -3,7 +3,7 @@ import { CLOCKED_STORES, type ClockedStoreName } from './clocked-stores.ts';
 import { spendOnSteppingClocks } from './clocks.ts';
 import { breakLibrary, LIBRARY } from './variants.ts';
 
-const SPENDS = { memory: 80_000, redis: 16_000, postgres: 4000 } as const;
+const SPENDS = { memory: 80_000, redis: 16_000, postgres: 10_000 } as const;
 /** With it, each missing guard shows early. */
 const SEED = 'm';
 

@@ -32,8 +32,9 @@ export const MEMORY_VARIANTS: Variants = {
     breaks: [
       [
         MEMORY,
-        'createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds',
-        'createdSeconds(created, wallMs, uptimeMs) - 1',
+        // Once more below it is that of a question.
+        'createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds;\n    const fences',
+        'createdSeconds(created, wallMs, uptimeMs) - 1;\n    const fences',
       ],
     ],
   },
