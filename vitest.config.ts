@@ -42,8 +42,10 @@ const longest = [
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) =>
-      (longest.findIndex((name) => moduleId.includes(name)) + longest.length + 1) % (longest.length + 1);
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = longest.findIndex((name) => moduleId.includes(name));
+      return place === -1 ? longest.length : place;
+    };
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
 }

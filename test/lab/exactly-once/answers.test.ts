@@ -14,6 +14,7 @@ test.each(ANSWER_STORES)(
     expect(cut).toMatchObject({ ...NEVER, lost: 0 });
     expect(cut.kept).toBeGreaterThan(10);
     expect(cut.again).toBeGreaterThan(10);
+    expect(cut.foreign).toBeGreaterThan(10);
     expect(killed).toMatchObject(NEVER);
     expect(killed.kills).toBeGreaterThan(0);
   },

@@ -124,7 +124,7 @@ export function readyCall(
       throw error;
     }
   };
-  let last: ProofHeaderValues | undefined;
+  let last = earlier;
   const delivery = {
     context,
     origin,
@@ -136,6 +136,15 @@ export function readyCall(
       }),
     ask: (path: string, silenceSeconds: number) => signAndSend({ path, body: NO_BODY, silenceSeconds }),
   };
+  const tellOfQuestion = (error: unknown): never => {
+    if (last !== undefined && isCliError(error, 'interrupted')) {
+      const question = `${internId} ${questionPath(String(last['x-ori-invoke-nonce']))} --data ''`;
+      context.terminal.note(
+        `The call may be carried out. To ask the daemon for its answer: ori call ${question}`,
+      );
+    }
+    throw error;
+  };
   return {
     origin,
     contentType,
@@ -143,22 +152,14 @@ export function readyCall(
     async send() {
       const why = 'the program that made it was cut off';
       const lost = new CliError('answer_lost', { address: origin.origin, why });
-      const began = deliver(delivery, earlier === undefined ? undefined : { proof: earlier, lost });
-      const sent = await began.catch((error: unknown) => {
-        if (last !== undefined && isCliError(error, 'interrupted')) {
-          const question = `${internId} ${questionPath(String(last['x-ori-invoke-nonce']))} --data ''`;
-          context.terminal.note(
-            `The call may be carried out. To ask the daemon for its answer: ori call ${question}`,
-          );
-        }
-        throw error;
-      });
+      const attempt = earlier === undefined ? undefined : { proof: earlier, lost };
+      const sent = await deliver(delivery, attempt).catch(tellOfQuestion);
       const seconds = pauseNamed(sent.answer);
       if (seconds === undefined) return sent;
       context.terminal.note(`The daemon’s replay store was restarted; signing again in ${seconds} s.`);
       sent.answer.end();
       await waited(seconds * 1000, context.interrupted);
-      return deliver(delivery);
+      return deliver(delivery).catch(tellOfQuestion);
     },
     [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
   };

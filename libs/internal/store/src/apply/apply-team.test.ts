@@ -239,7 +239,7 @@ it('tells of a subject that changed: of a person with an e-mail address, and of 
     message: expect.stringMatching(/e-mail address grace@example\.com does not have the subject new: add it/),
   });
   const { told } = await apply(team({ subject: 'lovelace', name: 'Ada' }), { dryRun: true });
-  expect(told[0]).toBe('+ 1 person, of whom a member with another subject has the name: Ada');
+  expect(told[0]).toBe('+ 1 person; members with another subject have the same name: Ada');
 });
 
 function cuttingAt(cut: number): KyselyPlugin & { readonly count: () => number } {

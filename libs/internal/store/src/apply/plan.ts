@@ -252,7 +252,7 @@ function planPeople(
     const others = members.filter(({ user_id: userId }) => !named.includes(userId)).map(({ name }) => name);
     const namesakes = fresh.filter(({ name }) => others.includes(name)).map(({ name }) => name);
     const what = `${fresh.length} ${fresh.length === 1 ? 'person' : 'people'}`;
-    const warning = `, of whom a member with another subject has the name: ${namesakes.join(', ')}`;
+    const warning = `; members with another subject have the same name: ${namesakes.join(', ')}`;
     add('+', namesakes.length === 0 ? what : what + warning, (db) => createPeople(db, fresh, issuer));
   }
   return (person) => known(person) ?? '';
