@@ -40,7 +40,7 @@ const AS_IT_SHIPS = process.env['CONTRACT'] === 'shipped';
 
 export async function startSignerWorld(options: WorldOptions = {}): Promise<SignerWorld> {
   await using stack = new AsyncDisposableStack();
-  const isProcess = AS_IT_SHIPS && options.parts === undefined;
+  const isProcess = AS_IT_SHIPS && options.parts === undefined && options.config === undefined;
   const world = stack.use(await startWorld(isProcess ? { ...options, process: true } : options));
   const redisUrl = world.environment['SIGNER_REDIS_URL'] ?? '';
   const redis = stack.adopt(new Redis(redisUrl, { lazyConnect: true }), (client) => client.disconnect());

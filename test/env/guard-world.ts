@@ -92,12 +92,14 @@ export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<G
     GUARD_PORT: '0',
     GUARD_OPS_PORT: '0',
     GUARD_LOG_LEVEL: 'silent',
-    GUARD_SHUTDOWN_IDLE_MS: '0',
     GUARD_SHUTDOWN_GRACE_MS: '0',
     ...environment,
     ...options.env,
   };
-  const guard = await startGuard(loadGuardConfig(env), { now, ...(options.log && { log: options.log }) });
+  const guard = await startGuard(
+    { ...loadGuardConfig(env), shutdownIdleMs: 0 },
+    { now, ...(options.log && { log: options.log }) },
+  );
   stack.defer(guard.stop);
   ahead = 0;
   const port = Number(new URL(guard.url).port);

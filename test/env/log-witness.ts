@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type RunningWitness, startWitness } from '@ori/log/witness';
-import { loadWitnessConfig } from '@ori/log/witness-config';
+import { loadWitnessConfig, type WitnessConfig } from '@ori/log/witness-config';
 import { createLogger } from '@ori/runtime/log';
 import { createLogKeys, renderVkeys } from '@ori/tlog/log-keys';
 
@@ -18,7 +18,7 @@ export interface TestWitness extends RunningWitness, AsyncDisposable {
 export async function startTestWitness(
   origin: string,
   seed: string,
-  environment: Readonly<Record<string, string>> = {},
+  changes: Partial<WitnessConfig> = {},
 ): Promise<TestWitness> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-witness-'));
   const vkeys = renderVkeys(createLogKeys(origin, seed));
@@ -31,10 +31,11 @@ export async function startTestWitness(
     WITNESS_FOLDER: join(folder, 'witness'),
     WITNESS_PORT: '0',
     WITNESS_OPS_PORT: '0',
-    WITNESS_SHUTDOWN_IDLE_MS: '0',
-    ...environment,
   });
-  const running = await startWitness(config, { log: createLogger({ service: 'witness', level: 'silent' }) });
+  const running = await startWitness(
+    { ...config, shutdownIdleMs: 0, ...changes },
+    { log: createLogger({ service: 'witness', level: 'silent' }) },
+  );
   const policy = (url = '') =>
     [
       `log ${vkeys.log} ${url}`,

@@ -29,7 +29,6 @@ export async function openLogWorld(): Promise<LogWorld> {
     LOG_PORT: '0',
     LOG_OPS_PORT: '0',
     LOG_INTERVAL_MS: '100',
-    LOG_SHUTDOWN_IDLE_MS: '0',
     LOG_LOG_LEVEL: 'silent',
   };
   const running: RunningLog[] = [];
@@ -38,7 +37,7 @@ export async function openLogWorld(): Promise<LogWorld> {
     auditFile,
     env,
     async start(more = {}, parts = {}) {
-      const config = loadLogConfig({ ...env, ...more });
+      const config = { ...loadLogConfig({ ...env, ...more }), shutdownIdleMs: 0 };
       const log = await startLog(config, {
         log: createLogger({ service: 'log', level: 'silent' }),
         ...parts,

@@ -1,5 +1,11 @@
 import { createLogger } from '@ori/runtime/log';
-import { loadSignerConfig, type RunningSigner, type SignerParts, startSigner } from '@ori/signer';
+import {
+  loadSignerConfig,
+  type RunningSigner,
+  type SignerConfig,
+  type SignerParts,
+  startSigner,
+} from '@ori/signer';
 import { shippedServer } from './programs.ts';
 import type { Room } from './room.ts';
 
@@ -20,11 +26,13 @@ export type SignerEnvironment = Readonly<Record<string, string>>;
 /** The signer in this process, with injected parts. */
 export async function hostInProcess(
   environment: SignerEnvironment,
-  parts: Partial<SignerParts>,
+  changes: Partial<SignerConfig> = {},
+  parts: Partial<SignerParts> = {},
 ): Promise<SignerHost> {
   const output: string[] = [];
   const destination = { write: (line: string) => void output.push(line) };
-  const config = loadSignerConfig(environment);
+  // Beside the tests in one process, a late loop is not overload.
+  const config = { overloadDelayMs: 600_000, ...loadSignerConfig(environment), ...changes };
   const log = createLogger({ service: 'signer', level: config.logLevel, destination });
   let running: RunningSigner | undefined;
   const start = async () => {

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SignerParts } from '@ori/signer';
+import type { SignerConfig, SignerParts } from '@ori/signer';
 import type { Database as Store } from '@ori/store/database';
 import { openPostgres } from '@ori/store/postgres';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
@@ -27,6 +27,7 @@ export interface WorldOptions {
   /** The deployment has a root, and the signer its roles. */
   readonly root?: boolean;
   /** Only for a signer in this process. */
+  readonly config?: Partial<SignerConfig>;
   readonly parts?: Partial<SignerParts>;
   /** Servers to use and leave running. Default: the run's shared ones; in a script, new ones. */
   readonly redis?: Pick<RedisServer, 'url'>;
@@ -99,8 +100,6 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 
   const files = await writeFiles(room, kekText);
   const environment = {
-    // Beside the tests in one process, a late loop is not overload.
-    SIGNER_OVERLOAD_DELAY_MS: '600000',
     SIGNER_PORT: String(port),
     SIGNER_OPS_PORT: String(opsPort),
     SIGNER_DATABASE_URL: database.signerUrl,
@@ -119,7 +118,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const signer = stack.use(
     await (options.process
       ? hostAsProcess(environment, room)
-      : hostInProcess(environment, options.parts ?? {})),
+      : hostInProcess(environment, options.config, options.parts)),
   );
   const http = stack.use(createHttpClient(baseUrl));
   const opsUrl = `http://127.0.0.1:${opsPort}`;

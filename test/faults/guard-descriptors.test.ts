@@ -25,7 +25,6 @@ test.skipIf(PRLIMIT === undefined)(
     const said: string[] = [];
     const environment = {
       GUARD_SPOOL_FOLDER: room.directory,
-      GUARD_SPOOL_MEMORY_BYTES: '100',
       GUARD_DAEMON_IDLE_MS: '1',
     };
     const { port, guard } = await guardProcess(world, room, environment, (line) => void said.push(line));
@@ -45,7 +44,7 @@ test.skipIf(PRLIMIT === undefined)(
     await expect.poll(() => send(call('"ready"')), { timeout: 20_000 }).toEqual([200, undefined]);
 
     limitTo(reserveOf(guard.pid) + 1);
-    const large = call(JSON.stringify('large'.repeat(100)));
+    const large = call(JSON.stringify('large'.repeat(20_000)));
     expect(await send(large)).toEqual([503, 'body_not_kept']);
     const small = call('"small"');
     expect(await send(small)).toEqual([502, 'daemon_unreachable']);

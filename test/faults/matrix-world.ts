@@ -33,7 +33,7 @@ export interface MatrixWorld extends AsyncDisposable {
   readonly theirs: Tenant;
 }
 
-export async function startMatrixWorld(deadlineMs: number): Promise<MatrixWorld> {
+export async function startMatrixWorld(): Promise<MatrixWorld> {
   await using stack = new AsyncDisposableStack();
   const [redis, postgres, room] = await Promise.all([startRedis(), startPostgres(), openRoom('ori-matrix')]);
   stack.use(redis);
@@ -54,7 +54,6 @@ export async function startMatrixWorld(deadlineMs: number): Promise<MatrixWorld>
         TURN_WINDOW_SECONDS: '86400',
         // All requests are of one account, and a frozen dependency holds many of them.
         REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: '256',
-        DEADLINE_MS: String(deadlineMs),
       },
     }),
   );
@@ -73,7 +72,6 @@ export async function startMatrixWorld(deadlineMs: number): Promise<MatrixWorld>
         KEK_FILE: generateKekRing('management'),
         INTROSPECTION_CLIENT_ID: world.issuer.introspectionClient.id,
         INTROSPECTION_CLIENT_SECRET_FILE: world.issuer.introspectionClient.secret,
-        DEADLINE_MS: String(deadlineMs),
       },
     }),
   );

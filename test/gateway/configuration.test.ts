@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
-import { SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { DEADLINE_MS, STOP_TIMES } from '@ori/http/open-ports';
 import { describe, expect, it } from 'vitest';
 import { makeCertificate } from '../env/certificate.ts';
 import { NGINX, startDaemonGateway, startGateway } from '../env/gateway.ts';
@@ -91,7 +91,7 @@ describe('the timeouts of the gateway', () => {
     [...text.matchAll(new RegExp(`^\\s+${directive} (\\d+)s;`, 'gm'))].map(([, value]) => Number(value));
 
   it('close an idle connection before a service that stops does', () => {
-    const idle = Number(SERVICE_SPEC.shutdownIdleMs.defaultText) / 1000;
+    const idle = STOP_TIMES.shutdownIdleMs / 1000;
     const [client, ...upstreams] = [...seconds('keepalive_timeout')].sort((a, b) => b - a);
     expect(client).toBe(60);
     expect(upstreams).toHaveLength(3);
@@ -99,7 +99,7 @@ describe('the timeouts of the gateway', () => {
   });
 
   it('leave a service its deadline', () => {
-    const deadline = Number(SERVICE_SPEC.deadlineMs.defaultText) / 1000;
+    const deadline = DEADLINE_MS / 1000;
     for (const directive of ['proxy_read_timeout', 'client_body_timeout']) {
       expect(seconds(directive), directive).toEqual([
         expect.toSatisfy((value: number) => value > deadline + 1),

@@ -102,7 +102,6 @@ it.each(found)(
         SIGNER_KEK_FILE: ring,
         SIGNER_PORT: String(port),
         SIGNER_OPS_PORT: String(opsPort),
-        SIGNER_SHUTDOWN_IDLE_MS: '0',
         SIGNER_AUDIT_FILE: join(room.directory, 'audit.jsonl'),
       },
       room,

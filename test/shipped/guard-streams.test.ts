@@ -103,7 +103,6 @@ test(`${STREAMS} streams are open at once, and each gets its next event`, { time
     GUARD_REQUESTS_IN_FLIGHT_MAX: String(2 * STREAMS + 20),
     GUARD_REQUESTS_IN_FLIGHT_PER_ADDRESS_MAX: room,
     GUARD_REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: room,
-    GUARD_CONNECTIONS_MAX: room,
   });
   const saying = (socket: Socket, word: string) =>
     new Promise<void>((resolve, reject) => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { ServingConstants } from '@ori/http/open-ports';
 import { complaintsOfTls } from '@ori/http/tls';
 import { isInternId, isPath } from '@ori/proof';
 import {
@@ -15,6 +16,7 @@ import {
   text,
   url,
 } from '@ori/runtime/config';
+import { LIMITS_SPEC } from '@ori/runtime/limits';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { complaintsOfAddress } from '@ori/store/postgres-address';
@@ -60,13 +62,6 @@ export const GUARD_SPEC = {
     accepts: (value) => /^(?!multipart\/)[a-z0-9.+-]+\/[a-z0-9.+-]+$/.test(value),
   }),
   maxAgeSeconds: integer({ min: 1, max: 600, default: 60, doc: 'Oldest proof accepted', unit: 's' }),
-  clockToleranceSeconds: integer({
-    min: 0,
-    max: 60,
-    default: 2,
-    doc: 'How far a proof may be ahead of this clock',
-    unit: 's',
-  }),
   replay: choice(['memory', 'redis', 'postgres'], {
     default: 'memory',
     doc: 'Where spent proofs are remembered; `memory` only if one process guards this intern',
@@ -100,14 +95,7 @@ export const GUARD_SPEC = {
   }),
   spoolFolder: path({
     optional: true,
-    doc: 'A folder for bodies beyond `GUARD_SPOOL_MEMORY_BYTES`, as unlinked files; without it, all stay in memory',
-  }),
-  spoolMemoryBytes: integer({
-    min: 0,
-    max: 1024 * MIB,
-    default: 64 * 1024,
-    doc: 'How much of one body is kept in memory',
-    unit: 'bytes',
+    doc: 'A folder for what is beyond 64 KiB of a body, as unlinked files; without it, all stay in memory',
   }),
   daemonAnswerMs: integer({
     min: 100,
@@ -123,6 +111,14 @@ export const GUARD_SPEC = {
     doc: 'How long an idle connection to the daemon is kept: less than the daemon’s own timeout',
     unit: 'ms',
   }),
+  ...LIMITS_SPEC,
+  shutdownGraceMs: integer({
+    min: 0,
+    max: 3_600_000,
+    default: 10_000,
+    doc: 'How long calls in progress, streams too, may take after SIGTERM',
+    unit: 'ms',
+  }),
   deadlineMs: integer({
     min: 100,
     max: 60_000,
@@ -132,7 +128,8 @@ export const GUARD_SPEC = {
   }),
 } as const;
 
-export type GuardConfig = Config<typeof GUARD_SPEC> & { readonly root: RootJwk | RootJwk[] | undefined };
+export type GuardConfig = Config<typeof GUARD_SPEC> &
+  Pick<ServingConstants, 'shutdownIdleMs'> & { readonly root: RootJwk | RootJwk[] | undefined };
 
 /**
  * Reads and validates the whole configuration, including the root's file.

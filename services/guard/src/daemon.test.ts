@@ -120,7 +120,6 @@ it('a large body waits on disk under no name until it is verified, and arrives u
   await using world = await openGuardWorld({
     env: {
       GUARD_SPOOL_FOLDER: room.directory,
-      GUARD_SPOOL_MEMORY_BYTES: '1000',
       GUARD_BODY_BYTES_MAX: '8000000',
     },
   });

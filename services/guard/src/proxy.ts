@@ -83,8 +83,8 @@ export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts)
     const exchange = exchangeOf(req);
     exchange.route = PROXY_ROUTES.proven;
     const head: Head = { method: req.method, target: req.url, rawHeaders: req.rawHeaders };
-    const { bodyBytesMax, spoolFolder: folder, spoolMemoryBytes: memoryBytesMax } = config;
-    const spool = createSpool(req, { folder, memoryBytesMax });
+    const { bodyBytesMax } = config;
+    const spool = createSpool(req, config.spoolFolder);
     try {
       let body: Awaited<ReturnType<typeof spool.body>> | undefined;
       const proof = await prove(req, head, {

@@ -9,11 +9,8 @@ import type { ExplainedError } from '@ori/http/explain-failure';
 /** How many bytes may wait for the disk before the sender is paused. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
-export interface SpoolOptions {
-  /** Absent: the whole body stays in memory. */
-  readonly folder: string | undefined;
-  readonly memoryBytesMax: number;
-}
+/** How much of one body is kept in memory. */
+const MEMORY_BYTES_MAX = 64 * 1024;
 
 /** The body could not be stored on disk. */
 export class SpoolError extends Error implements ExplainedError {
@@ -36,8 +33,12 @@ export interface Spool {
   close(): Promise<void>;
 }
 
-/** Keeps a body in memory up to a limit, and beyond it in an unlinked file, which does not outlive the process. */
-export function createSpool(req: IncomingMessage, { folder, memoryBytesMax }: SpoolOptions): Spool {
+/**
+ * Keeps a body in memory up to a limit, and beyond it in an unlinked file, which does not outlive the process.
+ *
+ * @param folder undefined: the whole body stays in memory
+ */
+export function createSpool(req: IncomingMessage, folder: string | undefined): Spool {
   let kept: Buffer[] = [];
   let length = 0;
   let waiting = 0;
@@ -62,7 +63,7 @@ export function createSpool(req: IncomingMessage, { folder, memoryBytesMax }: Sp
     },
     push(chunk) {
       length += chunk.length;
-      if (folder === undefined || length <= memoryBytesMax) {
+      if (folder === undefined || length <= MEMORY_BYTES_MAX) {
         kept.push(chunk);
         return chunk.length;
       }

@@ -23,7 +23,7 @@ export async function startGuard(
   parts: { readonly log?: Logger; readonly now?: () => number } = {},
 ): Promise<RunningGuard> {
   const { log = createLogger({ service: 'guard', level: config.logLevel }), now = Date.now } = parts;
-  const { mode, internId, contentType, maxAgeSeconds, clockToleranceSeconds, bodyBytesMax, answers } = config;
+  const { mode, internId, contentType, maxAgeSeconds, bodyBytesMax, answers } = config;
   const metrics = createGuardMetrics();
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
@@ -42,7 +42,6 @@ export async function startGuard(
     replay: replay.store,
     contentType,
     maxAgeSeconds,
-    clockToleranceSeconds,
     answers,
     now,
     onOutcome: ({ outcome }) => metrics.judged(outcome),

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { ServingConstants } from '@ori/http/open-ports';
 import { complaintsOfTls } from '@ori/http/tls';
 import {
   type Config,
@@ -17,7 +18,7 @@ import { TlogError } from '@ori/tlog/error';
 import { isSeed } from '@ori/tlog/log-keys';
 import { type Policy, parsePolicy } from '@ori/tlog/policy';
 
-const { regionalHosts, databasePoolMax, requestsInFlightPerAccountMax, ...COMMON_SPEC } = SERVICE_SPEC;
+const { regionalHosts, databasePoolMax, ...COMMON_SPEC } = SERVICE_SPEC;
 
 /** A name that may be a checkpoint's origin and the prefix of a URL. */
 const ORIGIN = /^[a-z0-9.-]+(:\d+)?(\/[A-Za-z0-9._-]+)+$/;
@@ -58,7 +59,8 @@ export const LOG_SPEC = {
   ...COMMON_SPEC,
 } as const;
 
-export type LogConfig = Config<typeof LOG_SPEC> & { readonly policy: Policy | undefined };
+export type LogConfig = Config<typeof LOG_SPEC> &
+  Pick<ServingConstants, 'shutdownIdleMs'> & { readonly policy: Policy | undefined };
 
 /**
  * Reads and validates the whole configuration, including the policy file.

@@ -1,3 +1,4 @@
+import type { ServingConstants } from '@ori/http/open-ports';
 import { complaintsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
 import { type Config, ConfigError, type Environment, integer, loadConfig, secret } from '@ori/runtime/config';
@@ -27,7 +28,8 @@ type Loaded = Config<typeof MANAGEMENT_SPEC>;
 /** The configuration of the service. Without a database address, a store must be injected. */
 export type ManagementConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl'> &
   Partial<Pick<Loaded, 'databaseUrl'>> &
-  Pick<IdentityConfig, 'baseUrl' | 'issuers'>;
+  Pick<IdentityConfig, 'baseUrl' | 'issuers'> &
+  Omit<ServingConstants, keyof Loaded>;
 
 /**
  * Reads and validates the whole configuration.

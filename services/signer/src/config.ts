@@ -1,3 +1,4 @@
+import type { ServingConstants } from '@ori/http/open-ports';
 import { complaintsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
 import {
@@ -10,6 +11,7 @@ import {
   path,
   secret,
 } from '@ori/runtime/config';
+import { LIMITS_SPEC } from '@ori/runtime/limits';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { complaintsOfTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
 import { complaintsOfAddress } from '@ori/store/postgres-address';
@@ -72,6 +74,7 @@ export const SIGNER_SPEC = {
     doc: 'The longest age of a proof that any daemon accepts; its nonce stays reserved a little longer',
     unit: 's',
   }),
+  ...LIMITS_SPEC,
   ...SERVICE_SPEC,
 } as const;
 
@@ -80,7 +83,8 @@ type Loaded = Config<typeof SIGNER_SPEC>;
 /** The signer's validated configuration. Without an address of a database or of Redis, a part must replace it. */
 export type SignerConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl' | 'redisUrl'> &
   Partial<Pick<Loaded, 'databaseUrl' | 'redisUrl'>> &
-  Pick<IdentityConfig, 'baseUrl' | 'issuers'>;
+  Pick<IdentityConfig, 'baseUrl' | 'issuers'> &
+  Omit<ServingConstants, keyof Loaded>;
 
 type RedisTls = Pick<Loaded, 'redisTlsCertFile' | 'redisTlsKeyFile' | 'redisTlsCaFile'>;
 

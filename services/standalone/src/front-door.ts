@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { pageHeaders } from '@ori/faces/html';
+import { DEADLINE_MS } from '@ori/http/open-ports';
 import { type ApiServer, type Sinks, startApiServer } from '@ori/http/server';
 import { parseTarget } from '@ori/http/target';
 import { renderMissingPage } from './openid/pages.ts';
@@ -13,10 +14,7 @@ export interface Behind {
  * One address for both services, like a gateway: signing, keys and metadata go to the signer, the rest to management.
  */
 export function openFrontDoor(
-  {
-    baseUrl,
-    ...place
-  }: { readonly baseUrl: string; readonly host: string; readonly port: number; readonly deadlineMs: number },
+  { baseUrl, ...place }: { readonly baseUrl: string; readonly host: string; readonly port: number },
   { signer, management }: { readonly signer: Behind; readonly management: Behind },
   startPage: RequestListener,
 ): Promise<ApiServer> {
@@ -25,6 +23,7 @@ export function openFrontDoor(
     SIGNERS.test(parseTarget(target)?.path ?? '') ? signer : management;
   return startApiServer({
     ...place,
+    deadlineMs: DEADLINE_MS,
     app: (req, res) => {
       if (isBrowserAt(req, API)) req.url = '/';
       if (isBrowserAt(req, NOWHERE)) return void res.writeHead(404, pageHeaders()).end(missing);

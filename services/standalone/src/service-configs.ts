@@ -14,6 +14,9 @@ export interface ServicePlace {
   readonly folder: string;
 }
 
+/** Nobody waits for a demonstration to stop. */
+const STOP = { shutdownIdleMs: 0, shutdownGraceMs: 1000 };
+
 // Stores are injected.
 const { databaseUrl, redisUrl, ...SIGNER } = SIGNER_SPEC;
 const { databaseUrl: _, ...MANAGEMENT } = MANAGEMENT_SPEC;
@@ -29,14 +32,10 @@ function environmentOf(prefix: string, { host }: StandaloneConfig, place: Servic
     ISSUER: place.issuer,
     AUDIENCE: place.baseUrl,
     CLIENTS: `${CLIENT_ID},${OPAQUE_CLIENT_ID}`,
-    REQUIRE_AUTH_TIME: 'true',
     INTROSPECTION_CLIENT_ID: SIGNER_CLIENT_ID,
     INTROSPECTION_CLIENT_SECRET: place.signerClientSecret,
-    // A computer that is busy starting may exceed the time limit for the provider once.
     // The ring is injected from memory; this path is never read.
     KEK_FILE: '/dev/null',
-    SHUTDOWN_IDLE_MS: '0',
-    SHUTDOWN_GRACE_MS: '1000',
   };
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}_${name}`, value]));
 }
@@ -50,6 +49,7 @@ export function signerConfig(config: StandaloneConfig, place: ServicePlace): Sig
   });
   return {
     ...loaded,
+    ...STOP,
     ...limits,
     ...(redisUrl !== undefined && { redisUrl }),
     ...completeIdentity('SIGNER', loaded, []),
@@ -60,6 +60,7 @@ export function managementConfig(config: StandaloneConfig, place: ServicePlace):
   const loaded = loadConfig('MANAGEMENT', MANAGEMENT, environmentOf('MANAGEMENT', config, place));
   return {
     ...loaded,
+    ...STOP,
     regionalHosts: config.limits.regionalHosts,
     ...completeIdentity('MANAGEMENT', loaded, []),
   };

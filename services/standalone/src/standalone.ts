@@ -92,8 +92,7 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
     store: signerQueries(store.signer),
     ...inMemory(config),
   };
-  const signing = signerConfig(config, place);
-  const signer = stack.adopt(await startSigner(signing, parts), stopIt);
+  const signer = stack.adopt(await startSigner(signerConfig(config, place), parts), stopIt);
 
   const management = stack.adopt(
     await startManagement(managementConfig(config, place), {
@@ -104,7 +103,7 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
     }),
     stopIt,
   );
-  const address = { baseUrl, host: config.host, port, deadlineMs: signing.deadlineMs };
+  const address = { baseUrl, host: config.host, port };
   const daemons = {
     greeter: { url: daemon.url, internId },
     analytical: { url: other.url, internId: demo.otherInternId },

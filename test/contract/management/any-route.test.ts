@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
 import { type ApiCall, type ManagementWorld, useManagementWorld } from './world.ts';
 
-const world = await useManagementWorld({ environment: { DEADLINE_MS: '400' } });
+const world = await useManagementWorld({ config: { deadlineMs: 400 } });
 const { json: document } = await world.call({ path: '/openapi.json', bearer: null });
 
 it.each([

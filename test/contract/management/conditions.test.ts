@@ -5,7 +5,7 @@ import { readerOf } from '../../../services/management/src/http/execute.ts';
 import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
 import { useManagementWorld } from './world.ts';
 
-const world = await useManagementWorld({ environment: { DEADLINE_MS: '20000' } });
+const world = await useManagementWorld({ config: { deadlineMs: 20000 } });
 
 const create = async (json: object = { name: 'policy' }) => {
   const reply = await world.call({ method: 'POST', path: '/guardrails', json });

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { loadManagementConfig, type ManagementParts, startManagement } from '@ori/management';
+import {
+  loadManagementConfig,
+  type ManagementConfig,
+  type ManagementParts,
+  startManagement,
+} from '@ori/management';
 import { createLogger } from '@ori/runtime/log';
 import {
   addMember,
@@ -71,6 +76,7 @@ export interface ManagementWorldOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Wraps the service's database. */
   readonly wrap?: (database: Database) => Database;
+  readonly config?: Partial<ManagementConfig>;
   readonly parts?: Partial<ManagementParts>;
 }
 
@@ -85,8 +91,6 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
   const store = open(url);
   const ring = parseKekRing(generateKekRing('management'));
   const environment = {
-    // Beside the tests in one process, a late loop is not overload.
-    MANAGEMENT_OVERLOAD_DELAY_MS: '600000',
     MANAGEMENT_PORT: String(port),
     MANAGEMENT_OPS_PORT: String(opsPort),
     MANAGEMENT_DATABASE_URL: managementUrl,
@@ -106,7 +110,13 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
     log: createLogger({ service: 'management', level: 'silent' }),
     ...options.parts,
   };
-  const service = await startManagement(loadManagementConfig(environment), parts);
+  // Beside the tests in one process, a late loop is not overload.
+  const configOf = (env: Readonly<Record<string, string>>) => ({
+    overloadDelayMs: 600_000,
+    ...loadManagementConfig(env),
+    ...options.config,
+  });
+  const service = await startManagement(configOf(environment), parts);
   stack.defer(() => service.stop());
   const http = stack.use(createHttpClient(baseUrl));
   const ours = await createTenant(store, issuer.url);
@@ -125,7 +135,7 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
       await using more = new AsyncDisposableStack();
       const [port, opsPort] = await Promise.all([freePort(), freePort()]);
       const ports = { MANAGEMENT_PORT: String(port), MANAGEMENT_OPS_PORT: String(opsPort) };
-      const config = loadManagementConfig({ ...environment, ...ports, MANAGEMENT_BASE_URL: baseUrl });
+      const config = configOf({ ...environment, ...ports, MANAGEMENT_BASE_URL: baseUrl });
       const instance = await startManagement(config, parts);
       more.defer(() => instance.stop());
       const call = callerOf(more.use(createHttpClient(`http://127.0.0.1:${port}/v1`)), ours);

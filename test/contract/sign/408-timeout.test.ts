@@ -4,7 +4,7 @@ import { head, openConnection } from '../raw-connection.ts';
 import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld, useSignerWorld, V2_BODY } from '../signer-world.ts';
 
-const world = await useSignerWorld({ environment: { DEADLINE_MS: '300' } });
+const world = await useSignerWorld({ config: { deadlineMs: 300 } });
 const path = `/v1/interns/${world.tenants.internId}/daemon/sign`;
 const bearer = `Authorization: Bearer ${await world.issuer.token()}`;
 const json = 'Content-Type: application/json';
@@ -45,7 +45,7 @@ test('the deadline applies while a dependency hangs, and no proof is recorded af
   const never = new Promise<never>(() => {});
   const hanging = { draw: () => 'AAECAwQFBgcICQoLDA0ODw', reserve: () => never };
   await using other = await startSignerWorld({
-    environment: { DEADLINE_MS: '200' },
+    config: { deadlineMs: 200 },
     parts: { nonces: hanging },
   });
   expectRefusal(await other.sign(), { status: 408, reason: 'timeout', retryable: true });
@@ -56,7 +56,7 @@ test('a nonce reserved after the deadline is not signed', async () => {
   const reserving = Promise.withResolvers<boolean>();
   const late = { draw: () => 'AAECAwQFBgcICQoLDA0ODw', reserve: () => reserving.promise };
   await using other = await startSignerWorld({
-    environment: { DEADLINE_MS: '200' },
+    config: { deadlineMs: 200 },
     parts: { nonces: late },
   });
   // With a DPoP header, the refusal after the deadline would add a nonce to the answer.
@@ -83,7 +83,7 @@ test('a proof recorded after the deadline is not returned', async () => {
     check: async () => {},
     close: async () => {},
   };
-  await using other = await startSignerWorld({ environment: { DEADLINE_MS: '200' }, parts: { audit } });
+  await using other = await startSignerWorld({ config: { deadlineMs: 200 }, parts: { audit } });
   expectRefusal(await other.sign(), { status: 408, reason: 'timeout', retryable: true });
   written.resolve();
   const metrics = async () => (await other.page('/metrics')).text;

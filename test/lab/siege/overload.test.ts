@@ -15,8 +15,6 @@ const SIEGE_MS = Number(process.env['OVERLOAD_MS'] ?? 6000);
 /** How many times what the deployment answers calm. */
 const TIMES = Number(process.env['OVERLOAD_TIMES'] ?? 2);
 const BY = (process.env['OVERLOAD_BY'] ?? 'strangers,members').split(',');
-/** For comparison: `off` leaves only the half of a process that is kept for known callers. */
-const SHEDS = process.env['OVERLOAD_SHEDDING'] !== 'off';
 /** A process that has just begun answers less. */
 const WARM_MS = 4000;
 const CALM_MS = 1500;
@@ -35,11 +33,7 @@ test.skipIf(NGINX === undefined)(
   'members that were lately served are served while strangers, or members who misbehave, send more than can be answered',
   { timeout: 2 * SIEGE_MS + 180_000 },
   async () => {
-    await using world = await startShippedWorld(
-      {},
-      { requestsPerSecond: 50, behindBalancer: true },
-      SHEDS ? {} : { OVERLOAD_DELAY_MS: '600000' },
-    );
+    await using world = await startShippedWorld({}, { requestsPerSecond: 50, behindBalancer: true });
     const signer = world.signers.map(({ opsAddress }) => opsAddress);
     await using prometheus = findPrometheus() && (await startPrometheus({ signer }));
     using agent = new DisposableAgent();
@@ -77,7 +71,7 @@ test.skipIf(NGINX === undefined)(
       const [honest, aftermath, alertMs] = await Promise.all([
         serveAll(errands, SIEGE_MS),
         storm({ perSecond: perSecond * TIMES, atOnce: 8000, ms: SIEGE_MS, body }),
-        SHEDS && who === 'strangers' ? alerted() : 0,
+        who === 'strangers' ? alerted() : 0,
       ]);
       const peak = Math.max(...services.map(({ pid }) => peakBytes(pid)));
       const share = honest.right / Math.max(1, honest.answered);
@@ -95,7 +89,6 @@ test.skipIf(NGINX === undefined)(
           `peak ${(peak / 2 ** 20).toFixed(0)} MiB, alert after ${(alertMs / 1000).toFixed(1)} s`,
         delays,
       );
-      if (!SHEDS) continue;
       expect(share).toBeGreaterThanOrEqual(SHARE);
       // On a machine that others load, requests may wait elsewhere than for a signer.
       if (aftermath.shed >= SHED_MIN) expect(alertMs).not.toBeNaN();

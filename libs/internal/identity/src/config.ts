@@ -1,5 +1,11 @@
-import { type Config, flag, integer, list, path, secret, text, url } from '@ori/runtime/config';
-import { clientToName, type IssuerSettings, OUR_SCOPES, readIssuersFile } from './issuers-file.ts';
+import { type Config, flag, list, path, secret, text, url } from '@ori/runtime/config';
+import {
+  clientToName,
+  type IssuerSettings,
+  LIFETIME_MAX_SECONDS,
+  OUR_SCOPES,
+  readIssuersFile,
+} from './issuers-file.ts';
 
 /** The settings for the access tokens that a service accepts. */
 export const IDENTITY_SPEC = {
@@ -25,17 +31,6 @@ export const IDENTITY_SPEC = {
     item: 'client id',
     pattern: /^[\x21\x23-\x2b\x2d-\x7e]+$/,
   }),
-  tokenLifetimeMaxSeconds: integer({
-    min: 60,
-    max: 604_800,
-    default: 86_400,
-    doc: 'The longest time for which a token may be valid, from `iat` to `exp`',
-    unit: 's',
-  }),
-  requireAuthTime: flag({
-    default: false,
-    doc: 'Whether every token must have `auth_time`, the time of the sign-in; it is always required of people whose sessions were revoked',
-  }),
   introspectionClientId: text({
     optional: true,
     doc: 'Client that may introspect opaque tokens; without it they are refused',
@@ -43,17 +38,6 @@ export const IDENTITY_SPEC = {
   introspectionClientSecret: secret({
     optional: true,
     doc: 'Its secret, sent as `client_secret_basic`; `…_ISSUERS_FILE` has the other way',
-  }),
-  issuerKeysStaleSeconds: integer({
-    min: 0,
-    max: 43_200,
-    default: 300,
-    doc: "How long an issuer's keys are used beyond 300 s while it does not answer: sessions outlast an outage that long, and so does a key that the issuer withdraws during it",
-    unit: 's',
-  }),
-  issuerAllowPlainHttp: flag({
-    default: false,
-    doc: 'Permits an `http:` issuer beyond loopback: anyone on that network can then forge tokens',
   }),
   requireDpop: flag({
     default: false,
@@ -107,22 +91,14 @@ export function completeIdentity(
   if (issuersFile !== undefined && introspectionClientId !== undefined) {
     complain('INTROSPECTION_CLIENT_ID: set it in the file of issuers instead');
   }
-  const defaults = {
-    audience: audience ?? baseUrl,
-    clients: config.clients,
-    lifetimeMaxSeconds: config.tokenLifetimeMaxSeconds,
-    requiresAuthTime: config.requireAuthTime,
-  };
+  const defaults = { audience: audience ?? baseUrl, clients: config.clients };
   const issuers =
     issuersFile === undefined
       ? [onlyIssuer(config, baseUrl ?? '')]
       : readIssuersFile(issuersFile, defaults, (complaint) => complain(`ISSUERS_FILE: ${complaint}`));
   for (const { issuer } of issuers) {
-    if (issuer === '' || config.issuerAllowPlainHttp || isHttpsOrLoopback(issuer)) continue;
-    const variable = issuersFile === undefined ? 'ISSUER' : 'ISSUERS_FILE';
-    complain(
-      `${variable}: expected https, or http on loopback; ${prefix}_ISSUER_ALLOW_PLAIN_HTTP=true permits more`,
-    );
+    if (issuer === '' || isHttpsOrLoopback(issuer)) continue;
+    complain(`${issuersFile === undefined ? 'ISSUER' : 'ISSUERS_FILE'}: expected https, or http on loopback`);
   }
   return { issuers, baseUrl: baseUrl ?? '' };
 }
@@ -142,8 +118,8 @@ function onlyIssuer(config: Loaded, baseUrl: string): IssuerSettings {
     issuer: config.issuer ?? '',
     audience: config.audience ?? baseUrl,
     clients: config.clients,
-    lifetimeMaxSeconds: config.tokenLifetimeMaxSeconds,
-    requiresAuthTime: config.requireAuthTime,
+    lifetimeMaxSeconds: LIFETIME_MAX_SECONDS,
+    requiresAuthTime: false,
     introspection:
       clientId === undefined || clientSecret === undefined
         ? undefined

@@ -14,7 +14,6 @@ function connect(
     coolDownSeconds: 0.05,
     keysStaleSeconds: 300,
     timeoutMs: 2000,
-    allowPlainHttp: false,
     ...options,
   });
 }
@@ -48,7 +47,6 @@ test.each(['', '/', '/tenant', '/tenant/'])('the document of an issuer at "%s" i
     coolDownSeconds: 1,
     keysStaleSeconds: 0,
     timeoutMs: 2000,
-    allowPlainHttp: false,
     fetch: async (url) => {
       fetched.push(String(url));
       return new Response(null, { status: 404 });

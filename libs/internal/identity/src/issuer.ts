@@ -19,8 +19,6 @@ export interface IssuerOptions {
   /** How much longer its keys are used while it cannot be reached. */
   readonly keysStaleSeconds: number;
   readonly timeoutMs: number;
-  /** Permits `http:` to hosts other than loopback, for isolated test networks. */
-  readonly allowPlainHttp: boolean;
   /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
@@ -56,11 +54,10 @@ export interface Issuer {
 }
 
 export function createIssuer(options: IssuerOptions): Issuer {
-  const { issuer, coolDownSeconds, keysStaleSeconds, timeoutMs, allowPlainHttp } = options;
+  const { issuer, coolDownSeconds, keysStaleSeconds, timeoutMs } = options;
   const limits = {
     coolDownSeconds,
     timeoutMs,
-    allowPlainHttp,
     bytesMax: DOCUMENT_BYTES_MAX,
     fetch: options.fetch ?? fetch,
   };

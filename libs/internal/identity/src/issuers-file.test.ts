@@ -7,12 +7,7 @@ import { type IssuerDefaults, readIssuersFile } from './issuers-file.ts';
 const folder = mkdtempSync(join(tmpdir(), 'ori-issuers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const path = join(folder, 'issuers.json');
-const defaults = {
-  audience: 'https://api.test/v1',
-  clients: ['ori-cli'],
-  lifetimeMaxSeconds: 3600,
-  requiresAuthTime: false,
-};
+const defaults = { audience: 'https://api.test/v1', clients: ['ori-cli'] };
 
 function read(content: unknown, mode = 0o644, defaulted: IssuerDefaults = defaults) {
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
@@ -32,6 +27,8 @@ test('an entry with nothing but its issuer is one of RFC 9068 with the defaults'
       {
         ...{
           ...defaults,
+          lifetimeMaxSeconds: 86_400,
+          requiresAuthTime: false,
           issuer: 'https://one.test',
           tokenTypes: ['at+jwt'],
           introspectionWithoutAudience: false,

@@ -35,9 +35,10 @@ export interface IssuerSettings extends TokenExpectation {
 export interface IssuerDefaults {
   readonly audience: string | undefined;
   readonly clients: readonly string[];
-  readonly lifetimeMaxSeconds: number;
-  readonly requiresAuthTime: boolean;
 }
+
+/** The longest time for which a token may be valid, from `iat` to `exp`, unless the file says otherwise. */
+export const LIFETIME_MAX_SECONDS = 86_400;
 
 export const OUR_SCOPES = ['vault:read', 'interns'] as const;
 
@@ -149,8 +150,8 @@ function settingsOf(
     audience: audience ?? '',
     clients,
     tokenTypes,
-    lifetimeMaxSeconds: entry.tokenLifetimeMaxSeconds ?? defaults.lifetimeMaxSeconds,
-    requiresAuthTime: entry.requireAuthTime ?? defaults.requiresAuthTime,
+    lifetimeMaxSeconds: entry.tokenLifetimeMaxSeconds ?? LIFETIME_MAX_SECONDS,
+    requiresAuthTime: entry.requireAuthTime ?? false,
     ...(claims && { claims: definedMembers(claims) }),
     ...(scopes && { scopes }),
     introspectionWithoutAudience: introspection?.withoutAudience ?? false,

@@ -14,6 +14,11 @@ const DOCUMENT_TIMEOUT_MS = 400;
  * is found as soon, and a flood of tokens under unknown keys costs it one request a second.
  */
 const COOL_DOWN_SECONDS = 1;
+/**
+ * How long an issuer's keys are used beyond their 300 s while it does not answer: sessions outlast an outage that long, and
+ * so does a key that the issuer withdraws during it.
+ */
+const KEYS_STALE_SECONDS = 300;
 /** Concurrent introspections of an issuer; further ones wait. */
 const INTROSPECTIONS_IN_FLIGHT_MAX = 64;
 const INTROSPECTION_TIMEOUT_MS = 700;
@@ -42,9 +47,8 @@ export function openIdentity<ApiKey>(
       fetch,
       issuer: settings.issuer,
       coolDownSeconds: COOL_DOWN_SECONDS,
-      keysStaleSeconds: config.issuerKeysStaleSeconds,
+      keysStaleSeconds: KEYS_STALE_SECONDS,
       timeoutMs: DOCUMENT_TIMEOUT_MS,
-      allowPlainHttp: config.issuerAllowPlainHttp,
     });
     return { settings, issuer };
   });

@@ -1,5 +1,4 @@
 import { choice, flag, integer, list, path, text, url } from './config.ts';
-import { LIMITS_SPEC } from './limits.ts';
 import { LOG_LEVELS } from './log.ts';
 
 /** The addresses of a service; the ops port is a thousand above. @param what it serves */
@@ -39,33 +38,11 @@ export const SERVICE_SPEC = {
     optional: true,
     doc: 'Authorities, PEM: only clients with a certificate that one of them signed may connect',
   }),
-  deadlineMs: integer({
-    min: 100,
-    max: 60_000,
-    default: 5000,
-    doc: 'Time for a whole request, from its first byte to the answer',
-    unit: 'ms',
-  }),
-  ...LIMITS_SPEC,
   shutdownDrainMs: integer({
     min: 0,
     max: 60_000,
     default: 0,
     doc: 'How long `/readyz` is 503 after SIGTERM before connections are refused: long enough for load balancers to notice',
-    unit: 'ms',
-  }),
-  shutdownIdleMs: integer({
-    min: 0,
-    max: 60_000,
-    default: 2000,
-    doc: 'How long idle connections stay open after that: longer than a gateway keeps them',
-    unit: 'ms',
-  }),
-  shutdownGraceMs: integer({
-    min: 0,
-    max: 60_000,
-    default: 10_000,
-    doc: 'How long requests in progress may take after that',
     unit: 'ms',
   }),
   trustGateway: flag({
@@ -79,13 +56,6 @@ export const SERVICE_SPEC = {
   otlpEndpoint: url({
     optional: true,
     doc: 'Base address of an OpenTelemetry collector that receives the traces (OTLP over HTTP; `/v1/traces` is appended); without it no tracing code is loaded',
-  }),
-  otlpSampledPercent: integer({
-    min: 1,
-    max: 100,
-    default: 100,
-    doc: 'Share of the traces that is exported, whatever the flags of `traceparent`',
-    unit: '%',
   }),
   logLevel: choice(LOG_LEVELS, { default: 'info', doc: 'Lowest level to log' }),
 } as const;

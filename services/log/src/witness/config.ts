@@ -1,3 +1,4 @@
+import type { ServingConstants } from '@ori/http/open-ports';
 import { complaintsOfTls } from '@ori/http/tls';
 import {
   type Config,
@@ -13,14 +14,8 @@ import { isSeed } from '@ori/tlog/log-keys';
 import type { Policy } from '@ori/tlog/policy';
 import { readPolicy } from '../config.ts';
 
-const {
-  regionalHosts,
-  databasePoolMax,
-  requestsInFlightPerAccountMax,
-  otlpEndpoint,
-  otlpSampledPercent,
-  ...COMMON_SPEC
-} = SERVICE_SPEC;
+const { regionalHosts, databasePoolMax, otlpEndpoint, shutdownDrainMs, trustGateway, ...COMMON_SPEC } =
+  SERVICE_SPEC;
 
 /** The environment of the witness: `WITNESS_…`. */
 export const WITNESS_SPEC = {
@@ -42,7 +37,7 @@ export const WITNESS_SPEC = {
   ...COMMON_SPEC,
 } as const;
 
-export type WitnessConfig = Config<typeof WITNESS_SPEC> & { readonly policy: Policy };
+export type WitnessConfig = Config<typeof WITNESS_SPEC> & ServingConstants & { readonly policy: Policy };
 
 /** @throws ConfigError with every complaint */
 export function loadWitnessConfig(env: Environment): WitnessConfig {

@@ -34,10 +34,9 @@ async function started() {
     WITNESS_FOLDER: join(folder, 'new/witness'),
     WITNESS_PORT: '0',
     WITNESS_OPS_PORT: '0',
-    WITNESS_SHUTDOWN_IDLE_MS: '0',
   });
   const { log, lines } = capturedLog();
-  const witness = await startWitness(config, { log });
+  const witness = await startWitness({ ...config, shutdownIdleMs: 0 }, { log });
   const opsUrl = String(lines.find(({ opsUrl }) => opsUrl !== undefined)?.['opsUrl']);
   return {
     ...witness,
@@ -106,7 +105,7 @@ it('is alone in its folder, until it has stopped', async () => {
 it('refuses requests beyond its limit on concurrent ones', async () => {
   const seed = randomBytes(32).toString('base64');
   await using witness = await startTestWitness('log.example/log', seed, {
-    WITNESS_REQUESTS_IN_FLIGHT_MAX: '1',
+    requestsInFlightMax: 1,
   });
   const { hostname, port } = new URL(witness.url);
   const waiting = connect(Number(port), hostname);

@@ -60,7 +60,11 @@ export async function startWitness(
     misbehaved.inc();
     log.error(`a log has signed two contradictory trees; the folder has both, in the file *${EVIDENCE}`);
   });
-  const { api, opsUrl, stop } = await openPorts(config, { app, log, metrics, checks: {} }, stack);
+  const { api, opsUrl, stop } = await openPorts(
+    { ...config, trustGateway: false },
+    { app, log, metrics, checks: {} },
+    stack,
+  );
   log.info({ url: api.url, opsUrl, vkey, vkeyMlDsa }, 'listening');
   return { url: api.url, vkey, vkeyMlDsa, stop };
 }

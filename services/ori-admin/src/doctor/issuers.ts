@@ -53,8 +53,8 @@ const FIXES: Readonly<Record<string, string>> = {
   client_id: 'list the client of the token in SIGNER_CLIENTS, or clients of the issuer',
   azp: 'list the client of the token in SIGNER_CLIENTS, or clients of the issuer',
   exp: 'sign in again: the token has expired, or a clock is wrong',
-  lifetime: 'raise SIGNER_TOKEN_LIFETIME_MAX_SECONDS, or shorten the lifetime at the provider',
-  auth_time: 'have the provider add auth_time, or unset SIGNER_REQUIRE_AUTH_TIME',
+  lifetime: 'shorten the lifetime at the provider, or raise tokenLifetimeMaxSeconds in the file of issuers',
+  auth_time: 'have the provider add auth_time, or drop requireAuthTime from the file of issuers',
 };
 
 /** A token pasted in: whether the service accepts it, and if not, for which claim. */

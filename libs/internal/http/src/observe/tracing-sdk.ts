@@ -9,9 +9,9 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import {
+  AlwaysOnSampler,
   BatchSpanProcessor,
   type SpanExporter,
-  TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Traceparent } from './traceparent.ts';
@@ -19,7 +19,6 @@ import type { Traceparent } from './traceparent.ts';
 export interface SpanSourceOptions {
   /** The collector's address for traces. */
   readonly url: string;
-  readonly sampledPercent: number;
   readonly resource: Attributes;
   /** Called with the number of spans that did not reach the collector. */
   onLost(spans: number, error: unknown): void;
@@ -46,8 +45,8 @@ export function createSpanSource(options: SpanSourceOptions): SpanSource {
   const exporter = new OTLPTraceExporter({ url: options.url, timeoutMillis: EXPORT_TIMEOUT_MS });
   const provider = new TracerProvider({
     resource: defaultResource().merge(resourceFromAttributes(options.resource)),
-    // Not ParentBased: callers must not decide how much is exported.
-    sampler: new TraceIdRatioBasedSampler(options.sampledPercent / 100),
+    // Not ParentBased: callers must not decide what is exported.
+    sampler: new AlwaysOnSampler(),
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: reporting(exporter, options.onLost),

@@ -25,11 +25,10 @@ interface World extends AsyncDisposable {
 /** A service with one route, which asks one dependency that fails on request. */
 async function startService(
   otlpEndpoint: string,
-  otlpSampledPercent = 100,
   database = `postgres://login:${CANARY}@db.internal:5433/ori`,
 ): Promise<World> {
   const { log, lines } = capturedLog();
-  const config = { otlpEndpoint, otlpSampledPercent, databaseUrl: new Secret(database) };
+  const config = { otlpEndpoint, databaseUrl: new Secret(database) };
   const tracing = await openTracing({ service: 'test', config, log });
   const metrics = createMetrics({ service: 'signer', routes: ['/v1/{id}'] });
   const store = timeDependencies(metrics.registry, tracing)('postgresql', {
@@ -116,7 +115,7 @@ test('a request is a span below the caller’s, and each call of a dependency a 
 
 test('a span does not take the address of a Sentinel for that of the server', async () => {
   await using receiver = await startOtlpReceiver();
-  const world = await startService(receiver.url, 100, 'redis+sentinel://h1:26379/primary');
+  const world = await startService(receiver.url, 'redis+sentinel://h1:26379/primary');
   await ask(world, '/v1/x', { traceparent: TRACEPARENT });
   await world.stop();
   expect(Object.keys(traceOf(receiver).below[0]?.attributes ?? {})).toEqual([
@@ -180,14 +179,13 @@ test('no span holds anything of a request but its id and its place in the trace'
   expect(receiver.bodies.join('')).not.toContain(CANARY);
 });
 
-test('the share that is exported is the service’s choice, not the caller’s', async () => {
+test('what is exported is not the caller’s choice', async () => {
   await using receiver = await startOtlpReceiver();
-  const world = await startService(receiver.url, 1);
-  const [within, beyond] = [`${'0'.repeat(31)}1`, `ffffffff${'0'.repeat(24)}`];
-  await ask(world, '/v1/x', { traceparent: `00-${within}-${PARENT_ID}-00` });
-  await ask(world, '/v1/x', { traceparent: `00-${beyond}-${PARENT_ID}-01` });
+  const world = await startService(receiver.url);
+  await ask(world, '/v1/x', { traceparent: `00-${TRACE_ID}-${PARENT_ID}-00` });
+  await ask(world, '/v1/x', { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` });
   await world.stop();
-  expect(receiver.spans.map(({ traceId }) => traceId)).toEqual([within, within]);
+  expect(receiver.spans.map(({ traceId }) => traceId)).toEqual(Array(4).fill(TRACE_ID));
 });
 
 test('a collector that does not answer costs no request, and memory for a limited number of spans', async () => {
@@ -214,6 +212,5 @@ test('a collector that refuses costs no request, and the log says how many spans
 
 test('without an endpoint nothing is loaded', async () => {
   const { log } = capturedLog();
-  const config = { otlpEndpoint: undefined, otlpSampledPercent: 100 };
-  expect(await openTracing({ service: 'test', config, log })).toBeUndefined();
+  expect(await openTracing({ service: 'test', config: {}, log })).toBeUndefined();
 });

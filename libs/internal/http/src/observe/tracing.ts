@@ -28,7 +28,6 @@ export interface TracingOptions {
   readonly service: string;
   readonly config: {
     readonly otlpEndpoint?: string | undefined;
-    readonly otlpSampledPercent: number;
     readonly redisUrl?: Secret | undefined;
     readonly databaseUrl?: Secret | undefined;
   };
@@ -45,7 +44,7 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'D
  * addresses of the databases; nothing else from a request.
  */
 export async function openTracing({ service, config, log }: TracingOptions): Promise<Tracing | undefined> {
-  const { otlpEndpoint, otlpSampledPercent: sampledPercent } = config;
+  const { otlpEndpoint } = config;
   if (otlpEndpoint === undefined) return undefined;
   if (isSea())
     throw new ConfigError([
@@ -57,7 +56,6 @@ export async function openTracing({ service, config, log }: TracingOptions): Pro
   return createTracing(
     createSpanSource({
       url: `${otlpEndpoint.replace(/\/$/, '')}/v1/traces`,
-      sampledPercent,
       resource: { 'service.name': `ori-${service}`, 'service.version': VERSION, 'host.name': hostname() },
       onLost: lossLogger(log),
     }),

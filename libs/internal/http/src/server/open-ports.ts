@@ -1,14 +1,23 @@
+import { LIMITS, type Limits } from '@ori/runtime/limits';
 import type { Logger } from '@ori/runtime/log';
 import type { Metrics } from '@ori/runtime/metrics';
 import { type OpsServerOptions, startOpsServer } from '../observe/ops.ts';
 import { type Serving, serveWhileReady } from './serve-while-ready.ts';
 import { type ApiServer, type ApiServerOptions, startApiServer } from './server.ts';
-import { type StopTimes, stopService } from './stop-service.ts';
+import { STOP_TIMES, type StopTimes, stopService } from './stop-service.ts';
+
+export { STOP_TIMES };
+
+/** Time for a whole request, from its first byte to the answer. */
+export const DEADLINE_MS = 5000;
+
+/** What is the same in every deployment of a service, unless its own settings or a caller in this process say otherwise. */
+export type ServingConstants = Partial<StopTimes & Limits & { readonly deadlineMs: number }>;
 
 /** The part of a service's configuration that says where and how it listens. */
-type PortsConfig = StopTimes &
-  Required<Pick<ApiServerOptions, 'host' | 'port' | 'deadlineMs' | 'trustGateway'>> &
-  NonNullable<ApiServerOptions['tls'] & ApiServerOptions['limits']> & {
+type PortsConfig = ServingConstants &
+  Required<Pick<ApiServerOptions, 'host' | 'port' | 'trustGateway'>> &
+  NonNullable<ApiServerOptions['tls']> & {
     readonly opsHost: string;
     readonly opsPort: number;
   };
@@ -43,7 +52,7 @@ export async function openPorts(
   const { registry } = metrics;
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   stack.defer(ops.stop);
-  const { host, port, deadlineMs, trustGateway } = config;
+  const { host, port, deadlineMs = DEADLINE_MS, requestsInFlightMax = 0, trustGateway } = config;
   const start = () =>
     startApiServer({
       app,
@@ -54,7 +63,7 @@ export async function openPorts(
       log,
       metrics,
       tracing,
-      limits: config,
+      limits: { connectionsMax: Math.max(LIMITS.connectionsMax, requestsInFlightMax), ...config },
       tls: config,
       ...(presentBusy && { presentBusy }),
     });
@@ -68,7 +77,7 @@ export async function openPorts(
     look: () => serving?.look(),
     async stop() {
       serving?.close();
-      await stopService({ ops, api }, config);
+      await stopService({ ops, api }, { ...STOP_TIMES, ...config });
       await owned.disposeAsync();
     },
   };

@@ -2,15 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { OpsServer } from '../observe/ops.ts';
 import type { ApiServer } from './server.ts';
 
-/** Times in milliseconds, named as in the configuration. */
-export interface StopTimes {
+/** Times in milliseconds. */
+export const STOP_TIMES = {
   /** How long readiness is off before anything else changes, for gateways that check it. */
-  readonly shutdownDrainMs: number;
-  /** How long idle connections stay open after that. */
-  readonly shutdownIdleMs: number;
+  shutdownDrainMs: 0,
+  /** How long idle connections stay open after that: longer than a gateway keeps them. */
+  shutdownIdleMs: 2000,
   /** After how long, counted from the end of the drain, the remaining connections are cut. */
-  readonly shutdownGraceMs: number;
-}
+  shutdownGraceMs: 10_000,
+};
+export type StopTimes = Readonly<typeof STOP_TIMES>;
 
 /**
  * A stop that callers behind a gateway do not notice. First, readiness goes off while everything is still served. Then
