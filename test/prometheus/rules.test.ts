@@ -53,17 +53,12 @@ describe('every alert', () => {
     expect(own.some(({ fires }) => !fires)).toBe(alert !== 'OriWatchdog');
   });
 
-  it('links to its section of the README, which has no other sections', () => {
-    const sections = [...readme.matchAll(/^### (\w+)\n\*(\w+)\.\*/gm)].map(([, name, severity]) => [
-      name,
-      severity,
-      `${homepage}/blob/HEAD/deploy/prometheus/README.md#${name?.toLowerCase()}`,
-    ]);
-    const declared = [
-      ...rules.matchAll(/- alert: (\w+)[\s\S]*?severity: (\w+)[\s\S]*?runbook_url: (\S+)/g),
-    ].map(([, ...facts]) => facts);
-    expect(declared).toHaveLength(alerts.length);
-    expect(sections.sort()).toEqual(declared.sort());
+  it('links to a section of the README, which has no other sections', () => {
+    const page = `${homepage}/blob/HEAD/deploy/prometheus/README.md`;
+    const sections = [...readme.matchAll(/^### (\w+)$/gm)].map(([, name = '']) => `${page}#${name.toLowerCase()}`);
+    const links = [...rules.matchAll(/- alert: \w+[\s\S]*?runbook_url: (\S+)/g)].map(([, url]) => url);
+    expect(links).toHaveLength(alerts.length);
+    expect(new Set(links)).toEqual(new Set(sections));
   });
 });
 
@@ -71,7 +66,8 @@ test('render.sh makes every runbook_url lead elsewhere', () => {
   const env = { ...process.env, RUNBOOKS: 'https://wiki.example/ori' };
   const { stdout } = spawnSync('sh', [join(FOLDER, 'render.sh'), 'alerts'], { encoding: 'utf8', env });
   const linked = [...stdout.matchAll(/runbook_url: (\S+)#(\w+)/g)].map(([, page, name]) => [page, name]);
-  expect(linked).toEqual(alerts.map((name) => ['https://wiki.example/ori', name.toLowerCase()]));
+  expect(linked).toHaveLength(alerts.length);
+  expect(new Set(linked.map(([page]) => page))).toEqual(new Set(['https://wiki.example/ori']));
 });
 
 describe('the configuration of Alertmanager', () => {

@@ -1,7 +1,6 @@
 import { ConfigError } from '@ori/runtime/config';
-import { expectInReadme } from '@ori/test-env/config-table';
 import { expect, test } from 'vitest';
-import { ADMIN_SPEC, loadAdminConfig } from './config.ts';
+import { loadAdminConfig } from './config.ts';
 
 const whole = {
   ORI_ADMIN_DATABASE_URL: 'postgres://owner:hidden@db.test/ori',
@@ -39,8 +38,4 @@ test.each([
   const all = complaints({ ...whole, [name]: value });
   expect(all).toEqual([expect.stringContaining(name)]);
   expect(all.join()).not.toContain('hidden');
-});
-
-test('the README has the same table of settings as the code', () => {
-  expectInReadme(import.meta, 'ORI_ADMIN', ADMIN_SPEC);
 });

@@ -49,7 +49,7 @@ export function tell(error: unknown): Told | undefined {
   if (error instanceof UsageError) return told(EXIT.usage, 'usage', error.message, error.next);
   if (error instanceof PartialFailure) return told(error.exit, 'partial', error.message, error.next);
   if (error instanceof ConfigError) {
-    const next = 'Set it in the environment: services/ori-admin/README.md lists every name.';
+    const next = 'Set it in the environment: ori-admin --help lists every name.';
     return told(EXIT.usage, 'configuration', error.message, next);
   }
   if (error instanceof AdminError) {

@@ -1,3 +1,5 @@
+import { describeSettings } from '@ori/runtime/describe-settings';
+import { ADMIN_SPEC } from './config.ts';
 import { EXIT_MEANINGS } from './exit-codes.ts';
 
 const EXIT_CODES = [
@@ -16,12 +18,8 @@ Examples:
 A command prints only its result on stdout, such as a new id or secret. Messages go to stderr.
 
 Environment (each command requires only what it needs):
-  ORI_ADMIN_DATABASE_URL   PostgreSQL address of an operator's login; or ORI_ADMIN_DATABASE_URL_FILE
-  ORI_ADMIN_SIGNER_KEK_FILE, ORI_ADMIN_MANAGEMENT_KEK_FILE
-                           the rings of key-encryption keys, one for each service
-  ORI_ADMIN_ISSUER         the OpenID issuer, exactly as the services have it
-  ORI_ADMIN_BASE_URL       the public base address, ending in /v1, exactly as the signer has it
 
+${describeSettings('ORI_ADMIN', ADMIN_SPEC)}
 ${EXIT_CODES.join('\n')}`;
 
 export function examples(...lines: readonly string[]): string {

@@ -1,6 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createDpopKey } from '@ori/test-env/dpop';
-import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { expect, test } from 'vitest';
 import { useSignerWorld, V2_BODY } from '../signer-world.ts';
@@ -19,7 +18,7 @@ const code = await (async () => {
   const blocks = [...section.matchAll(/^```js\n(.*?)^```/gms)].map(([, block = '']) => block);
   const folder = new URL(`../../../node_modules/.cache/dpop-clients-${process.pid}/`, import.meta.url);
   await mkdir(folder, { recursive: true });
-  const names = ['content-hash', 'openid-client', 'oauth4webapi', 'jose'];
+  const names = ['content-hash', 'openid-client', 'jose'];
   expect(blocks).toHaveLength(names.length);
   await Promise.all(
     names.map((name, index) => writeFile(new URL(`${name}.mjs`, folder), blocks[index] ?? '')),
@@ -32,12 +31,6 @@ test('openid-client gets a proof', async () => {
   openid.allowInsecureRequests(configuration);
   const { sign } = await code('openid-client');
   expect((await sign(configuration, key, accessToken, url, V2_BODY)).status).toBe(200);
-});
-
-test('oauth4webapi gets a proof', async () => {
-  const { sign } = await code('oauth4webapi');
-  const options = { [oauth.allowInsecureRequests]: true };
-  expect((await sign(key, accessToken, url, V2_BODY, options)).status).toBe(200);
 });
 
 test('so is what jose signs, and for no other content', async () => {
