@@ -18,13 +18,7 @@ async function ori(...args: string[]) {
   return { exit, stdout: stdout.text, stderr: stderr.text };
 }
 
-it('documents every exit code in the help and in the README', async () => {
-  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
-  const documented = [...readme.matchAll(/^\| (\d+) +\| (.*?) +\|$/gm)].map(([, code, meaning]) => [
-    Number(code),
-    meaning,
-  ]);
-  expect(documented).toEqual(EXIT_MEANINGS);
+it('documents every exit code in the help', async () => {
   expect(EXIT_MEANINGS.map(([code]) => code)).toEqual(Object.values(EXIT));
   const { stdout } = await ori('--help');
   for (const [code, meaning] of EXIT_MEANINGS)
@@ -40,12 +34,10 @@ it('has help with examples for every command with options', async () => {
   }
 });
 
-it('mentions every command and variable of the README in its help', async () => {
+it('mentions every variable of the README in its help', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
   const { stdout } = await ori('--help');
   for (const [, name = ''] of readme.matchAll(/`(ORI_[A-Z_]+)`/g)) expect(stdout, name).toContain(name);
-  for (const [, command = ''] of readme.matchAll(/^\| `ori (\w+)/gm))
-    expect(stdout, command).toContain(command);
 });
 
 it('lists its commands in groups', async () => {
