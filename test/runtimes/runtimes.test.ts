@@ -169,12 +169,11 @@ test('each server meets the sentences of SPEC.md that the table of runtimes says
 }, 300_000);
 
 // Concurrently: both wait for 30 s.
-test.concurrent('the Durable Object of the README is a replay store that survives a restart of workerd', async ({
+test.concurrent('the Durable Object to copy is a replay store that survives a restart of workerd', async ({
   onTestFinished,
 }) => {
-  const readme = await readFile(new URL('../../libs/public/verifier/README.md', import.meta.url), 'utf8');
-  const block = /### Durable Objects\n.*?```js\n(.*?)```/s.exec(readme)?.[1] ?? '';
-  const daemon = block.replaceAll('int_7Qm2', signer.internId).replace(/'https:[^']*'/, `'${jwksUrl}'`);
+  const source = await readFile(new URL('durable-object.mjs', import.meta.url), 'utf8');
+  const daemon = source.replaceAll('int_7Qm2', signer.internId).replace(/'https:[^']*'/, `'${jwksUrl}'`);
   await writeFile(join(RUNTIMES, 'durable-object.mjs'), daemon);
   const entry = fileURLToPath(new URL('./worker-durable-object.mjs', import.meta.url));
   const persisted = await mkdtemp(join(tmpdir(), 'ori-durable-object-'));
