@@ -12,12 +12,12 @@ import { connectClient, environmentOf, startRecorder } from '../e2e/mcp-world.ts
 const isHere = spawnSync('python3', ['-c', 'import mcp.server.mcpserver']).status === 0;
 if (!isHere) console.warn('Skipped: the package mcp 2 of Python is not installed (pip install mcp).');
 
-/** The server of the guard's README. */
+/** The guard's example of a server. */
 async function startServer(room: Room): Promise<string> {
-  const readme = await readFile(new URL('../../services/guard/README.md', import.meta.url), 'utf8');
+  const example = new URL('../../services/guard/examples/mcp_server.py', import.meta.url);
   const port = await freePort();
   const file = join(room.directory, 'server.py');
-  await writeFile(file, /```python\n(.*?)```/s.exec(readme)?.[1]?.replace('8000', String(port)) ?? '');
+  await writeFile(file, (await readFile(example, 'utf8')).replace('8000', String(port)));
   await new ServerProcess({
     room,
     program: 'python3',

@@ -34,10 +34,9 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COUNT = Number(process.env['MCP_MESSAGES'] ?? 200);
 const { world, home } = await openSignedInWorld();
 
-/** The MCP server of the verifier's README, as a process. */
+/** The verifier's example of an MCP server, as a process. */
 async function startRecipe(): Promise<string> {
-  const readme = await readFile(join(ROOT, 'libs/public/verifier/README.md'), 'utf8');
-  const block = /### MCP servers\n.*?```ts\n(.*?)```/s.exec(readme)?.[1] ?? '';
+  const block = await readFile(join(ROOT, 'libs/public/verifier/examples/mcp.ts'), 'utf8');
   const keys = await listen((_request, response) => send(response, { status: 200, body: world.jwks }));
   const port = await freePort();
   const folder = await mkdtemp(join(ROOT, 'node_modules', '.mcp-'));

@@ -15,15 +15,20 @@ const PATH = '/api/invoke';
 const BODY = '{"prompt":"hello"}';
 const signer = createTestSigner({ internId: 'int_7Qm2' });
 const readme = await readFile(join(ROOT, 'libs/public/verifier/README.md'), 'utf8');
-/** By its heading. */
-const blocks = new Map(
-  readme
+const EXAMPLES = join(ROOT, 'libs/public/verifier/examples');
+const examples = ['fastify.mjs', 'koa.mjs', 'hono.mjs', 'fetch.mjs'];
+/** The blocks of the README by their headings, and the examples by their files. */
+const blocks = new Map([
+  ...readme
     .split(/^##+ /m)
     .slice(1)
     .map(
       (section) => [section.split('\n', 1)[0] ?? '', /```js\n(.*?)```/s.exec(section)?.[1] ?? ''] as const,
     ),
-);
+  ...(await Promise.all(
+    examples.map(async (file) => [file, await readFile(join(EXAMPLES, file), 'utf8')] as const),
+  )),
+]);
 
 let project: Project;
 const keys = createServer((_request, response) => response.end(JSON.stringify(signer.jwks)));
@@ -72,7 +77,7 @@ async function expectOnce(url: string): Promise<string> {
   return headers['x-ori-invoke-nonce'] ?? '';
 }
 
-const FRAMEWORKS = ['node:http', 'Express', 'Fastify', 'Koa', 'Hono', 'Next', 'Bun, Deno and Workers'];
+const FRAMEWORKS = ['node:http', 'Express', 'Next', ...examples];
 const nodes = await findNodes();
 const cells = FRAMEWORKS.flatMap((name) => [...nodes].map(([major, node]) => [name, major, node] as const));
 

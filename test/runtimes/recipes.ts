@@ -7,12 +7,12 @@ import { RUNTIMES } from './setup.ts';
 
 /** Serves a recipe that does not listen, as its platform does. */
 const SERVED: Readonly<Record<string, string>> = {
-  NestJS: `await import('./RECIPE'); console.log('port PORT');`,
-  tRPC: `
+  'nest.ts': `await import('./RECIPE'); console.log('port PORT');`,
+  'trpc.mjs': `
     const { serve } = await import('@hono/node-server');
     const { default: recipe } = await import('./RECIPE');
     serve({ ...recipe, port: PORT, hostname: '127.0.0.1' }, () => console.log('port PORT'));`,
-  Lambda: `
+  'lambda.mjs': `
     const { createServer } = await import('node:http');
     const { text } = await import('node:stream/consumers');
     const { handler } = await import('./RECIPE');
@@ -28,17 +28,17 @@ const SERVED: Readonly<Record<string, string>> = {
 
 export const RECIPES: readonly string[] = Object.keys(SERVED);
 
-/** The daemon of a section of the verifier's README, with its addresses replaced. */
+/** What a daemon's author copies. */
+export const EXAMPLES = new URL('../../libs/public/verifier/examples/', import.meta.url);
+
+/** The daemon of an example of the verifier, with its addresses replaced. */
 export async function startRecipe(name: string) {
   const port = String(await freePort());
-  const readme = await readFile(new URL('../../libs/public/verifier/README.md', import.meta.url), 'utf8');
-  const [, language = '', block = ''] =
-    new RegExp(`### ${name}\n.*?\`\`\`([jt]s)\n(.*?)\`\`\``, 's').exec(readme) ?? [];
-  const source = block
+  const source = (await readFile(new URL(name, EXAMPLES), 'utf8'))
     .replaceAll('int_7Qm2', signer.internId)
     .replace(/'https:[^']*'/, `'${jwksUrl}'`)
     .replace('8080', port);
-  const input = join(RUNTIMES, `recipe-${name}.${language}`);
+  const input = join(RUNTIMES, `recipe-${name}`);
   await writeFile(input, source);
   await using build = await rolldown({
     input,
@@ -46,7 +46,7 @@ export async function startRecipe(name: string) {
     external: /^[^./]/,
     transform: { decorator: { legacy: true } },
   });
-  const recipe = `recipe-${name}.mjs`;
+  const recipe = `recipe-${name}-built.mjs`;
   await build.write({ file: join(RUNTIMES, recipe), codeSplitting: false });
   const server = join(RUNTIMES, `recipe-${name}-server.mjs`);
   await writeFile(server, (SERVED[name] ?? '').replaceAll('RECIPE', recipe).replaceAll('PORT', port));

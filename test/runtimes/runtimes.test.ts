@@ -18,7 +18,7 @@ import {
   startDaemon,
   startWorker,
 } from './daemons.ts';
-import { RECIPES, startRecipe } from './recipes.ts';
+import { EXAMPLES, RECIPES, startRecipe } from './recipes.ts';
 import { RUNTIMES } from './setup.ts';
 import { trickle } from './slow-connections.ts';
 
@@ -172,7 +172,7 @@ test('each server meets the sentences of SPEC.md that the table of runtimes says
 test.concurrent('the Durable Object to copy is a replay store that survives a restart of workerd', async ({
   onTestFinished,
 }) => {
-  const source = await readFile(new URL('durable-object.mjs', import.meta.url), 'utf8');
+  const source = await readFile(new URL('durable-object.mjs', EXAMPLES), 'utf8');
   const daemon = source.replaceAll('int_7Qm2', signer.internId).replace(/'https:[^']*'/, `'${jwksUrl}'`);
   await writeFile(join(RUNTIMES, 'durable-object.mjs'), daemon);
   const entry = fileURLToPath(new URL('./worker-durable-object.mjs', import.meta.url));
@@ -215,7 +215,7 @@ test.concurrent('a client that does not end its body is refused after 30 s, and 
   }
 }, 120_000);
 
-test.concurrent.each(RECIPES)('the daemon of %s in the README accepts a proof once', async (name) => {
+test.concurrent.each(RECIPES)('the example %s accepts a proof once', async (name) => {
   const { port, stop } = await startRecipe(name);
   const daemon = overTcp(port, stop);
   try {

@@ -1,30 +1,17 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createDpopKey } from '@ori/test-env/dpop';
 import * as openid from 'openid-client';
 import { expect, test } from 'vitest';
 import { useSignerWorld, V2_BODY } from '../signer-world.ts';
 
-// The code of the signer's README, as it is there, for clients of other libraries.
+// The signer's examples for clients of other libraries.
 const world = await useSignerWorld();
 const key = await createDpopKey();
 const { thumbprint } = key;
 const accessToken = await world.token({ claims: { cnf: { jkt: thumbprint } } });
 const url = new URL(`${world.baseUrl}/interns/${world.tenants.internId}/daemon/sign`);
 
-/** The code blocks of the README's section, written where they find their libraries. */
-const code = await (async () => {
-  const readme = await readFile(new URL('../../../services/signer/README.md', import.meta.url), 'utf8');
-  const section = /^## Bound sessions\n(.*?)^## /ms.exec(readme)?.[1] ?? '';
-  const blocks = [...section.matchAll(/^```js\n(.*?)^```/gms)].map(([, block = '']) => block);
-  const folder = new URL(`../../../node_modules/.cache/dpop-clients-${process.pid}/`, import.meta.url);
-  await mkdir(folder, { recursive: true });
-  const names = ['content-hash', 'openid-client', 'jose'];
-  expect(blocks).toHaveLength(names.length);
-  await Promise.all(
-    names.map((name, index) => writeFile(new URL(`${name}.mjs`, folder), blocks[index] ?? '')),
-  );
-  return (name: string) => import(new URL(`${name}.mjs`, folder).href);
-})();
+const code = (name: string) =>
+  import(new URL(`../../../services/signer/examples/${name}.mjs`, import.meta.url).href);
 
 test('openid-client gets a proof', async () => {
   const configuration = new openid.Configuration({ issuer: world.issuer.url }, 'ori-cli');

@@ -46,7 +46,6 @@ export const replay = {
 const keys = createRemoteKeySet('https://ori.example/v1/interns/int_7Qm2/daemon/jwks.json');
 const verifier = createVerifier({ internId: 'int_7Qm2', keys, replay });
 
-// biome-ignore lint/style/noDefaultExport: a Worker has one.
 export default {
   fetch: requireProof(verifier, { bodyBytesMax: 1_000_000 }, (request, { proof, body }) => {
     const { prompt } = JSON.parse(new TextDecoder().decode(body));
