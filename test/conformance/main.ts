@@ -9,10 +9,14 @@ import { exchangesOf, inPieces } from './protocol.ts';
 import { TRIALS } from './races.ts';
 import { junit, table } from './report.ts';
 
-const USAGE = `Usage: npm run conformance -- [--junit FILE] [--requests N] [--seed TEXT] [--only TEXT] <command> [arguments…]
+const USAGE = `Usage: npm run conformance -- [options] <command> [arguments…]
        npm run conformance -- --daemon …: a daemon over HTTP
        npm run conformance -- --runtimes: the daemons of every runtime
-The protocol and the options are described in test/conformance/README.md.`;
+  --junit FILE    also write the results as JUnit XML
+  --requests N    the number of generated requests; 2,000 by default
+  --seed TEXT     generate the same requests again; the seed is printed at the start
+  --only TEXT     only scenarios whose title or section contains it
+The protocol is described in test/conformance/README.md.`;
 
 /** Commands sent ahead of their answers: enough to keep a program busy. */
 const SCENARIOS_AHEAD = 4;

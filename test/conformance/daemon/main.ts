@@ -9,7 +9,14 @@ import { type Outcome, runningAt, runSuite, startedBy } from './suite.ts';
 const USAGE = `Usage: npm run conformance -- --daemon [options] URL
        npm run conformance -- --daemon [options] -- <command with {intern} and {jwks}> …
        npm run conformance -- --runtimes
-test/conformance/README.md describes them, and the options.`;
+  --path PATH           the guarded route; /api/invoke by default
+  --body-bytes-max N    the largest body that the daemon accepts; 1,000,000 by default
+  --fetch               the daemon is of class "request": what its server hides is "unseen"
+  --answers             the daemon keeps answers (N14 to N21)
+  --keys-port N         where the key set is served; by default 9000 for a daemon with a URL, otherwise a free port
+  --only TEXT           only checks whose sentence or title contains it
+  --json FILE, --junit FILE    also write the results
+test/conformance/README.md describes them.`;
 
 /** Where a daemon with an address of its own fetches its key set, so that it can be started before the suite. */
 const KEYS_PORT = 9000;
