@@ -140,7 +140,10 @@ test('compile with no package other than the Node types', async () => {
 test('compile the example of an MCP server in a strict project', async () => {
   await mkdir(join(project, 'node_modules/@modelcontextprotocol'), { recursive: true });
   await empty.link('@modelcontextprotocol/sdk');
-  const server = await readFile(new URL('../../libs/public/verifier/examples/mcp.ts', import.meta.url), 'utf8');
+  const server = await readFile(
+    new URL('../../libs/public/verifier/examples/mcp.ts', import.meta.url),
+    'utf8',
+  );
   // The declarations of the SDK are not strict themselves.
   const options = {
     skipLibCheck: true,

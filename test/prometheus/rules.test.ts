@@ -55,7 +55,9 @@ describe('every alert', () => {
 
   it('links to a section of the README, which has no other sections', () => {
     const page = `${homepage}/blob/HEAD/deploy/prometheus/README.md`;
-    const sections = [...readme.matchAll(/^### (\w+)$/gm)].map(([, name = '']) => `${page}#${name.toLowerCase()}`);
+    const sections = [...readme.matchAll(/^### (\w+)$/gm)].map(
+      ([, name = '']) => `${page}#${name.toLowerCase()}`,
+    );
     const links = [...rules.matchAll(/- alert: \w+[\s\S]*?runbook_url: (\S+)/g)].map(([, url]) => url);
     expect(links).toHaveLength(alerts.length);
     expect(new Set(links)).toEqual(new Set(sections));
