@@ -17,7 +17,7 @@ const deep = [
 ];
 
 /** Part of the deep tier: judges how a service behaves under load, and so must be the only load there is. */
-const alone = ['test/faults/{disk,matrix}.test.ts', 'test/shipped/{not-ready,operations}.test.ts'];
+const alone = ['test/faults/matrix.test.ts', 'test/shipped/operations.test.ts'];
 
 /** `npm run test:lab`: what a change of the protocol, or of its cost, is tested with. */
 const lab = ['test/lab/**/*.test.ts'];
@@ -27,7 +27,7 @@ const labAlone = ['test/lab/exactly-once/harness.test.ts', 'test/lab/siege/{over
 
 /** What takes longest, which begins first: what began last would run alone, while the other workers have nothing to do. */
 const longest = [
-  'test/shipped/incidents',
+  'test/shipped/stack',
   'test/e2e/readme-clone',
   'test/runtimes/runtimes',
   'test/prometheus/rules',

@@ -22,6 +22,3 @@ export function findPrometheus(): PrometheusBinaries | undefined {
   const blackbox = findProgram('prometheus-blackbox-exporter', folder);
   return prometheus && promtool && blackbox ? { prometheus, promtool, blackbox } : undefined;
 }
-
-/** Debian's needs its templates under /usr/share, so it must be installed. */
-export const findAlertmanager = () => findProgram('prometheus-alertmanager') ?? findProgram('alertmanager');

@@ -41,12 +41,10 @@ export interface Prometheus extends AsyncDisposable {
  *
  * @param targets `host:port` by job; for the jobs `gateway` and `certificates`, the addresses that a real blackbox exporter probes
  * @param certificate PEM that the exporter trusts
- * @param alertmanager `host:port` to send alerts to. With it, all intervals and rules are those that ship.
  */
 export async function startPrometheus(
   targets: Readonly<Record<string, readonly string[]>>,
   certificate = '',
-  alertmanager?: string,
 ): Promise<Prometheus> {
   const binaries = findPrometheus();
   if (!binaries) throw new Error(NO_PROMETHEUS);
@@ -55,9 +53,7 @@ export async function startPrometheus(
   const folder = join(room.directory, 'conf');
   await cp(SHIPPED, folder, { recursive: true });
   await edit(join(folder, 'prometheus.yml'), [[/localhost:9090/, `127.0.0.1:${port}`]]);
-  if (alertmanager === undefined) await hurry(folder);
-  else
-    await writeFile(join(folder, 'targets/alertmanager.yml'), JSON.stringify([{ targets: [alertmanager] }]));
+  await hurry(folder);
   let exporter: string | undefined;
   for (const [job, addresses] of Object.entries(targets)) {
     if (PROBED.includes(job)) exporter ??= await startBlackbox(room, folder, certificate);

@@ -5,7 +5,6 @@ import { openRoom } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';
 import { type Client, createClient } from './client.ts';
 import { addShippedUser } from './redis-users.ts';
-import { movedClock } from './service.ts';
 import type { ShippedWorld } from './world.ts';
 
 export interface Daemon extends AsyncDisposable {
@@ -17,8 +16,6 @@ export interface Daemon extends AsyncDisposable {
 }
 
 export interface DaemonOptions {
-  /** As of a service. */
-  readonly clockFile?: string | undefined;
   /** Where it finds the gateway of the services. Default: the gateway's own port. */
   readonly gatewayPort?: number;
   /** Whether it fetches the keys only once, at its start. */
@@ -31,7 +28,7 @@ export async function startDaemon(world: ShippedWorld, options: DaemonOptions = 
   const room = stack.use(await openRoom('ori-shipped-daemon'));
   const [port, opsPort] = await Promise.all([freePort(), freePort()]);
   const { internId } = world.demo;
-  const { clockFile, gatewayPort = world.gateway.securePort, localKeys = false } = options;
+  const { gatewayPort = world.gateway.securePort, localKeys = false } = options;
   const server = new ServerProcess({
     room,
     program: process.execPath,
@@ -39,7 +36,6 @@ export async function startDaemon(world: ShippedWorld, options: DaemonOptions = 
     ready: /^ready$/,
     farewell: 'KILL',
     environment: {
-      ...(clockFile !== undefined && movedClock(clockFile)),
       NODE_EXTRA_CA_CERTS: join(world.gateway.folder, 'conf/site/cert.pem'),
       DAEMON_PORT: String(port),
       DAEMON_OPS_PORT: String(opsPort),

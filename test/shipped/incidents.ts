@@ -1,317 +1,90 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { cp, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { rotateSigningKey } from '@ori/store/admin';
-import { parseKekRing } from '@ori/store/sealing';
-import type { Redis } from 'ioredis';
-import { type RawBuilder, sql } from 'kysely';
-import type { Tls } from '../env/certificate.ts';
-import type { PostgresServer } from '../env/postgres.ts';
-import { shipped } from '../env/programs.ts';
-import type { TcpProxy } from '../env/tcp-proxy.ts';
-import type { Daemon } from './daemon-process.ts';
-import { movesClocks } from './service.ts';
-import type { ShippedWorld } from './world.ts';
+import { describe, expect, test } from 'vitest';
+import type { Answer } from './client.ts';
+import { startLoad } from './constant-load.ts';
+import { INCIDENTS, type Incident } from './incident-list.ts';
+import type { Stack } from './stack.ts';
+import { callWith, signingOf } from './world.ts';
 
-/** Everything that an incident may break. */
-export interface IncidentWorld extends ShippedWorld {
-  readonly postgres: PostgresServer;
-  /** Move the clocks of the second signer and of the daemons. */
-  readonly clockFiles: { readonly signer: string; readonly daemon: string };
-  /** The first fetches its keys through the proxy, the second only at its start. */
-  readonly daemons: readonly [Daemon, Daemon];
-  readonly toKeySet: TcpProxy;
-  /** Stays connected. */
-  readonly redisAdmin: Redis;
-  /** Expires within two days. */
-  readonly oldCertificate: Tls;
-}
+/** The time of the last key is read once a minute. */
+const ALERT_WITHIN_MS = 65_000;
+const PER_SECOND = 8;
+const BODY = '{"prompt":"hello"}';
 
-let restarted: Promise<void> | undefined;
+/**
+ * What callers get, and the first alert. Prometheus scrapes every two seconds, and an alert waits one second instead of up
+ * to a minute. Which alert follows from which numbers: deploy/prometheus/tests.
+ */
+export function describeIncidents(on: () => Stack): void {
+  describe('under load', () => {
+    /** Which of the incident's alerts fire, for its daemon if it has one. */
+    const firing = async ({ alerts, calls }: Incident) => {
+      const instance = typeof calls === 'number' ? on().daemons[calls].opsAddress : undefined;
+      const names = (await on().prometheus.firing())
+        .filter(({ labels }) => instance === undefined || labels['instance'] === instance)
+        .map(({ labels }) => labels['alertname'] ?? '');
+      return alerts.filter((name) => names.includes(name));
+    };
 
-export interface Incident {
-  readonly name: string;
-  /** Any of these may be the first. The first one, and no other, wakes somebody, unless it is a ticket. */
-  readonly alerts: readonly string[];
-  readonly isTicket?: boolean;
-  /** Whether callers notice nothing. */
-  readonly isHidden?: boolean;
-  /** Default: signings with a JWT. `opaque`: with a token for which the issuer is called. A number: calls of that daemon. */
-  readonly calls?: 'opaque' | 0 | 1;
-  /** Part of what a failed call got. */
-  readonly refusal?: string;
-  /** Whether the incident is that no calls arrive. */
-  readonly isSilent?: boolean;
-  readonly isPossible?: boolean;
-  /** A query that must have an answer before it begins. */
-  readonly after?: string;
-  begin(world: IncidentWorld): Promise<void>;
-  end(world: IncidentWorld): Promise<void>;
-}
-
-/** Stops some parts, and starts them again. */
-const without = (
-  parts: (world: IncidentWorld) => readonly { stop(): Promise<void>; start(): Promise<void> }[],
-): Pick<Incident, 'begin' | 'end'> => ({
-  begin: async (world) => void (await Promise.all(parts(world).map((part) => part.stop()))),
-  end: async (world) => void (await Promise.all(parts(world).map((part) => part.start()))),
-});
-const toGateway = (signal: NodeJS.Signals) => async (world: IncidentWorld) => {
-  for (const pid of world.gateway.pids()) process.kill(pid, signal);
-};
-const moveClock = (whose: keyof IncidentWorld['clockFiles'], seconds: string) => (world: IncidentWorld) =>
-  writeFile(world.clockFiles[whose], seconds);
-const changeKey =
-  (change: RawBuilder<unknown>) =>
-  async ({ store, demo }: IncidentWorld) =>
-    void (await sql`update signing_keys set ${change} where intern_id = ${demo.internId}`.execute(
-      store.kysely,
-    ));
-/** Corrupts the sealed seed, or restores it. */
-const reverseSeed = changeKey(sql`sealed_seed = reverse(sealed_seed)`);
-const endKey = (seconds: number | null) =>
-  changeKey(sql`expires_at = extract(epoch from now())::int8 + ${seconds}`);
-const setFileSizeMax = (bytes: string) => async (world: IncidentWorld) => {
-  spawnSync('prlimit', [`--pid=${world.signers[0].pid}`, `--fsize=${bytes}:`]);
-};
-/** Limits how many connections the signers may have to PostgreSQL (-1: no limit), and closes the open ones. */
-const allowConnections =
-  (limit: number) =>
-  async ({ store: { kysely } }: IncidentWorld) => {
-    const role = sql`current_database() || '_signer'`;
-    const alter = sql<{
-      statement: string;
-    }>`select format('alter role %I connection limit %s', ${role}, ${limit}::int) as statement`;
-    const { rows } = await alter.execute(kysely);
-    await sql.raw(rows[0]?.statement ?? '').execute(kysely);
-    await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role}`.execute(kysely);
-  };
-/** Runs an operator's command, as the alerts' sections name them. */
-async function oriAdmin({ databaseUrl }: IncidentWorld, ...words: readonly string[]): Promise<void> {
-  const env = { PATH: process.env['PATH'], ORI_ADMIN_DATABASE_URL: databaseUrl };
-  await promisify(execFile)(process.execPath, [await shipped('admin/ori-admin'), ...words], { env });
-}
-const rotate = ({ store, kekText, demo: { internId } }: IncidentWorld) =>
-  rotateSigningKey(store, {
-    internId,
-    sealer: parseKekRing(kekText),
-    notBefore: Math.floor(Date.now() / 1000),
+    test.each(INCIDENTS)(
+      'when $name, an alert comes within a minute',
+      { timeout: 240_000 },
+      async (incident) => {
+        const { after, also, refusal, isHidden } = incident;
+        // Windows still include the previous incident.
+        await expect.poll(() => firing(incident), { timeout: 90_000 }).toEqual([]);
+        await using callers = await startCalling(on(), incident);
+        // A new daemon accepts no proofs from before its start.
+        await expect.poll(callers.outcome, { timeout: 60_000 }).toBe('200');
+        if (after) await expect.poll(() => on().prometheus.query(after), { timeout: 60_000 }).not.toEqual([]);
+        const brokenAt = performance.now();
+        await incident.begin(on());
+        try {
+          const fires = { timeout: ALERT_WITHIN_MS, interval: 200 };
+          await expect.poll(() => firing(incident), fires).not.toEqual([]);
+          if (refusal !== undefined)
+            await expect.poll(callers.outcome, { timeout: 20_000 }).toContain(refusal);
+          if (also !== undefined)
+            await expect
+              .poll(() => firing({ ...incident, alerts: [also] }), { timeout: 20_000 })
+              .toEqual([also]);
+        } finally {
+          await incident.end(on());
+        }
+        if (isHidden) expect(await callers.failures(brokenAt)).toEqual([]);
+      },
+    );
   });
+}
 
-/** Ordered so that few must wait until an alert of the previous one has resolved. */
-export const INCIDENTS: readonly Incident[] = [
-  {
-    name: 'the issuer is down, for opaque tokens',
-    alerts: ['OriRequestsFailing'],
-    calls: 'opaque',
-    ...without(({ issuer }) => [issuer]),
-  },
-  {
-    name: 'the gateway stands still',
-    alerts: ['OriGatewayDown'],
-    begin: toGateway('SIGSTOP'),
-    end: toGateway('SIGCONT'),
-  },
-  { name: 'Redis is down', alerts: ['OriDependencyDown'], ...without(({ redis }) => [redis]) },
-  {
-    name: 'both signers are down',
-    alerts: ['OriServiceDown', 'OriGatewayDown'],
-    ...without(({ signers }) => signers),
-  },
-  {
-    name: 'one signer is down',
-    alerts: ['OriTargetDown'],
-    isTicket: true,
-    isHidden: true,
-    ...without(({ signers }) => [signers[0]]),
-  },
-  {
-    name: 'management is down',
-    alerts: ['OriServiceDown', 'OriGatewayDown'],
-    isHidden: true,
-    ...without(({ management }) => [management]),
-  },
-  {
-    name: 'the audit disk of one signer is full',
-    alerts: ['OriAuditFailing'],
-    begin: setFileSizeMax('1'),
-    end: setFileSizeMax('unlimited'),
-  },
-  {
-    name: 'the clock of one signer is 5 s ahead',
-    alerts: ['OriSignerClockWrong'],
-    isPossible: movesClocks,
-    begin: moveClock('signer', '+5'),
-    end: moveClock('signer', '+0'),
-  },
-  {
-    name: 'one signer is restarted without its issuer',
-    alerts: ['OriDependencyDown', 'OriNotListening'],
-    isHidden: true,
-    async begin({ signers, issuer }) {
-      await signers[1].stop();
-      await issuer.stop();
-      restarted = signers[1].start();
-    },
-    async end({ issuer }) {
-      await issuer.start();
-      await restarted;
-    },
-  },
-  { name: 'PostgreSQL is down', alerts: ['OriDependencyDown'], ...without(({ postgres }) => [postgres]) },
-  {
-    name: 'Redis has no connection left',
-    alerts: ['OriDependencyDown'],
-    refusal: '500',
-    async begin({ redisAdmin }) {
-      await redisAdmin.config('SET', 'maxclients', '1');
-      await redisAdmin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    },
-    end: async ({ redisAdmin }) => void (await redisAdmin.config('SET', 'maxclients', '10000')),
-  },
-  {
-    name: 'PostgreSQL has no connection left for signers',
-    alerts: ['OriDependencyDown'],
-    refusal: '500',
-    begin: allowConnections(0),
-    end: allowConnections(-1),
-  },
-  {
-    name: 'the certificate of the gateway expires within two days',
-    alerts: ['OriCertificateEnds'],
-    // Callers notice only the reload, which closes idle connections.
-    async begin({ gateway, oldCertificate: { cert, key } }) {
-      const site = join(gateway.folder, 'conf/site');
-      await cp(site, `${site}.good`, { recursive: true });
-      await Promise.all([writeFile(join(site, 'cert.pem'), cert), writeFile(join(site, 'key.pem'), key)]);
-      await gateway.reload();
-    },
-    async end({ gateway }) {
-      const site = join(gateway.folder, 'conf/site');
-      await cp(`${site}.good`, site, { recursive: true });
-      await gateway.reload();
-    },
-  },
-  {
-    name: 'the last signing key of an intern expires within a day',
-    alerts: ['OriSigningKeyEndsToday'],
-    isHidden: true,
-    begin: endKey(12 * 3600),
-    end: endKey(null),
-  },
-  {
-    name: 'a workspace is taken out of the programme',
-    alerts: ['OriProofsStopped'],
-    refusal: '404',
-    after: 'sum(rate(signer_proofs_issued_total[1m] offset 10s)) > 5',
-    begin: (world) => oriAdmin(world, 'programme', 'remove', world.demo.workspaceId),
-    end: (world) => oriAdmin(world, 'programme', 'add', world.demo.workspaceId),
-  },
-  {
-    name: 'the lifecycle switch is off',
-    alerts: ['OriLifecycleOff'],
-    refusal: '404',
-    begin: (world) => oriAdmin(world, 'lifecycle', 'off'),
-    end: (world) => oriAdmin(world, 'lifecycle', 'on'),
-  },
-  {
-    name: 'no calls reach the signers',
-    alerts: ['OriNoTraffic'],
-    isTicket: true,
-    isSilent: true,
-    begin: async () => {},
-    end: async () => {},
-  },
-  {
-    name: 'the clock of a daemon is 90 s ahead',
-    alerts: ['OriClocksApart'],
-    calls: 0,
-    refusal: 'proof_expired',
-    isPossible: movesClocks,
-    begin: moveClock('daemon', '+90'),
-    end: moveClock('daemon', '+0'),
-  },
-  {
-    name: 'the clock of a daemon is 30 s behind',
-    alerts: ['OriClocksApart'],
-    calls: 1,
-    refusal: 'proof_not_yet_valid',
-    isPossible: movesClocks,
-    begin: moveClock('daemon', '-30'),
-    end: moveClock('daemon', '+0'),
-  },
-  {
-    name: 'a daemon restarts and cannot fetch its keys',
-    alerts: ['OriKeysNotAccepted'],
-    calls: 0,
-    refusal: 'keys_unavailable',
-    async begin({ toKeySet, daemons }) {
-      toKeySet.set('shut');
-      await daemons[0].restart();
-    },
-    end: async ({ toKeySet }) => toKeySet.set('open'),
-  },
-  {
-    name: 'a key is rotated, and a daemon has only a copy of the former ones',
-    alerts: ['OriProofsAltered'],
-    isTicket: true,
-    calls: 1,
-    refusal: 'signature_invalid',
-    begin: async (world) => void (await rotate(world)),
-    end: ({ daemons }) => daemons[1].restart(),
-  },
-  {
-    name: "a daemon's copy of the keys expires",
-    alerts: ['OriKeysNotAccepted'],
-    calls: 1,
-    refusal: 'key_unknown',
-    async begin(world) {
-      await endKey(2)(world);
-      await world.daemons[1].restart();
-      await rotate(world);
-    },
-    end: ({ daemons }) => daemons[1].restart(),
-  },
-  {
-    name: 'the last signing key of an intern has expired',
-    alerts: ['OriRequestsFailing', 'OriInternWithoutSigningKey'],
-    begin: endKey(1),
-    end: endKey(null),
-  },
-  {
-    name: 'no KEK opens a signing key',
-    alerts: ['OriSigningKeyUnusable'],
-    begin: reverseSeed,
-    end: reverseSeed,
-  },
-];
+/** Signs, or signs and calls a daemon, until it is disposed of. */
+async function startCalling(stack: Stack, { calls }: Incident) {
+  const opaque = calls === 'opaque' ? stack.issuer.opaqueToken() : undefined;
+  const bearer = opaque ?? (await stack.issuer.token({ expiresInSeconds: 3600 }));
+  const signing = signingOf(stack, BODY, bearer);
+  const call = async () => {
+    const signed = await stack.client.ask(signing);
+    if (typeof calls !== 'number' || signed.status !== 200) return outcomeOf(signed);
+    return outcomeOf(await stack.daemons[calls].client.ask(callWith(signed.json(), BODY)));
+  };
+  let outcome = 'none';
+  const load = startLoad(PER_SECOND, async () => {
+    outcome = await call().catch(() => 'no answer');
+    return { at: performance.now(), outcome };
+  });
+  return {
+    /** Of the last call. */
+    outcome: () => outcome,
+    /** Of the calls that ended after then. */
+    failures: async (then: number) =>
+      (await load.end())
+        .flatMap((ended) => (ended.status === 'fulfilled' ? ended.value : []))
+        .filter(({ at, outcome: got }) => at >= then && got !== '200'),
+    [Symbol.asyncDispose]: async () => void (await load.end()),
+  };
+}
 
-/** Further ones, of which only the pages are watched. */
-export const FURTHER_INCIDENTS: readonly Incident[] = [
-  {
-    name: 'Redis is frozen',
-    alerts: ['OriDependencyDown'],
-    begin: async ({ redis }) => redis.freeze(),
-    end: async ({ redis }) => redis.thaw(),
-  },
-  {
-    name: 'PostgreSQL is frozen',
-    alerts: ['OriDependencyDown'],
-    begin: async ({ postgres }) => postgres.freeze(),
-    end: async ({ postgres }) => postgres.thaw(),
-  },
-  {
-    name: 'Redis evicts keys',
-    alerts: ['OriNonceStoreUnsafe'],
-    begin: async ({ redisAdmin }) => void (await redisAdmin.config('SET', 'maxmemory-policy', 'allkeys-lru')),
-    end: async ({ redisAdmin }) => void (await redisAdmin.config('SET', 'maxmemory-policy', 'noeviction')),
-  },
-  {
-    name: 'one signer is killed',
-    alerts: ['OriTargetDown'],
-    isTicket: true,
-    begin: async ({ signers }) => void process.kill(signers[0].pid ?? 0, 'SIGKILL'),
-    end: ({ signers }) => signers[0].start(),
-  },
-];
+/** The status, and the code of a daemon's refusal. */
+function outcomeOf(answer: Answer): string {
+  const code = answer.status === 200 ? undefined : answer.json().error.code;
+  return typeof code === 'string' ? `${answer.status} ${code}` : `${answer.status}`;
+}

@@ -1,44 +1,105 @@
-import { writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NGINX } from '../env/gateway.ts';
-import { startPostgres } from '../env/postgres.ts';
-import { openRoom } from '../env/room.ts';
+import { type PostgresServer, startPostgres } from '../env/postgres.ts';
+import { findProgram, openRoom } from '../env/room.ts';
 import { renderTable } from '../env/text-table.ts';
 import { type Answer, askAgain } from './client.ts';
 import { startLoad } from './constant-load.ts';
 import { startDaemon } from './daemon-process.ts';
 import { OPERATIONS, type OperatedWorld, operatorOf } from './operations.ts';
-import { callWith, signingOf, startShippedWorld } from './world.ts';
+import type { Service } from './service.ts';
+import { callWith, type ShippedWorld, signingOf, startShippedWorld } from './world.ts';
 
+const PRLIMIT = findProgram('prlimit', ['/usr/bin']);
 /** Under load for so long, every operation once in ten minutes; otherwise each once. */
 const HOURS = Number(process.env['OPERATED_HOURS'] ?? 0);
 const ROUNDS = HOURS === 0 ? 1 : HOURS * 6;
 const CALM_MS = HOURS === 0 ? 0 : 600_000 / OPERATIONS.length;
 const PER_SECOND = 20;
+/** Of signings alone. Callers do not repeat them, so that every lost one is counted. */
+const SIGNED_PER_SECOND = 40;
 const BODY = '{"prompt":"hello"}';
 
-test.skipIf(NGINX === undefined)(
-  'no call fails while each operation is done, but for those that interrupt',
-  { timeout: HOURS === 0 ? 180_000 : HOURS * 4_000_000 },
-  async () => {
+describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers', () => {
+  const owned = new AsyncDisposableStack();
+  let postgres: PostgresServer;
+  let world: ShippedWorld;
+  beforeAll(async () => {
+    postgres = owned.use(await startPostgres());
+    world = owned.use(await startShippedWorld({}, {}, {}, postgres));
+  });
+  afterAll(() => owned.disposeAsync());
+
+  test.skipIf(PRLIMIT === undefined)(
+    'an instance with a full disk loses its traffic to the other and gets it back once there is space',
+    async () => {
+      const [sick] = world.signers;
+      const load = await startSigning(world);
+      await linesBeyond(sick, 20);
+      setFileSizeMax(sick, '1');
+      await said(sick, 'not ready, refusing connections');
+      // Requests in flight are answered within a second.
+      await pause(1000);
+      const before = (await linesOf(sick)).length;
+      const lostBefore = load.refused.length;
+      await pause(3000);
+      const lostWhileOut = load.refused.length - lostBefore;
+      expect((await linesOf(sick)).length).toBe(before);
+      setFileSizeMax(sick, 'unlimited');
+      await said(sick, 'ready again, accepting connections');
+      await linesBeyond(sick, before + 20);
+      const { answered, refused } = await load.end();
+      console.log(
+        `disk full: ${answered.length} signed, ${refused.length} refused, ${lostWhileOut} while out`,
+      );
+      // Requests that met the full disk, or were in flight to it.
+      expect(refused.length).toBeLessThanOrEqual(SIGNED_PER_SECOND / 4);
+      expect(lostWhileOut).toBe(0);
+      await expectEachOnce(world, answered);
+    },
+  );
+
+  test('one that starts without its issuer gets no requests until it can sign', async () => {
+    const [, late] = world.signers;
+    const load = await startSigning(world);
+    await late.stop();
+    await world.issuer.stop();
+    const heard = late.output.length;
+    const started = late.start();
+    await said(late, 'not listening yet: dependencies are not ready', heard);
+    const before = (await linesOf(late)).length;
+    await pause(3000);
+    expect((await linesOf(late)).length).toBe(before);
+    await world.issuer.start();
+    await started;
+    await linesBeyond(late, before + 20);
+    const { answered, refused } = await load.end();
+    console.log(`started without its issuer: ${answered.length} signed, ${refused.length} refused`);
+    expect(refused).toEqual([]);
+    await expectEachOnce(world, answered);
+  });
+
+  test('no call fails while each operation is done, but for those that interrupt', {
+    timeout: HOURS === 0 ? 180_000 : HOURS * 4_000_000,
+  }, async () => {
     await using stack = new AsyncDisposableStack();
-    const postgres = stack.use(await startPostgres());
     const { directory: folder } = stack.use(await openRoom('ori-operations'));
-    const shipped = stack.use(await startShippedWorld({}, {}, {}, { postgres }));
-    const daemon = stack.use(await startDaemon(shipped));
+    const daemon = stack.use(await startDaemon(world));
     const ring = join(folder, 'signer-kek.json');
-    await writeFile(ring, shipped.kekText, { mode: 0o600 });
-    const { client, issuer, managementKey, byokId } = shipped;
+    await writeFile(ring, world.kekText, { mode: 0o600 });
+    const { client, issuer, managementKey, byokId } = world;
     let signWith: { kid: string } | undefined;
     const newToken = () => issuer.token({ expiresInSeconds: 3600, ...(signWith && { signWith }) });
     let bearer = await newToken();
-    const world: OperatedWorld = {
-      ...shipped,
+    const operated: OperatedWorld = {
+      ...world,
       postgres,
       folder,
-      admin: operatorOf(shipped, ring),
+      admin: operatorOf(world, ring),
       async signIn(kid) {
         signWith = { kid };
         bearer = await newToken();
@@ -46,7 +107,7 @@ test.skipIf(NGINX === undefined)(
     };
 
     const callDaemon = async () => {
-      const signed = await askAgain(client, signingOf(shipped, BODY, bearer));
+      const signed = await askAgain(client, signingOf(world, BODY, bearer));
       if (signed.status !== 200) return `signer: ${sentence(signed)}`;
       const answer = await daemon.client.ask(callWith(signed.json(), BODY));
       return answer.status === 200 ? undefined : `daemon: ${sentence(answer)}`;
@@ -80,7 +141,7 @@ test.skipIf(NGINX === undefined)(
         during = name;
         bearer = await newToken();
         const begun = performance.now();
-        await run(world);
+        await run(operated);
         const row = tally.get(name);
         const took = performance.now() - begun;
         if (row) row.seconds = Math.max(row.seconds, took / 1000);
@@ -99,8 +160,59 @@ test.skipIf(NGINX === undefined)(
     expect(planned.flatMap(({ name }) => tally.get(name)?.failures ?? [])).toEqual([]);
     // Each was under load.
     expect([...tally.values()].filter(({ calls }) => calls === 0)).toEqual([]);
-  },
-);
+  });
+});
+
+async function startSigning(world: ShippedWorld) {
+  const bearer = await world.issuer.token({ expiresInSeconds: 3600 });
+  const signing = signingOf(world, '{}', bearer);
+  const answered: string[] = [];
+  const refused: string[] = [];
+  const load = startLoad(SIGNED_PER_SECOND, async () => {
+    const answer = await world.client.ask(signing);
+    if (answer.status === 200) answered.push(String(answer.headers['x-request-id']));
+    else refused.push(`${answer.status} ${answer.bytes}`);
+  });
+  return {
+    refused,
+    async end() {
+      const outcomes = await load.end();
+      for (const outcome of outcomes) if (outcome.status === 'rejected') refused.push(String(outcome.reason));
+      return { answered, refused };
+    },
+  };
+}
+
+/** Each answer belongs to one request that was recorded once: nothing was signed twice. */
+async function expectEachOnce(world: ShippedWorld, answered: readonly string[]): Promise<void> {
+  const recorded = (await world.auditLines()).filter((line) => line.endsWith('}')).map(requestIdOf);
+  expect(new Set(recorded).size).toBe(recorded.length);
+  const records = new Set(recorded);
+  expect(answered.filter((id) => !records.has(id))).toEqual([]);
+}
+
+const requestIdOf = (line: string) => (JSON.parse(line) as { requestId: string }).requestId;
+
+async function linesOf({ folder }: Service): Promise<string[]> {
+  return (await readFile(join(folder, 'audit.jsonl'), 'utf8')).split('\n').filter(Boolean);
+}
+
+async function linesBeyond(service: Service, count: number): Promise<void> {
+  await expect.poll(async () => (await linesOf(service)).length, { timeout: 20_000 }).toBeGreaterThan(count);
+}
+
+async function said({ output }: Service, sentence: string, from = 0): Promise<void> {
+  const heard = () => output.slice(from).some((line) => line.includes(sentence));
+  await expect.poll(heard, { timeout: 20_000, interval: 20 }).toBe(true);
+}
+
+/** For the process, a file that cannot grow is a full disk. */
+function setFileSizeMax({ pid }: Service, bytes: string): void {
+  const { status, stderr } = spawnSync(PRLIMIT ?? '', [`--pid=${pid}`, `--fsize=${bytes}:`], {
+    encoding: 'utf8',
+  });
+  expect(status, stderr).toBe(0);
+}
 
 /** The status, and the reason if it has one. */
 function sentence(answer: Answer): string {

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -30,41 +29,19 @@ export interface ServiceOptions {
   readonly address: string;
   /** Names without the prefix. The value of a `_FILE` name is the contents of a file to create with mode 0600. */
   readonly environment: Readonly<Record<string, string>>;
-  /** A file with the seconds by which to move the clock, such as `+5`. Such a process is not hardened: that start refuses `LD_PRELOAD`. */
-  readonly clockFile?: string | undefined;
-}
-
-/** Moves the clock of a process; from Debian's package `faketime`. */
-const ARCHITECTURE = process.arch === 'x64' ? 'x86_64' : 'aarch64';
-const FAKETIME = `/usr/lib/${ARCHITECTURE}-linux-gnu/faketime/libfaketime.so.1`;
-export const movesClocks = existsSync(FAKETIME);
-
-export function movedClock(file: string): Record<string, string> {
-  return {
-    LD_PRELOAD: FAKETIME,
-    FAKETIME_TIMESTAMP_FILE: file,
-    FAKETIME_NO_CACHE: '1',
-    FAKETIME_DONT_FAKE_MONOTONIC: '1',
-  };
 }
 
 /** The heap size that V8 chooses under the shipped memory limit of 512 MiB. On this machine it would choose far more. */
 const HEAP_AS_SHIPPED = '--max-old-space-size=256';
 
 /** Does not start the service: a gateway may start before its services. */
-export async function createService({
-  name,
-  address,
-  environment,
-  clockFile,
-}: ServiceOptions): Promise<Service> {
+export async function createService({ name, address, environment }: ServiceOptions): Promise<Service> {
   const prefix = name.toUpperCase();
   const room = await openRoom(`ori-shipped-${name}`);
   const [host = '', port = ''] = address.split(':');
   const opsPort = await freePort();
   const own: Record<string, string> = {
     NODE_OPTIONS: HEAP_AS_SHIPPED,
-    ...(clockFile !== undefined && movedClock(clockFile)),
     [`${prefix}_HOST`]: host,
     [`${prefix}_PORT`]: port,
     [`${prefix}_OPS_HOST`]: host,
@@ -80,7 +57,7 @@ export async function createService({
   const server = new ServerProcess({
     room,
     program: process.execPath,
-    arguments: [await shipped(programOf(name, clockFile))],
+    arguments: [await shipped(name === 'signer' ? 'signer/ori-signer' : 'management/ori-management')],
     ready: /"msg":"listening"/,
     farewell: 'KILL',
     environment: own,
@@ -112,13 +89,6 @@ export async function createService({
     [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
   };
 }
-
-const programOf = (name: 'signer' | 'management', clockFile: string | undefined) =>
-  clockFile !== undefined
-    ? (`${name}/main` as const)
-    : name === 'signer'
-      ? 'signer/ori-signer'
-      : 'management/ori-management';
 
 async function writeSecret(folder: string, word: string, text: string): Promise<string> {
   const path = join(folder, word.toLowerCase().replaceAll('_', '-'));

@@ -60,8 +60,8 @@ export async function startShippedWorld(
   gatewayOptions: Pick<GatewayOptions, 'requestsPerSecond' | 'behindBalancer'> = {},
   /** For every service. Names without the prefix. */
   environment: Readonly<Record<string, string>> = {},
-  /** A private cluster for tests that stop it, and the clock file of the second signer. */
-  parts: { readonly postgres?: PostgresServer; readonly clockFile?: string | undefined } = {},
+  /** A private cluster for tests that stop it. */
+  postgres?: PostgresServer,
 ): Promise<ShippedWorld> {
   await using stack = new AsyncDisposableStack();
   const [first, second, third] = await Promise.all([address(), address(), address()]);
@@ -74,7 +74,7 @@ export async function startShippedWorld(
   const users = join(room.directory, 'users.acl');
   await writeFile(users, '');
   const redis = stack.use(await startRedis({ arguments: ['--aclfile', users] }));
-  const database = stack.use(await createDatabase(parts.postgres && { server: parts.postgres }));
+  const database = stack.use(await createDatabase(postgres && { server: postgres }));
   const store = stack.adopt(openPostgres({ url: database.url, poolMax: 2 }), (open) => open.close());
   const kekText = generateKekRing('signer');
   const sealer = parseKekRing(kekText);
@@ -99,9 +99,9 @@ export async function startShippedWorld(
     TURN_WINDOW_SECONDS: '86400',
     ...signerEnvironment,
   };
-  const signer = async (at: string, clockFile?: string) =>
-    stack.use(await createService({ name: 'signer', address: at, environment: signerOptions, clockFile }));
-  const signers = [await signer(first), await signer(second, parts.clockFile)] as const;
+  const signer = async (at: string) =>
+    stack.use(await createService({ name: 'signer', address: at, environment: signerOptions }));
+  const signers = [await signer(first), await signer(second)] as const;
   const management = stack.use(
     await createService({
       name: 'management',
