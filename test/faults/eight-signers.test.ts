@@ -4,7 +4,6 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHttpClient, type Reply } from '../env/http-client.ts';
 import { freePort } from '../env/ports.ts';
-import { type RedisServer, startRedis } from '../env/redis.ts';
 import { hostInProcess } from '../env/signer-host.ts';
 import { SIGN_BODY, startWorld } from '../env/world.ts';
 
@@ -12,10 +11,10 @@ const SIGNERS = 8;
 const REQUESTS_EACH = 10;
 
 /** Eight signers that share one Redis and one database, and write one audit file. */
-async function startSigners(environment: Readonly<Record<string, string>>, redis?: RedisServer) {
+async function startSigners(environment: Readonly<Record<string, string>>) {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
-  const world = stack.use(await startWorld({ environment, ...(redis ? { redis } : {}) }));
+  const world = stack.use(await startWorld({ environment }));
   const clients = [stack.use(createHttpClient(world.baseUrl))];
   while (clients.length < SIGNERS) {
     const [port, opsPort] = [await freePort(), await freePort()];
@@ -84,25 +83,3 @@ test.each(LIMITS)(
   },
   60_000,
 );
-
-test('while Redis is frozen, a lost response costs at most one turn and yields no proof', async () => {
-  await using redis = await startRedis();
-  const { askAll, turnsUsed, world } = await startSigners({}, redis);
-  const asked = askAll();
-  await pause(200);
-  await redis.freeze();
-  const replies = [...(await asked), ...(await askAll())];
-  await redis.thaw();
-  const signed = replies.filter(({ status }) => status === 200);
-  const failed = replies.filter(({ status }) => status === 500);
-  expect(signed.length + failed.length).toBe(2 * SIGNERS * REQUESTS_EACH);
-  expect(failed.length).toBeGreaterThan(0);
-  expect(noncesOf(signed).size).toBe(signed.length);
-  expect((await world.audit()).split('\n').filter(Boolean)).toHaveLength(signed.length);
-
-  const used = await turnsUsed();
-  for (const count of [used.user, used.organization]) {
-    expect(count).toBeGreaterThanOrEqual(signed.length);
-    expect(count).toBeLessThanOrEqual(signed.length + failed.length);
-  }
-}, 60_000);

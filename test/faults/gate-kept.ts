@@ -33,8 +33,11 @@ export async function expectEveryCheckBehind(
 }
 
 /** The number of audit lines of each request. */
-function linesOf({ sink }: MatrixWorld, ids: readonly string[]): [string, number][] {
+async function linesOf({ world }: MatrixWorld, ids: readonly string[]): Promise<[string, number][]> {
   const counts = new Map<unknown, number>();
-  for (const { requestId } of sink.lines()) counts.set(requestId, (counts.get(requestId) ?? 0) + 1);
+  for (const line of (await world.audit()).split('\n').filter((each) => each.endsWith('}'))) {
+    const { requestId } = JSON.parse(line);
+    counts.set(requestId, (counts.get(requestId) ?? 0) + 1);
+  }
   return ids.map((id) => [id, counts.get(id) ?? 0]);
 }

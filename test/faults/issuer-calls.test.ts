@@ -1,15 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { inLanes } from '../env/in-lanes.ts';
-import type { IssuerBehaviour } from '../env/issuer.ts';
-import { createPatience } from '../env/patience.ts';
 import { startWorld, type World } from '../env/world.ts';
 
-const REQUESTS = 2000;
-const LANES = 32;
-const COOL_DOWN_SECONDS = 1;
+const REQUESTS = 300;
+const LANES = 8;
 
-const patience = createPatience();
 let world: World;
 
 beforeAll(async () => {
@@ -24,7 +20,7 @@ test('junk bearers reach the issuer 0 times', async () => {
   const statuses = await inLanes(REQUESTS, LANES, async (index) => {
     const make = kinds[index % kinds.length];
     const bearer = make?.() ?? '';
-    return (await patience.ask(() => world.sign({ bearer }))).status;
+    return (await world.sign({ bearer })).status;
   });
   console.log(
     `${REQUESTS} junk bearers of ${kinds.length} kinds, answers ${JSON.stringify(tally(statuses))}`,
@@ -32,42 +28,6 @@ test('junk bearers reach the issuer 0 times', async () => {
   expect(tally(statuses)).toEqual({ 401: REQUESTS });
   expect(Object.values(world.issuer.counts).reduce((sum, count) => sum + count)).toBe(0);
 }, 120_000);
-
-const STORMS: readonly (readonly [string, IssuerBehaviour, number])[] = [
-  ['answers', 'good', 401],
-  ['answers 500', 'error', 500],
-];
-
-test.each(STORMS)(
-  'random kids cause at most one request per cool-down to an issuer that %s',
-  async (name, behaviour, status) => {
-    const token = await world.token({ forge: 'garbage' });
-    const [, payload, signature] = token.split('.');
-    const good = await world.token();
-    world.issuer.resetCounts();
-    world.issuer.behave(behaviour);
-    const start = performance.now();
-    const statuses = await inLanes(REQUESTS, LANES, async (index) => {
-      // A member's requests continue during the flood.
-      if (index % 20 === 0) {
-        expect((await patience.ask(() => world.sign({ bearer: good }))).status).toBe(200);
-      }
-      const header = encoded({ alg: 'ES256', typ: 'at+jwt', kid: randomBytes(8).toString('hex') });
-      return (await world.sign({ bearer: `${header}.${payload}.${signature}` })).status;
-    });
-    const seconds = (performance.now() - start) / 1000;
-    world.issuer.behave('good');
-    const { jwks, ...others } = world.issuer.counts;
-    console.log(
-      `${REQUESTS} random kids in ${seconds.toFixed(1)} s, issuer ${name}: ${jwks} fetches of its keys, answers ${JSON.stringify(tally(statuses))}`,
-    );
-    expect(Object.keys(tally(statuses)).every((one) => one === '401' || one === String(status))).toBe(true);
-    expect(jwks).toBeGreaterThan(0);
-    expect(jwks).toBeLessThanOrEqual(Math.floor(seconds / COOL_DOWN_SECONDS) + 1);
-    expect(Object.values(others).every((count) => count === 0)).toBe(true);
-  },
-  120_000,
-);
 
 /** Generators of credentials that can be refused by their form, header or claims, without asking the issuer. */
 async function junk({ issuer }: World): Promise<Record<string, () => string>> {
@@ -105,10 +65,6 @@ async function junk({ issuer }: World): Promise<Record<string, () => string>> {
     stranger: () => stranger,
     ...Object.fromEntries(others.map((token, index) => [`claims${index}`, () => token])),
   };
-}
-
-function encoded(header: Record<string, unknown>): string {
-  return Buffer.from(JSON.stringify(header)).toString('base64url');
 }
 
 function tally(statuses: readonly number[]): Record<number, number> {

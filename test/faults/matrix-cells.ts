@@ -1,16 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { IssuerBehaviour } from '../env/issuer.ts';
-import type { Passage, TcpProxy } from '../env/tcp-proxy.ts';
+import type { TcpProxy } from '../env/tcp-proxy.ts';
 import type { MatrixWorld } from './matrix-world.ts';
 
-export type Dependency = 'Redis' | 'PostgreSQL' | 'issuer' | 'audit sink';
+export type Dependency = 'Redis' | 'PostgreSQL' | 'issuer';
 
 /** One dependency broken in one way. */
 export interface Cell {
   readonly dependency: Dependency;
-  readonly fault: 'down' | 'frozen' | 'slow' | 'half-open' | 'wrong answer' | 'flapping';
-  /** False if the dependency works some of the time, so that both outcomes are allowed. */
-  readonly total: boolean;
+  readonly fault: 'down' | 'frozen' | 'wrong answer';
   /** The process was restarted empty. */
   readonly forgets?: boolean;
   /** Breaks the dependency for `forMs` and repairs it. Reports when it is broken and when it is about to be repaired. */
@@ -19,10 +17,7 @@ export interface Cell {
 
 type Deed = (on: MatrixWorld) => Promise<unknown> | unknown;
 
-const SLOW_MS = 3000;
-
-const lasting = (cause: Deed, lift: Deed): Pick<Cell, 'run' | 'total'> => ({
-  total: true,
+const lasting = (cause: Deed, lift: Deed): Pick<Cell, 'run'> => ({
   async run(on, forMs, broken, mending) {
     await cause(on);
     broken();
@@ -33,8 +28,7 @@ const lasting = (cause: Deed, lift: Deed): Pick<Cell, 'run' | 'total'> => ({
 });
 
 /** Applies each cause for an equal share of the time. */
-const oneAfterAnother = (causes: readonly Deed[], lift: Deed): Pick<Cell, 'run' | 'total'> => ({
-  total: true,
+const oneAfterAnother = (causes: readonly Deed[], lift: Deed): Pick<Cell, 'run'> => ({
   async run(on, forMs, broken, mending) {
     for (const [index, cause] of causes.entries()) {
       await cause(on);
@@ -46,43 +40,15 @@ const oneAfterAnother = (causes: readonly Deed[], lift: Deed): Pick<Cell, 'run' 
   },
 });
 
-/** Alternates between broken and repaired, 100 to 300 ms each. */
-const flapping = (cause: Deed, lift: Deed): Pick<Cell, 'run' | 'total'> => ({
-  total: false,
-  async run(on, forMs, broken, mending) {
-    broken();
-    const endsAt = performance.now() + forMs;
-    for (let turn = 0; performance.now() < endsAt; turn++) {
-      await cause(on);
-      await pause(100 + ((turn * 70) % 200));
-      await lift(on);
-      await pause(100 + ((turn * 130) % 200));
-    }
-    mending();
-  },
-});
-
-const proxied = (of: (on: MatrixWorld) => TcpProxy) => {
-  const set =
-    (passage: Passage): Deed =>
-    (on) =>
-      of(on).set(passage);
-  const end: Deed = (on) => {
-    of(on).cut();
-    of(on).set('open');
-  };
-  return {
-    slow: lasting(set({ slowMs: SLOW_MS }), set('open')),
-    /** Accepts connections and discards everything sent on them. */
-    halfOpen: lasting(set('deaf'), end),
-    flapping: flapping(set('shut'), set('open')),
-    lies: (lies: readonly Uint8Array[]) =>
-      oneAfterAnother(
-        lies.map((lie) => set({ lie })),
-        set('open'),
-      ),
-  };
-};
+const lying = (of: (on: MatrixWorld) => TcpProxy, lies: readonly Uint8Array[]) =>
+  oneAfterAnother(
+    lies.map(
+      (lie): Deed =>
+        (on) =>
+          of(on).set({ lie }),
+    ),
+    (on) => of(on).set('open'),
+  );
 
 const REDIS_LIES = ['\x00\x01garbage\r\n', '-ERR no such thing\r\n', '+OK\r\n', ':1\r\n', '*-1\r\n'].map(
   (lie) => Buffer.from(lie),
@@ -110,88 +76,57 @@ const issuing =
     world.issuer.behave(behaviour);
 const good = issuing('good');
 
-const redis = proxied(({ toRedis }) => toRedis);
-const postgres = proxied(({ toPostgres }) => toPostgres);
 const LIES: readonly IssuerBehaviour[] = ['error', 'html', 'impostor', 'malformed', 'truncated'];
 
-/** Keeps a reader slow: it reads briefly, then pauses for longer. */
-const slowly: Pick<Cell, 'run' | 'total'> = {
-  total: false,
-  async run({ sink }, forMs, broken, mending) {
-    await sink.freeze();
-    await sink.fill();
-    broken();
-    const endsAt = performance.now() + forMs;
-    while (performance.now() < endsAt) {
-      await pause(200);
-      sink.thaw();
-      await pause(10);
-      await sink.freeze();
-    }
-    mending();
-    sink.thaw();
-  },
-};
-
-/** A dependency that is stopped and started, for a while or again and again. */
-const stopped = (stop: Deed, start: Deed) => ({
-  down: lasting(stop, start),
-  flapping: flapping(stop, start),
-});
-const down = {
-  redis: stopped(
-    ({ redis }) => redis.kill(),
-    ({ redis }) => redis.start(),
-  ),
-  postgres: stopped(
-    ({ postgres }) => postgres.stop(),
-    ({ postgres }) => postgres.start(),
-  ),
-  issuer: stopped(
-    ({ world }) => world.issuer.stop(),
-    ({ world }) => world.issuer.start(),
-  ),
-  sink: stopped(
-    ({ sink }) => sink.stop(),
-    ({ sink }) => sink.start(),
-  ),
-};
-const frozen = {
-  redis: lasting(
-    ({ redis }) => redis.freeze(),
-    ({ redis }) => redis.thaw(),
-  ),
-  postgres: lasting(
-    ({ postgres }) => postgres.freeze(),
-    ({ postgres }) => postgres.thaw(),
-  ),
-  sink: lasting(
-    ({ sink }) => sink.freeze().then(() => sink.fill()),
-    ({ sink }) => sink.thaw(),
-  ),
-};
-
+/** Each kind of failure once: what does not come, what does not answer, and what answers otherwise. */
 export const CELLS: readonly Cell[] = [
-  { dependency: 'Redis', fault: 'down', forgets: true, ...down.redis.down },
-  { dependency: 'Redis', fault: 'frozen', ...frozen.redis },
-  { dependency: 'Redis', fault: 'slow', ...redis.slow },
-  { dependency: 'Redis', fault: 'half-open', ...redis.halfOpen },
-  { dependency: 'Redis', fault: 'wrong answer', ...redis.lies(REDIS_LIES) },
-  { dependency: 'Redis', fault: 'flapping', ...redis.flapping },
-  { dependency: 'PostgreSQL', fault: 'down', ...down.postgres.down },
-  { dependency: 'PostgreSQL', fault: 'frozen', ...frozen.postgres },
-  { dependency: 'PostgreSQL', fault: 'slow', ...postgres.slow },
-  { dependency: 'PostgreSQL', fault: 'half-open', ...postgres.halfOpen },
-  { dependency: 'PostgreSQL', fault: 'wrong answer', ...postgres.lies(POSTGRES_LIES) },
-  { dependency: 'PostgreSQL', fault: 'flapping', ...postgres.flapping },
-  { dependency: 'issuer', fault: 'down', ...down.issuer.down },
+  {
+    dependency: 'Redis',
+    fault: 'down',
+    forgets: true,
+    ...lasting(
+      ({ redis }) => redis.kill(),
+      ({ redis }) => redis.start(),
+    ),
+  },
+  {
+    dependency: 'Redis',
+    fault: 'frozen',
+    ...lasting(
+      ({ redis }) => redis.freeze(),
+      ({ redis }) => redis.thaw(),
+    ),
+  },
+  { dependency: 'Redis', fault: 'wrong answer', ...lying(({ toRedis }) => toRedis, REDIS_LIES) },
+  {
+    dependency: 'PostgreSQL',
+    fault: 'down',
+    ...lasting(
+      ({ postgres }) => postgres.stop(),
+      ({ postgres }) => postgres.start(),
+    ),
+  },
+  {
+    dependency: 'PostgreSQL',
+    fault: 'frozen',
+    ...lasting(
+      ({ postgres }) => postgres.freeze(),
+      ({ postgres }) => postgres.thaw(),
+    ),
+  },
+  {
+    dependency: 'PostgreSQL',
+    fault: 'wrong answer',
+    ...lying(({ toPostgres }) => toPostgres, POSTGRES_LIES),
+  },
+  {
+    dependency: 'issuer',
+    fault: 'down',
+    ...lasting(
+      ({ world }) => world.issuer.stop(),
+      ({ world }) => world.issuer.start(),
+    ),
+  },
   { dependency: 'issuer', fault: 'frozen', ...lasting(issuing('frozen'), good) },
-  { dependency: 'issuer', fault: 'slow', ...lasting(issuing({ slowMs: SLOW_MS }), good) },
-  { dependency: 'issuer', fault: 'half-open', ...lasting(issuing('stalling'), good) },
   { dependency: 'issuer', fault: 'wrong answer', ...oneAfterAnother(LIES.map(issuing), good) },
-  { dependency: 'issuer', fault: 'flapping', ...down.issuer.flapping },
-  { dependency: 'audit sink', fault: 'down', ...down.sink.down },
-  { dependency: 'audit sink', fault: 'frozen', ...frozen.sink },
-  { dependency: 'audit sink', fault: 'slow', ...slowly },
-  { dependency: 'audit sink', fault: 'flapping', ...down.sink.flapping },
 ];

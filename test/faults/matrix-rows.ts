@@ -23,7 +23,6 @@ const COOL_DOWN_MS = 1000 + 800;
 export function deserved({ dependency, fault }: Cell, { name, well }: Shape): readonly number[] {
   const needed = {
     Redis: well === 200 || name === USED_PROOF,
-    'audit sink': well === 200,
     PostgreSQL: well !== 401,
     issuer: NEEDS_ISSUER.has(name),
   }[dependency];
@@ -49,7 +48,7 @@ export function undeserved(cell: Cell, shapes: readonly Shape[], observed: Obser
     return answers
       .filter((answered) => answered.shape === shape.name)
       .filter(({ reply, startedAt, endedAt }) => {
-        const strictly = cell.total && startedAt > settledAt && endedAt < mendingAt;
+        const strictly = startedAt > settledAt && endedAt < mendingAt;
         return !(strictly ? always : either).includes(reply.status);
       })
       .map(({ reply, startedAt }) => {
@@ -57,17 +56,4 @@ export function undeserved(cell: Cell, shapes: readonly Shape[], observed: Obser
         return `${shape.name}: ${reply.status} at ${at} ms of the fault: ${reply.text.slice(0, 200)}`;
       });
   });
-}
-
-/** The answers while the dependency was broken, as `200 x 12, 500 x 3`. */
-export function summary({ answers, brokenAt, mendingAt }: Observed): string {
-  const counts = new Map<number, number>();
-  for (const { reply, startedAt, endedAt } of answers) {
-    if (startedAt < brokenAt || endedAt > mendingAt) continue;
-    counts.set(reply.status, (counts.get(reply.status) ?? 0) + 1);
-  }
-  return [...counts]
-    .sort(([a], [b]) => a - b)
-    .map(([status, count]) => `${status} x ${count}`)
-    .join(', ');
 }

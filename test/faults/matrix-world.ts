@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { openPostgres } from '@ori/store/postgres';
 import { generateKekRing } from '@ori/store/sealing';
 import { Redis } from 'ioredis';
@@ -7,23 +6,20 @@ import { createHttpClient, type HttpClient } from '../env/http-client.ts';
 import { freePort } from '../env/ports.ts';
 import { createDatabase, type PostgresServer, startPostgres } from '../env/postgres.ts';
 import { type RedisServer, startRedis } from '../env/redis.ts';
-import { openRoom } from '../env/room.ts';
 import { startTcpProxy, type TcpProxy } from '../env/tcp-proxy.ts';
 import { startWorld, type World } from '../env/world.ts';
 import { createService, type Service } from '../shipped/service.ts';
-import { type AuditSink, startAuditSink } from './audit-sink.ts';
 
 /** The maximum number of concurrent requests: enough that no request waits for another. */
 const CONNECTIONS_MAX = 512;
 
-/** Both services as processes, with breakable proxies in front of Redis and PostgreSQL, and an audit sink behind the signer. */
+/** Both services as processes, with breakable proxies in front of Redis and PostgreSQL. */
 export interface MatrixWorld extends AsyncDisposable {
   readonly world: World;
   readonly redis: RedisServer;
   readonly postgres: PostgresServer;
   readonly toRedis: TcpProxy;
   readonly toPostgres: TcpProxy;
-  readonly sink: AuditSink;
   /** The test's own connection, which bypasses the proxy. */
   readonly redisDirectly: Redis;
   readonly signerHttp: HttpClient;
@@ -35,22 +31,19 @@ export interface MatrixWorld extends AsyncDisposable {
 
 export async function startMatrixWorld(): Promise<MatrixWorld> {
   await using stack = new AsyncDisposableStack();
-  const [redis, postgres, room] = await Promise.all([startRedis(), startPostgres(), openRoom('ori-matrix')]);
+  const [redis, postgres] = await Promise.all([startRedis(), startPostgres()]);
   stack.use(redis);
   stack.use(postgres);
-  stack.use(room);
   const toRedis = stack.use(await startTcpProxy(redis.port));
   const toPostgres = stack.use(await startTcpProxy(postgres.port));
   const through = (url: string, port: number, proxy: TcpProxy) => url.replace(`:${port}`, `:${proxy.port}`);
   const proxied = { url: through(postgres.url, postgres.port, toPostgres) };
-  const sink = stack.use(await startAuditSink(join(room.directory, 'sink')));
   const world = stack.use(
     await startWorld({
       process: true,
       redis: { url: through(redis.url, redis.port, toRedis) },
       postgres: proxied,
       environment: {
-        AUDIT_FILE: sink.path,
         TURN_WINDOW_SECONDS: '86400',
         // All requests are of one account, and a frozen dependency holds many of them.
         REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: '256',
@@ -88,7 +81,6 @@ export async function startMatrixWorld(): Promise<MatrixWorld> {
     postgres,
     toRedis,
     toPostgres,
-    sink,
     redisDirectly,
     signerHttp,
     management,

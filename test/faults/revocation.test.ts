@@ -21,7 +21,7 @@ import { STRICT } from '../env/verifier/strict-client.ts';
 import { startWorld } from '../env/world.ts';
 import { startLedger } from '../lab/exactly-once/stores/postgres-single.ts';
 
-const VERIFIERS = 20;
+const VERIFIERS = 4;
 const PRESENT_EVERY_MS = 150;
 const LEARNT_WITHIN_MS = 2000;
 
