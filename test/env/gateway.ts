@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, openSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, openSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { makeCertificate } from './certificate.ts';
 import { freePort } from './ports.ts';
@@ -55,7 +55,7 @@ export interface GatewayOptions {
 export function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { signers, management, requestsPerSecond = 1_000_000, regionalHosts = [] } = options;
   const balancer = 'set_real_ip_from 127.0.0.1;\nreal_ip_header X-Forwarded-For;\n';
-  return startNginx(join(SHIPPED, 'nginx.conf'), {
+  return startNginx('nginx.conf', {
     'signers.conf': members(signers),
     'management.conf': members(management),
     ...(options.log && { 'log.conf': `server ${options.log};\n` }),
@@ -65,14 +65,33 @@ export function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
 }
 
-/** The shipped gateway of a daemon, or another configuration with the same site settings. */
+/** The shipped gateway of a daemon, or an nginx with this in its `server`. */
 export function startDaemonGateway(options: {
   readonly daemons: readonly string[];
-  readonly configuration?: string;
+  readonly server?: string | undefined;
 }): Promise<Gateway> {
-  const { daemons, configuration = join(SHIPPED, 'daemon.conf') } = options;
-  return startNginx(configuration, { 'daemons.conf': members(daemons) });
+  const { daemons, server } = options;
+  const site = { 'daemons.conf': members(daemons) };
+  return server === undefined
+    ? startNginx('daemon.conf', site)
+    : startNginx('other.conf', site, otherServer(server));
 }
+
+const otherServer = (server: string) => `
+  daemon off;
+  pid run/nginx.pid;
+  error_log logs/error.log;
+  events {}
+  http {
+    access_log logs/access.log;
+    client_body_temp_path run/client-body;
+    proxy_temp_path run/proxy;
+    fastcgi_temp_path run/fastcgi;
+    uwsgi_temp_path run/uwsgi;
+    scgi_temp_path run/scgi;
+    upstream daemons { include site/daemons.conf; }
+    server { include site/listen.conf; ${server} }
+  }`;
 
 /** Lists each address once with failure detection and once as a backup, as in the site example. */
 function members(addresses: readonly string[]): string {
@@ -82,7 +101,11 @@ function members(addresses: readonly string[]): string {
   ].join('');
 }
 
-async function startNginx(configuration: string, site: Readonly<Record<string, string>>): Promise<Gateway> {
+async function startNginx(
+  name: string,
+  site: Readonly<Record<string, string>>,
+  text?: string,
+): Promise<Gateway> {
   if (NGINX === undefined) throw new Error('no nginx on this machine: `npm run setup` installs it');
   await using stack = new AsyncDisposableStack();
   const room = stack.use(await openRoom('ori-gateway'));
@@ -90,12 +113,12 @@ async function startNginx(configuration: string, site: Readonly<Record<string, s
   const { cert, key } = makeCertificate();
   const folder = room.directory;
   const conf = join(folder, 'conf');
-  for (const name of ['conf', 'conf/site', 'logs', 'run']) mkdirSync(join(folder, name));
-  for (const name of readdirSync(SHIPPED).filter((file) => file.endsWith('.conf'))) {
-    symlinkSync(join(SHIPPED, name), join(conf, name));
+  for (const each of ['conf', 'conf/site', 'logs', 'run']) mkdirSync(join(folder, each));
+  for (const file of readdirSync(SHIPPED).filter((each) => each.endsWith('.conf'))) {
+    symlinkSync(join(SHIPPED, file), join(conf, file));
   }
-  const entry = join(conf, basename(configuration));
-  if (!configuration.startsWith(SHIPPED)) copyFileSync(configuration, entry);
+  const entry = join(conf, name);
+  if (text !== undefined) writeFileSync(entry, text);
   const listen = `
     listen 127.0.0.1:${port};
     listen 127.0.0.1:${securePort} ssl http2;
@@ -109,8 +132,8 @@ async function startNginx(configuration: string, site: Readonly<Record<string, s
     'cert.pem': cert,
     'key.pem': key,
   };
-  for (const [name, text] of Object.entries(files)) {
-    writeFileSync(join(conf, 'site', name), text, { mode: 0o600 });
+  for (const [file, content] of Object.entries(files)) {
+    writeFileSync(join(conf, 'site', file), content, { mode: 0o600 });
   }
   const output = openSync(join(folder, 'logs/output.log'), 'a');
   const child = spawn(NGINX, ['-p', `${folder}/`, '-c', entry], {

@@ -1,19 +1,16 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runOri } from '../e2e/cli-in-process.ts';
+import type { OriHome } from '../e2e/cli-process.ts';
+import { type CliWorld, INTERN_ID, startCliWorld } from '../e2e/cli-world.ts';
 import { type Gateway, NGINX, startDaemonGateway } from '../env/gateway.ts';
 import { askRaw, requestBytes } from './ask-raw.ts';
+import { BAD_CONFIGURATIONS, HEADER_ALIAS, MIRRORED, SENT_AGAIN } from './bad-configurations.ts';
 import { type Arrival, type JudgingDaemon, startJudgingDaemon } from './judging-daemon.ts';
 import { isSignable, PATH_FORMS } from './path-forms.ts';
 
-const FOLDER = join(import.meta.dirname, 'bad');
-const CONFIGURATIONS = readdirSync(FOLDER).filter((name) => name.endsWith('.conf'));
 const BODY = '{"prompt":"hello"}';
 const BODY_SHA256 = createHash('sha256').update(BODY).digest('hex');
-
-/** These do not change what a proof covers. Separate tests below cover them. */
-const KEEPING_SIGNED = new Set(['mirrored.conf', 'sent-again.conf', 'header-alias.conf']);
 
 /** Signs a call like any other and sends it. */
 async function call(gateway: Gateway, daemon: JudgingDaemon, path: string, headers: [string, string][] = []) {
@@ -23,6 +20,11 @@ async function call(gateway: Gateway, daemon: JudgingDaemon, path: string, heade
   return daemon.takeArrivals();
 }
 
+/** Of each kind some. */
+const PATHS = PATH_FORMS.map(({ target }) => target)
+  .filter(isSignable)
+  .filter((_, index) => index % 3 === 0);
+
 function isChanged(arrival: Arrival, path: string): boolean {
   const { method, target, bodySha256 } = arrival;
   return method !== 'POST' || target !== path || bodySha256 !== BODY_SHA256;
@@ -30,73 +32,83 @@ function isChanged(arrival: Arrival, path: string): boolean {
 
 describe.skipIf(NGINX === undefined)('a gateway that changes what was signed', () => {
   let daemon: JudgingDaemon;
+  let world: CliWorld;
+  let home: OriHome;
   beforeAll(async () => {
     daemon = await startJudgingDaemon();
+    world = await startCliWorld();
+    home = await world.newHome();
+    await world.signIn(home);
   });
-  afterAll(() => daemon?.[Symbol.asyncDispose]());
-
-  it('has more than 8 constructs', () => {
-    expect(CONFIGURATIONS.length - KEEPING_SIGNED.size).toBeGreaterThanOrEqual(8);
+  afterAll(async () => {
+    await daemon?.[Symbol.asyncDispose]();
+    await home?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
   });
 
-  it.each(CONFIGURATIONS)('never gets a changed request accepted: %s', async (name) => {
-    await using gateway = await startDaemonGateway({
-      daemons: [daemon.address],
-      configuration: join(FOLDER, name),
+  async function doctor(server?: string) {
+    const daemons = [new URL(world.daemonUrl).host];
+    await using gateway = await startDaemonGateway({ daemons, server });
+    const sent = ['/api//invoke/%41', '--data', '{ "prompt": "hello" }', '--daemon', gateway.url, '--json'];
+    const { exit, stdout } = await runOri(home, ['doctor', 'call', INTERN_ID, ...sent], {
+      ORI_BASE_URL: world.baseUrl,
     });
-    const paths = PATH_FORMS.map(({ target }) => target).filter(isSignable);
+    return { exit, ...(JSON.parse(stdout) as { verdict: string; changes: Record<string, string>[] }) };
+  }
+
+  it.each(BAD_CONFIGURATIONS)('gets no such call accepted: $construct', async ({ server }) => {
+    await using gateway = await startDaemonGateway({ daemons: [daemon.address], server });
     let refused = 0;
-    for (const path of paths) {
+    for (const path of PATHS) {
       const accepted = (await call(gateway, daemon, path)).filter(({ verdict }) => verdict === 'accepted');
-      expect(
-        accepted.filter((arrival) => isChanged(arrival, path)),
-        path,
-      ).toEqual([]);
+      const changed = accepted.filter((arrival) => isChanged(arrival, path));
+      expect(changed, path).toEqual([]);
       expect(accepted.length, path).toBeLessThanOrEqual(1);
       if (accepted.length === 0) refused += 1;
     }
     // The same calls are accepted without the construct, except for the few that nginx always refuses.
-    if (!KEEPING_SIGNED.has(name)) expect(refused).toBeGreaterThan(paths.length / 10);
+    expect(refused).toBeGreaterThan(PATHS.length / 10);
+  });
+
+  it.each(BAD_CONFIGURATIONS)('ori doctor call says what it changes: $construct', async (bad) => {
+    const { exit, verdict, changes } = await doctor(bad.server);
+    const words = changes.map(({ field, change, arrived }) =>
+      arrived === undefined || field === 'body' ? `${field} ${change}` : `${field} ${change} to ${arrived}`,
+    );
+    expect({ exit, verdict, words }).toEqual({ exit: 7, verdict: 'changed', words: bad.reported });
+  });
+
+  it('is not the shipped one', async () => {
+    expect(await doctor()).toMatchObject({ exit: 0, verdict: 'accepted', changes: [] });
   });
 });
 
-describe.skipIf(NGINX === undefined)('a gateway that presents a proof more than once', () => {
-  it('gets it accepted only once if it mirrors requests', async () => {
+describe.skipIf(NGINX === undefined)('a gateway', () => {
+  it('that mirrors requests gets a proof accepted only once', async () => {
     await using daemon = await startJudgingDaemon();
-    const configuration = join(FOLDER, 'mirrored.conf');
-    await using gateway = await startDaemonGateway({ daemons: [daemon.address], configuration });
+    await using gateway = await startDaemonGateway({ daemons: [daemon.address], server: MIRRORED.server });
     const arrivals = await call(gateway, daemon, '/api/invoke');
     await expect.poll(() => arrivals.push(...daemon.takeArrivals())).toBe(2);
     expect(arrivals.map(({ verdict }) => verdict).sort()).toEqual(['401', 'accepted']);
   });
 
-  it('gets it accepted only once if it resends what a daemon has begun', async () => {
+  it.each([
+    ['that sends again what a daemon has begun gets a proof accepted only once', SENT_AGAIN.server],
+    ['as it ships sends nothing again', undefined],
+  ])('%s', async (_, server) => {
     await using daemon = await startJudgingDaemon({ hangsUp: true });
-    const configuration = join(FOLDER, 'sent-again.conf');
-    await using gateway = await startDaemonGateway({ daemons: [daemon.address], configuration });
+    await using gateway = await startDaemonGateway({ daemons: [daemon.address], server });
     const arrivals = await call(gateway, daemon, '/api/invoke');
-    expect(arrivals.map(({ verdict }) => verdict)).toEqual(['accepted', '401']);
+    const again = server === undefined ? [] : ['401'];
+    expect(arrivals.map(({ verdict }) => verdict)).toEqual(['accepted', ...again]);
   });
 
-  it('is not the shipped one', async () => {
-    await using daemon = await startJudgingDaemon({ hangsUp: true });
-    await using gateway = await startDaemonGateway({ daemons: [daemon.address] });
-    const arrivals = await call(gateway, daemon, '/api/invoke');
-    expect(arrivals.map(({ verdict }) => verdict)).toEqual(['accepted']);
-  });
-});
-
-describe.skipIf(NGINX === undefined)('a gateway that derives proof headers from others', () => {
-  it('does not get another caller accepted', async () => {
+  it('that derives headers of a proof from others does not get another caller accepted', async () => {
     await using daemon = await startJudgingDaemon();
-    const configuration = join(FOLDER, 'header-alias.conf');
-    await using gateway = await startDaemonGateway({ daemons: [daemon.address], configuration });
+    const { server } = HEADER_ALIAS;
+    await using gateway = await startDaemonGateway({ daemons: [daemon.address], server });
     const alias: [string, string][] = [['X_Ori_Invoke_User', 'mallory']];
     const [arrival] = await call(gateway, daemon, '/api/invoke', alias);
     expect(arrival).toMatchObject({ target: '/api/invoke', verdict: '401' });
   });
-});
-
-it.each(CONFIGURATIONS)('states its fault in the first line: %s', (name) => {
-  expect(readFileSync(join(FOLDER, name), 'utf8')).toMatch(/^# Construct: .+\n/);
 });

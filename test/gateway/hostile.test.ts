@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { addSigningKey, createIntern } from '@ori/store/admin';
 import { parseKekRing } from '@ori/store/sealing';
@@ -9,17 +8,13 @@ import { startWorld } from '@ori/test-env/world';
 import { createLocalKeySet, createVerifier, type SignedRequest } from '@ori/verifier';
 import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
 import { expect, test } from 'vitest';
-import { runOri } from '../e2e/cli-in-process.ts';
-import { FIRST, startTrustWorld, trustFileOf } from '../e2e/trust-world.ts';
 import { createRandom, type Random } from '../lab/exactly-once/random.ts';
 
 // A server in between on both hops, from the client to the signer and from the client to the daemon: it sees every
 // request and sends what it likes. HOSTILE_SEED repeats a run.
 const SEED = process.env['HOSTILE_SEED'] ?? randomUUID();
-const SIGNING_MUTATIONS = 1000;
-const CALL_MUTATIONS = 3000;
-const SIGN_IN_MUTATIONS = 60;
-const ANSWERS = 40;
+const SIGNING_MUTATIONS = 300;
+const CALL_MUTATIONS = 1000;
 const LANES = 8;
 
 /** What a client sent on a hop; the parts that a server in between can exchange. */
@@ -107,7 +102,7 @@ test('a server between client and signer gets no proof that the client of a boun
   const told = new Map<string, number>();
   let honest = 0;
   await inLanes(SIGNING_MUTATIONS, LANES, async (index) => {
-    if (index % 500 === 499) await renew();
+    if (index % 150 === 149) await renew();
     const [own, other] = [await ask(), await ask()];
     const name = NAMES[index % NAMES.length] ?? '';
     const mutant = MUTATIONS[name]?.(own, other, random) ?? own;
@@ -132,14 +127,14 @@ test('a server between client and signer gets no proof that the client of a boun
   // Of another deployment that has the same key.
   expect((await send(await ask('https://other.example'))).status).toBe(401);
   // Cut at every byte of the body: nothing is issued, and the rest cannot be sent later.
-  await inLanes(100, LANES, async (at) => {
+  await inLanes(40, LANES, async (at) => {
     const cut = await ask();
     await sendCut(new URL(baseUrl), cut, at);
     const again = await send(cut);
     expect([at, again.status]).toEqual([at, 401]);
   });
   // Held back until its nonce is too old.
-  const held = await Promise.all(Array.from({ length: 50 }, () => ask()));
+  const held = await Promise.all(Array.from({ length: 20 }, () => ask()));
   aheadMs = 90_000;
   for (const late of held) expect((await send(late)).status).toBe(401);
 
@@ -244,89 +239,3 @@ function uncovered(one: Sent, other: Sent): boolean {
   };
   return covered(one) === covered(other);
 }
-
-const WORDS = [
-  'https://evil.example',
-  'http://127.0.0.1:1',
-  'wiki',
-  'files:write',
-  'vault:read',
-  'none',
-  'ES256',
-];
-
-/** Another value for a place in what the API says: a word, nothing, the wrong type, or an element more or less. */
-function mutated(value: unknown, random: Random): unknown {
-  if (Array.isArray(value) && value.length > 0 && random.below(3) > 0) {
-    const at = random.below(value.length);
-    const one = mutated(value[at], random);
-    return random.pick([value.toSpliced(at, 1), value.toSpliced(at, 0, one), value.toSpliced(at, 1, one)]);
-  }
-  if (typeof value === 'object' && value !== null && random.below(4) > 0) {
-    const name = random.pick(Object.keys(value));
-    return { ...value, [name]: mutated(Object.entries(value).find(([key]) => key === name)?.[1], random) };
-  }
-  // `pick` gives no undefined, which leaves the member out.
-  const others = [null, true, false, 7, [], random.pick(WORDS), [random.pick(WORDS)]];
-  return others[random.below(others.length + 1)];
-}
-
-test('a server between ori and the API unbinds, widens and moves no sign-in of a profile, and swaps no intern', async () => {
-  const random = createRandom(`${SEED} sign-in`);
-  await using world = await startTrustWorld();
-  await using home = await world.newHome();
-  const honest = await world.login(home);
-  expect((await runOri(home, ['profiles', 'daemon', 'first'])).stdout).toBe('https://first.test\n');
-  const trusted = await readFile(trustFileOf(home), 'utf8');
-  const told = new Map<string, number>();
-  for (let index = 0; index < SIGN_IN_MUTATIONS; index += 1) {
-    const changes = createRandom(`${SEED} document ${index}`);
-    world.document = (document) => mutated(document, changes) as Record<string, unknown>;
-    const by = index % 2 === 0 ? await world.login(home) : await world.mcp(home);
-    told.set(by.outcome, (told.get(by.outcome) ?? 0) + 1);
-    if (by.outcome !== 'signed in') expect(by.asked).toBeUndefined();
-    else {
-      const { client_id, resource } = honest.asked ?? {};
-      expect(by.asked).toMatchObject({ client_id, resource });
-      expect(honest.asked?.['scope']?.split(' ')).toEqual(
-        expect.arrayContaining(by.asked?.['scope']?.split(' ') ?? []),
-      );
-      expect(await readFile(home.sessionFile, 'utf8')).toContain('"key_thumbprint"');
-    }
-    // Fewer scopes are stronger, and then what the profile trusts; it begins anew with what the person saw.
-    await writeFile(trustFileOf(home), trusted, { mode: 0o600 });
-  }
-  console.log(`${SIGN_IN_MUTATIONS} changed documents:`, Object.fromEntries(told));
-
-  world.document = (document) => document;
-  await world.login(home);
-  // However long the test takes, its token is a new one.
-  const session = (await readFile(home.sessionFile, 'utf8')).replace(/("renewed_at": )\d+/, '$1 9000000000');
-  await writeFile(home.sessionFile, session, { mode: 0o600 });
-  const renewals = world.issuer.tokenRequests.length;
-  for (let index = 0; index < ANSWERS; index += 1) {
-    world.interns = (list) => mutated(list, random) as Record<string, unknown>;
-    const challenge = random.pick([
-      'Bearer',
-      'DPoP error="invalid_token"',
-      'DPoP error="use_dpop_nonce"',
-      '"',
-    ]);
-    const status = random.pick([401, 403, 404]);
-    world.answer = {
-      status,
-      headers: { 'www-authenticate': challenge },
-      body: mutated({ error: { code: status, message: 'No.', metadata: { reason: 'x' } } }, random),
-    };
-    world.requests.length = 0;
-    const signed = await runOri(home, ['sign', 'first', '--path', '/', '--data', '']);
-    expect([signed.exit, signed.stdout]).toEqual([4, '']);
-    for (const { method, url, headers } of world.requests) {
-      expect(headers.authorization).toMatch(/^DPoP /);
-      if (method === 'POST') expect(url).toBe(`/v1/interns/${FIRST}/daemon/sign`);
-    }
-  }
-  expect(await readFile(home.sessionFile, 'utf8')).toBe(session);
-  expect(await readFile(trustFileOf(home), 'utf8')).toBe(trusted);
-  expect(world.issuer.tokenRequests).toHaveLength(renewals);
-}, 600_000);
