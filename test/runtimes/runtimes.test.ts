@@ -30,12 +30,10 @@ const signed = (): [string, string][] => [
 
 const NODE_ADAPTERS = ['node', 'express', 'express4', 'fastify', 'koa', 'hono', 'fetch', 'next'];
 const CELLS: readonly (readonly [runtime: string, adapter: string])[] = [
-  ...['Node 20.19', 'Node 22', 'Node 24'].flatMap((name) =>
-    NODE_ADAPTERS.map((adapter) => [name, adapter] as const),
-  ),
-  ...['Bun', 'Deno'].flatMap((name) =>
-    ['node', 'express', 'hono', 'fetch'].map((adapter) => [name, adapter] as const),
-  ),
+  ...['node', 'express', 'fetch'].map((adapter) => ['Node 20.19', adapter] as const),
+  ...['node', 'fetch'].map((adapter) => ['Node 22', adapter] as const),
+  ...NODE_ADAPTERS.map((adapter) => ['Node 24', adapter] as const),
+  ...['Bun', 'Deno'].flatMap((name) => ['express', 'fetch'].map((adapter) => [name, adapter] as const)),
   ...['hono', 'fetch'].map((adapter) => ['workerd', adapter] as const),
 ];
 
@@ -156,14 +154,17 @@ test.concurrent.each(CELLS)(
 );
 
 /** Each server once: the adapters that are left out see what node:http shows, and `--runtimes` tests them all. */
-const JUDGED = RUNTIME_CELLS.filter(({ name }) => !['Express', 'Fastify', 'Koa', 'Hono'].includes(name));
+const JUDGED = RUNTIME_CELLS.filter(({ name }) =>
+  ['node:http', 'Next', 'Bun', 'Deno', 'workerd'].includes(name),
+);
 
 test('each server meets the sentences of SPEC.md that the table of runtimes says', async () => {
   const expected = await readStates();
   await inLanes(JUDGED.length, LANES, async (index) => {
     const cell = JUDGED[index] as Cell;
-    const states = await judgeCell(cell, { isQuick: true });
-    expect([cell.name, Object.keys(states).length]).toEqual([cell.name, expect.toSatisfy((n) => n > 35)]);
+    // Next takes seconds to start.
+    const states = await judgeCell(cell, cell.name === 'Next' ? ['slow', 'key sets'] : ['slow']);
+    expect([cell.name, Object.keys(states).length]).toEqual([cell.name, expect.toSatisfy((n) => n > 25)]);
     expect({ [cell.name]: expected.get(cell.name) }).toMatchObject({ [cell.name]: states });
   });
 }, 300_000);
@@ -203,14 +204,14 @@ test.concurrent('the Durable Object to copy is a replay store that survives a re
 
 test.concurrent('a client that does not end its body is refused after 30 s, and costs no more than what it sent', async () => {
   const cells = [
-    ...['node', 'fastify', 'next'].map((adapter) => ['Node 24', adapter]),
+    ...['node', 'next'].map((adapter) => ['Node 24', adapter]),
     ...['Bun', 'Deno', 'workerd'].map((runtime) => [runtime, 'fetch']),
   ];
   const found = await Promise.all(cells.map(([runtime = '', adapter = '']) => trickle(runtime, adapter)));
   console.log(found);
   for (const { cell, statuses, overheadBytes } of found) {
     // Bun closes a connection on which nothing was answered for 10 s.
-    expect([cell, statuses]).toEqual([cell, cell.startsWith('Bun') ? { closed: 300 } : { 401: 300 }]);
+    expect([cell, statuses]).toEqual([cell, cell.startsWith('Bun') ? { closed: 100 } : { 401: 100 }]);
     expect(overheadBytes, cell).toBeLessThan(1_000_000);
   }
 }, 120_000);

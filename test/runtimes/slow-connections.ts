@@ -4,7 +4,7 @@ import { residentBytes } from '@ori/test-env/peak-memory';
 import { PATH } from '@ori/test-env/verifier/guarded-daemons';
 import { signer, startDaemon } from './daemons.ts';
 
-const CONNECTIONS = 300;
+const CONNECTIONS = 100;
 const BODY_BYTES = 100_000;
 /** The rest, of which one byte is sent every 5 s. No daemon waits for its end. */
 const REST_BYTES = 1000;
@@ -18,7 +18,7 @@ export interface Slow {
   readonly overheadBytes: number;
 }
 
-/** Sends 300 requests whose bodies trickle, until the daemon has answered all or closed their connections. */
+/** Sends 100 requests whose bodies trickle, until the daemon has answered all or closed their connections. */
 export async function trickle(runtime: string, adapter: string): Promise<Slow> {
   const { port, stop, pid } = await startDaemon(runtime, adapter);
   try {

@@ -8,7 +8,7 @@ import { INTERN_ID } from '../../vectors/scenario.ts';
 import { openAsgi, openPorts } from '../ports/open-ports.ts';
 import { startKeyServer } from './key-server.ts';
 import { linesOf } from './lines.ts';
-import { runSuite, startedBy } from './suite.ts';
+import { runSuite, type SuiteOptions, startedBy } from './suite.ts';
 
 /** A column of the table in README.md, and how to start its daemon. */
 export interface Cell {
@@ -53,13 +53,13 @@ export function portCells(): Cell[] {
 /** How many daemons can be tested at a time without a check that is late. */
 export const LANES = 4;
 
-/** Runs the suite against one daemon, if `isQuick` without the checks that take 30 s. */
+/** Runs the suite against one daemon. */
 export async function judgeCell(
   { isFetch, bodyBytesMax, command }: Cell,
-  { isQuick = false } = {},
+  leftOut: SuiteOptions['leftOut'] = [],
 ): Promise<States> {
   await using keyServer = await startKeyServer();
-  const options = { path: '/api/invoke', bodyBytesMax, isFetch, only: undefined, isQuick };
+  const options = { path: '/api/invoke', bodyBytesMax, isFetch, only: undefined, leftOut };
   const outcomes = await runSuite(startedBy(command, keyServer, 'ignore'), options, () => {});
   const judged = linesOf(outcomes).filter(({ state }) => state !== 'vectors' && state !== 'tests');
   return Object.fromEntries(

@@ -20,8 +20,8 @@ export interface SuiteOptions {
   readonly only: string | undefined;
   /** The daemon keeps answers (REPLAY-STORES.md, N14 to N21). */
   readonly answers?: boolean;
-  /** Leaves out the checks that take 30 s. */
-  readonly isQuick?: boolean;
+  /** The checks that take 30 s, and those that need a daemon each. */
+  readonly leftOut?: readonly ('slow' | 'key sets')[];
 }
 
 /** The result of one check. */
@@ -149,7 +149,8 @@ export async function runSuite(
     outcomes.push({ sentence, title, difference, isUnseen });
   }
 
-  const keyChecks = KEY_CHECKS.filter(wanted);
+  const isIn = (kind: 'slow' | 'key sets') => options.leftOut?.includes(kind) !== true;
+  const keyChecks = KEY_CHECKS.filter((check) => isIn('key sets') && wanted(check));
   const inTurn = async (): Promise<void> => {
     for (let check = keyChecks.shift(); check !== undefined; check = keyChecks.shift()) {
       await using daemon = await daemons.start(check.answer);
@@ -163,7 +164,7 @@ export async function runSuite(
   await using daemon = await daemons.start(GOOD);
   const bench = benchOf(daemon);
   await bench.ready();
-  const slowChecks = options.isQuick === true ? [] : SLOW_CHECKS.filter(wanted);
+  const slowChecks = SLOW_CHECKS.filter((check) => isIn('slow') && wanted(check));
   const slow = Promise.all(slowChecks.map((check) => judge(check, bench)));
   const checks = [...CHECKS, ...(options.answers === true ? ANSWER_CHECKS : [])].filter(wanted);
   tell(`requests: ${checks.length} checks`);

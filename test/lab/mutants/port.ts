@@ -3,15 +3,12 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { DriverError, startDriver } from '../../conformance/driver.ts';
-import { drawQuestion } from '../../conformance/generated.ts';
 import { ask, type Question } from '../../conformance/judge.ts';
 import { openPorts } from '../../conformance/ports/open-ports.ts';
 import { type Command, exchangesOf } from '../../conformance/protocol.ts';
 import { TRIALS } from '../../conformance/races.ts';
 import { ROOTED_SETS, SCENARIOS } from '../../vectors/read.ts';
 import { type Mutant, mutantsOf } from './operators.ts';
-
-const GENERATED = 60;
 
 /** A port whose sources are mutated. */
 interface Subject {
@@ -62,7 +59,7 @@ export async function portMutants(name: string, threads: number, every: number):
   const mutants = subject.files
     .flatMap((file) => drawnFrom(join(folder, file), subject))
     .filter((_, index) => index % every === 0);
-  const questions = await questionsOf();
+  const questions = questionsOf();
   const queue = [...mutants];
   const fates: Fate[] = [];
   const run = async (): Promise<void> => {
@@ -96,15 +93,12 @@ function drawnFrom(file: string, { skip, fetching }: Subject): Mutant[] {
   return mutantsOf(file, text, skip).filter((mutant) => !isFetching(mutant));
 }
 
-async function questionsOf(): Promise<Question[]> {
+function questionsOf(): Question[] {
   const questions: Question[] = SCENARIOS.map((scenario) => ({
     ...scenario,
     exchanges: exchangesOf(scenario),
   }));
   questions.push(...TRIALS.filter(({ exchanges }) => exchanges.length < 1000));
-  for (let index = 0; index < GENERATED; index++) {
-    questions.push(await drawQuestion(`mutants ${index}`, ['store-clock']));
-  }
   return questions;
 }
 
