@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDatabase } from '../env/postgres.ts';
 import { sharedRedisUrl } from '../env/redis.ts';
 import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from './standalone-process.ts';
@@ -40,45 +40,49 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   }
 }
 
-describe('with ORI_REDIS_URL', () => {
-  it('reserves each nonce in that Redis, counts turns there, and the daemon redeems', async () => {
-    const url = sharedRedisUrl();
-    await using database = await createDatabase({ migrated: false });
-    await using standalone = await home.start({ ORI_REDIS_URL: url, ORI_DATABASE_URL: database.url });
-    expect(standalone.lines.join('\n')).toContain('401 nonce_replayed');
-    const redis = new Redis(url);
-    try {
-      const { internId } = standalone.state;
-      const response = await sign(standalone);
-      const proof = (await response.json()) as Record<string, string>;
-      const nonce = String(proof['x-ori-invoke-nonce']);
-      expect(await redis.exists(`ori:{${internId}}:issued:${nonce}`)).toBe(1);
-
-      const user = standalone.state.users.find(({ name }) => name === 'ada');
-      const tag = createHash('sha256').update(String(user?.userId)).digest('hex');
-      expect(await redis.exists(`ori:turns:user:{${tag}}`)).toBe(1);
-
-      const headers = { ...proof, 'content-type': 'application/json' };
-      const call = () =>
-        fetch(`${standalone.state.daemonUrl}/api/invoke`, { method: 'POST', headers, body: BODY });
-      expect((await call()).status).toBe(200);
-      expect(await (await call()).json()).toMatchObject({ error: { code: 'nonce_replayed' } });
-      const other = (await (await sign(standalone)).json()) as Record<string, string>;
-      await redis.del(`ori:{${internId}}:issued:${other['x-ori-invoke-nonce']}`);
-      const unissued = await fetch(`${standalone.state.daemonUrl}/api/invoke`, {
-        method: 'POST',
-        headers: { ...other, 'content-type': 'application/json' },
-        body: BODY,
-      });
-      expect(await unissued.json()).toMatchObject({ error: { code: 'nonce_not_issued' } });
-    } finally {
-      redis.disconnect();
-    }
+it('reserves each nonce in the Redis of ORI_REDIS_URL, and applies limits and regional hosts of the signer', async () => {
+  const url = sharedRedisUrl();
+  await using database = await createDatabase({ migrated: false });
+  await using standalone = await home.start({
+    ORI_REDIS_URL: url,
+    ORI_DATABASE_URL: database.url,
+    SIGNER_TURNS_PER_USER: '3',
+    SIGNER_TURN_WINDOW_SECONDS: '3600',
+    SIGNER_REGIONAL_HOSTS: 'localhost',
   });
+  expect(standalone.lines.join('\n')).toContain('401 nonce_replayed');
+  const redis = new Redis(url);
+  onTestFinished(() => redis.disconnect());
+  const { internId, users, baseUrl, daemonUrl } = standalone.state;
+  const proof = (await (await sign(standalone)).json()) as Record<string, string>;
+  expect(await redis.exists(`ori:{${internId}}:issued:${proof['x-ori-invoke-nonce']}`)).toBe(1);
+  const user = users.find(({ name }) => name === 'ada');
+  const tag = createHash('sha256').update(String(user?.userId)).digest('hex');
+  expect(await redis.exists(`ori:turns:user:{${tag}}`)).toBe(1);
+
+  const call = (signed: Record<string, string>) => {
+    const headers = { ...signed, 'content-type': 'application/json' };
+    return fetch(`${daemonUrl}/api/invoke`, { method: 'POST', headers, body: BODY });
+  };
+  expect((await call(proof)).status).toBe(200);
+  expect(await (await call(proof)).json()).toMatchObject({ error: { code: 'nonce_replayed' } });
+  const other = (await (await sign(standalone)).json()) as Record<string, string>;
+  await redis.del(`ori:{${internId}}:issued:${other['x-ori-invoke-nonce']}`);
+  expect(await (await call(other)).json()).toMatchObject({ error: { code: 'nonce_not_issued' } });
+
+  // The first proof at the start used ada's other turn.
+  const refused = await sign(standalone);
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await refused.json()).toMatchObject({ error: { metadata: { reason: 'rate_limited' } } });
+  const regional = baseUrl.replace('127.0.0.1', 'localhost');
+  const response = await fetch(`${regional}/interns/${internId}/daemon/sign`, { method: 'POST' });
+  expect(response.status).toBe(403);
+  expect(await response.json()).toMatchObject({ error: { metadata: { reason: 'regional_host_refused' } } });
 });
 
 describe('with ORI_DATABASE_URL', () => {
-  it('fills an empty database, and starts again on its own database', async () => {
+  it('fills an empty database with four organizations, of which one is outside the programme, and starts again on it', async () => {
     await using database = await createDatabase({ migrated: false });
     const env = { ORI_DATABASE_URL: database.url };
     const first = await home.start(env);
@@ -89,20 +93,16 @@ describe('with ORI_DATABASE_URL', () => {
     expect((await sign(second)).status).toBe(200);
     const [row] = await query(database.url, 'select count(*)::int as organizations from organizations');
     expect(row).toEqual({ organizations: 4 });
-  });
 
-  it('lets grace sign for the intern of her organization, and alan for none, because his workspace is outside the programme', async () => {
-    await using database = await createDatabase({ migrated: false });
-    await using standalone = await home.start({ ORI_DATABASE_URL: database.url });
-    const interns = await query(database.url, 'select id, name from interns');
+    const interns = await query(database.url, 'select id, name from interns order by created_at desc');
     const idOf = (name: string) => String(interns.find((intern) => intern['name'] === name)?.['id']);
-    expect((await sign(standalone, { user: 'grace', internId: idOf('flowmatic') })).status).toBe(200);
-    const refused = await sign(standalone, { user: 'alan', internId: idOf('bombe') });
+    expect((await sign(second, { user: 'grace', internId: idOf('flowmatic') })).status).toBe(200);
+    const refused = await sign(second, { user: 'alan', internId: idOf('bombe') });
     expect(refused.status).toBe(404);
     await query(database.url, 'update workspaces set in_programme = true');
     await vi.waitFor(
       async () => {
-        const allowed = await sign(standalone, { user: 'alan', internId: idOf('bombe') });
+        const allowed = await sign(second, { user: 'alan', internId: idOf('bombe') });
         expect(allowed.status).toBe(200);
       },
       { timeout: 10_000, interval: 200 },
@@ -129,35 +129,4 @@ describe('with ORI_DATABASE_URL', () => {
     const [row] = await query(database.url, 'select count(*)::int as users from users');
     expect(row).toEqual({ users: 0 });
   });
-});
-
-it('applies the signer’s turn limits, counted in Redis', async () => {
-  await using database = await createDatabase({ migrated: false });
-  await using standalone = await home.start({
-    ORI_REDIS_URL: sharedRedisUrl(),
-    ORI_DATABASE_URL: database.url,
-    SIGNER_TURNS_PER_USER: '2',
-    SIGNER_TURN_WINDOW_SECONDS: '3600',
-  });
-  // The first proof at the start used ada's other turn.
-  expect((await sign(standalone)).status).toBe(200);
-  const refused = await sign(standalone);
-  expect(refused.status).toBe(429);
-  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-  expect(await refused.json()).toMatchObject({ error: { metadata: { reason: 'rate_limited' } } });
-});
-
-it('applies the signer’s regional hosts', async () => {
-  await using database = await createDatabase({ migrated: false });
-  await using standalone = await home.start({
-    ORI_DATABASE_URL: database.url,
-    SIGNER_REGIONAL_HOSTS: 'localhost',
-  });
-  const { port } = new URL(standalone.state.baseUrl);
-  const { internId } = standalone.state;
-  const response = await fetch(`http://localhost:${port}/v1/interns/${internId}/daemon/sign`, {
-    method: 'POST',
-  });
-  expect(response.status).toBe(403);
-  expect(await response.json()).toMatchObject({ error: { metadata: { reason: 'regional_host_refused' } } });
 });

@@ -112,8 +112,11 @@ async function requireSilence(
 test('management logs no part of malformed input', { timeout: 120_000 }, async () => {
   const log = capturedLog();
   await using world = await startManagementWorld({ parts: { log: log.log } });
-  const routes = OPERATIONS.map(({ method, path }) => [method, path.replace(/\{\w+\}/, '*')] as const);
-  expect(routes.length).toBeGreaterThan(15);
+  const all = OPERATIONS.map(({ method, path }) => [method, path.replace(/\{\w+\}/, '*')] as const);
+  // One of each method and subject.
+  const kinds = Map.groupBy(all, ([method, path]) => `${method} ${path.split('/')[1]}`);
+  const routes = [...kinds.values()].flatMap(([first]) => (first === undefined ? [] : [first]));
+  expect(routes.length).toBeGreaterThan(8);
   await requireSilence(world.baseUrl, [...routes, ['GET', '/*']], world.ours.managementKey, log.text);
 });
 

@@ -79,7 +79,10 @@ async function expectOnce(url: string): Promise<string> {
 
 const FRAMEWORKS = ['node:http', 'Express', 'Next', ...examples];
 const nodes = await findNodes();
-const cells = FRAMEWORKS.flatMap((name) => [...nodes].map(([major, node]) => [name, major, node] as const));
+const [newest] = [...nodes].toSorted(([one], [other]) => Number(other) - Number(one));
+const cells = [...nodes].flatMap(([major, node]) =>
+  (major === newest?.[0] ? FRAMEWORKS : ['node:http']).map((name) => [name, major, node] as const),
+);
 
 test.concurrent.each(cells)(
   'the daemon of %s, pasted, accepts a proof once on Node %s',

@@ -13,8 +13,6 @@ import { parsePolicy } from '@ori/tlog/policy';
 import { expect, test } from 'vitest';
 import { environmentOf, valuesOf } from '../deploy/systemd/unit.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
-
 /** Starts a program as a deployment does. @returns the members of its line `listening`, and its command line */
 async function startProgram(room: Room, program: string, environment: Record<string, string>) {
   let listening = '';
@@ -45,17 +43,14 @@ async function environmentIn({ directory }: Room, service: 'log' | 'witness') {
   return { ...environment, [`${prefix}_PORT`]: '0', [`${prefix}_OPS_PORT`]: '0' };
 }
 
-test.each([
-  ['the bundle of the systemd unit', () => shipped('witness/ori-witness')],
-  ['the one command in a checkout', async () => join(ROOT, 'services/log/bin/ori-witness.js')],
-])('a hardened witness, started by %s, cosigns the checkpoints of a hardened log', async (_, entry) => {
+test('a hardened witness, as the systemd unit starts it, cosigns the checkpoints of a hardened log', async () => {
   await using room = await openRoom('ori-witnessed');
   const place = (name: string) => join(room.directory, name);
   const environment = await environmentIn(room, 'log');
   const seed = await readFile(place('log-key'), 'utf8');
   const logVkey = renderVkey(createLogKeys(environment['LOG_ORIGIN'] as string, seed).logKey);
   await writeFile(place('logs.policy'), `log ${logVkey}\nquorum none\n`);
-  const witness = await startProgram(room, await entry(), {
+  const witness = await startProgram(room, await shipped('witness/ori-witness'), {
     ...(await environmentIn(room, 'witness')),
     WITNESS_POLICY_FILE: place('logs.policy'),
     WITNESS_HOST: '127.0.0.1',

@@ -178,10 +178,10 @@ test.each([
   expect({ exit: result.exit, ...JSON.parse(result.stderr) }).toMatchObject({ exit, error: { code } });
 });
 
-test.each(['logs are great\n', 'quorum none\n', ''])('ori log verify refuses the policy %j', async (text) => {
+test('ori log verify refuses a policy without a log', async () => {
   const { world, request, bodySha256, policy } = await openLoggedCalls();
   await using _ = world;
-  await writeFile(policy, text);
+  await writeFile(policy, 'quorum none\n');
   expect((await capture(ori, ['log', 'verify', ...request, '--body-sha256', bodySha256])).exit).toBe(2);
 });
 

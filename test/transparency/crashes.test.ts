@@ -11,7 +11,7 @@ import { type Policy, parsePolicy, requireTrusted } from '@ori/tlog/policy';
 import { expect, test } from 'vitest';
 
 /** `TRANSPARENCY_KILLS=500 npx vitest run test/transparency/crashes.test.ts` is the long run. */
-const KILLS = Number(process.env['TRANSPARENCY_KILLS'] ?? 5);
+const KILLS = Number(process.env['TRANSPARENCY_KILLS'] ?? 3);
 /** Maximum lines between two kills: about 50,000 in the long run. */
 const LINES_MAX = Math.min(2000, 200_000 / KILLS);
 /** Disk operations between a start and the first checkpoint, plus some more. */

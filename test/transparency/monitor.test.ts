@@ -9,7 +9,7 @@ import { createMonitor, type MonitorProblem } from '@ori/tlog/monitor';
 import { expect, test } from 'vitest';
 
 /** `TRANSPARENCY_PROOFS=1000000` is the long run. */
-const PROOFS = Number(process.env['TRANSPARENCY_PROOFS'] ?? 5000);
+const PROOFS = Number(process.env['TRANSPARENCY_PROOFS'] ?? 2000);
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');

@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { createTestCredential, startManagementWorld } from './world.ts';
 
-const REQUESTS = 2000;
+const REQUESTS = 400;
 
-it('2,000 concurrent changes of one credential leave one of the requested states, with a key that can be opened', {
+it(`${REQUESTS} concurrent changes of one credential leave one of the requested states, with a key that can be opened`, {
   timeout: 120_000,
 }, async () => {
   await using world = await startManagementWorld();
@@ -23,7 +23,7 @@ it('2,000 concurrent changes of one credential leave one of the requested states
   );
   const counts: Record<number, number> = {};
   for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1;
-  console.log('2,000 concurrent PATCH:', counts);
+  console.log(`${REQUESTS} concurrent PATCH:`, counts);
   expect(Object.keys(counts).every((status) => ['200', '400', '409'].includes(status))).toBe(true);
   expect(counts[200]).toBeGreaterThan(0);
 
