@@ -1,17 +1,12 @@
 import type { Row } from './row.ts';
 import { answersRow } from './rows/answers.ts';
 import { costRow } from './rows/cost.ts';
-import { growthRow } from './rows/growth.ts';
 import { guardRow } from './rows/guard.ts';
 import { logRow } from './rows/log.ts';
-import { longRunRow } from './rows/long-run.ts';
-import { noncesRow } from './rows/nonces.ts';
 import { signGatewayRow, signRow, signUnseenRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
-import { startRow } from './rows/start.ts';
 import { verifyRow } from './rows/verify.ts';
-import { verifyPortableRow } from './rows/verify-portable.ts';
 import { verifyStreamRow } from './rows/verify-stream.ts';
 
 /** Every comparison, in the order of the table. */
@@ -26,10 +21,5 @@ export const ROWS: readonly Row[] = [
   verifyRow,
   answersRow,
   verifyStreamRow,
-  verifyPortableRow,
-  growthRow,
-  noncesRow,
-  longRunRow,
   logRow,
-  startRow,
 ];

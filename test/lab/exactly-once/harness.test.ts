@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SETTINGS, type Setting } from './repertoire.ts';
+import { SETTINGS } from './repertoire.ts';
 import { type RunOptions, runSchedules } from './run.ts';
-import type { Fault } from './stage.ts';
 import { breakLibrary, LIBRARY } from './variants.ts';
 
 /** The machine may be busy, so a late recovery does not fail this test. A missing one does. */
@@ -12,7 +11,6 @@ const LIMITS = {
   callers: 2,
   adversaries: 2,
   recoveryMsMax: 40_000,
-  endsAtMs: Number.POSITIVE_INFINITY,
 } as const;
 
 const FAULTS = [
@@ -46,34 +44,6 @@ test('npm run faults runs a schedule of PostgreSQL', () => {
   expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^PASSED/);
   expect(status).toBe(0);
 }, 60_000);
-
-test('a lane continues after a verifier exits unexpectedly and after a fault that cannot be injected', async () => {
-  const memory = SETTINGS.memory[0];
-  const crash: Fault = async ({ verifiers, pause }) => {
-    const [first] = verifiers;
-    process.kill(first?.pid ?? Number.NaN);
-    while (!first?.hasEnded) await pause(10);
-  };
-  const failing: Setting = {
-    ...memory,
-    open: async () => {
-      const world = await memory.open();
-      return {
-        ...world,
-        faults: { crash, impossible },
-        [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
-      };
-    },
-  };
-  const options: RunOptions = { ...LIMITS, settings: [failing], library: LIBRARY, schedules: 2 };
-  const { outcomes, unstaged, violations } = await runSchedules(options);
-  expect(unstaged.map(({ schedule, why }) => `${schedule.fault}: ${why}`)).toEqual(['impossible: no way']);
-  expect(outcomes.map(({ schedule }) => schedule.fault)).toEqual(['crash']);
-  expect(outcomes[0]?.recoveryMs).toBeLessThan(Number.POSITIVE_INFINITY);
-  expect(violations.map(({ what }) => what)).toEqual(['a verifier exited unexpectedly']);
-}, 60_000);
-
-const impossible = (): Promise<never> => Promise.reject(new Error('no way'));
 
 test.each([
   ['redis-fence', SETTINGS.redis[0], 'FLUSHALL'],

@@ -2,11 +2,9 @@ import { renderTable } from '../../env/text-table.ts';
 import { ANSWER_STORES, cutAnswers } from './answers.ts';
 import { type RunArguments, readArguments, USAGE, VARIANT_SCHEDULES_MAX } from './arguments.ts';
 import { isLateness } from './checker.ts';
-import { spendOnSteppingClocks } from './clocks.ts';
-import { showProgress } from './progress.ts';
 import { ROUNDS, SCHEDULES_MIN, SETTINGS } from './repertoire.ts';
-import { renderReport, renderVerdict, SHOWN_MAX } from './report.ts';
-import { type Result, runSchedules } from './run.ts';
+import { renderReport, renderVerdict } from './report.ts';
+import { type Done, type Result, runSchedules } from './run.ts';
 import { breakLibrary, LIBRARY, VARIANTS } from './variants.ts';
 
 // `npm run faults`: injects faults into the real stores and replays every proof. The last line and the exit status are the verdict.
@@ -29,10 +27,7 @@ async function judge(asked: RunArguments): Promise<boolean> {
   if (asked.variant !== undefined) return judgeVariants(asked);
   console.log(`seed ${asked.seed}`);
   if (asked.answers !== undefined) return judgeAnswers(asked.answers, asked.seed);
-  const twice = await stepClocks(asked);
-  if (!asked.clocksOnly) return judgeStores(asked, twice);
-  console.log(`${twice === 0 ? 'PASSED' : 'FAILED'}, ${twice} accepted twice; seed ${asked.seed}`);
-  return twice === 0;
+  return judgeStores(asked);
 }
 
 /** True if no call ran twice, stayed unanswered or got a wrong answer. */
@@ -50,47 +45,35 @@ async function judgeAnswers(calls: number, seed: string): Promise<boolean> {
   return faults === 0;
 }
 
-/** The number of proofs that were accepted twice while clocks stepped. */
-async function stepClocks({ clocks, seed }: RunArguments): Promise<number> {
-  let sum = 0;
-  for (const [store, count] of clocks) {
-    const run = await spendOnSteppingClocks(store, LIBRARY, count, seed);
-    const { spends, proofs, accepted, steps, twice } = run;
-    const what = `${spends} spends of ${proofs} proofs, ${steps} steps of the clocks`;
-    console.log(`${store}: ${what}, ${accepted} accepted, ${twice} of them twice`);
-    sum += twice;
-  }
-  return sum;
+function showProgress({ lane, schedule, recoveryMs, done, planned, violations }: Done): void {
+  const well = Number.isFinite(recoveryMs) ? `well again after ${recoveryMs} ms` : 'NOT well again';
+  console.log(`${done}/${planned} ${lane}: ${schedule.fault}: ${well}; ${violations.length} violations`);
 }
 
 /** True if no store violated a guarantee. */
-async function judgeStores(asked: RunArguments, twiceOnClocks: number): Promise<boolean> {
-  const { stores, seed, schedules, quick, minutes, faults } = asked;
-  const endsAtMs = Date.now() + minutes * 60_000;
+async function judgeStores({ stores, seed, schedules, quick, faults }: RunArguments): Promise<boolean> {
   const results = new Map<string, Result>();
-  for (const [index, store] of stores.entries()) {
-    const shareEndsAtMs = Date.now() + (endsAtMs - Date.now()) / (stores.length - index);
+  for (const store of stores) {
     const result = await runSchedules({
       settings: SETTINGS[store],
       seed,
       schedules:
-        schedules ?? (quick ? { rounds: 1, atLeast: 0 } : { rounds: ROUNDS, atLeast: SCHEDULES_MIN[store] }),
-      endsAtMs: shareEndsAtMs,
+        schedules ?? (quick ? { rounds: 1, atLeast: 0 } : { rounds: ROUNDS, atLeast: SCHEDULES_MIN }),
       library: LIBRARY,
       faults,
       ...PARTIES,
-      progress: showProgress(store, shareEndsAtMs, SHOWN_MAX),
+      progress: showProgress,
     });
     results.set(store, result);
     console.log(`\n${renderReport(store, result)}\n`);
   }
-  const verdict = renderVerdict(seed, results, twiceOnClocks);
+  const verdict = renderVerdict(seed, results);
   console.log(verdict);
   return verdict.startsWith('PASSED');
 }
 
 /** True if every broken guard was detected. */
-async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments): Promise<boolean> {
+async function judgeVariants({ variant, seed, schedules }: RunArguments): Promise<boolean> {
   const names = variant === 'all' ? Object.keys(VARIANTS) : (variant ?? '').split(',');
   const rows: string[][] = [];
   let missed = 0;
@@ -99,11 +82,9 @@ async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments
     const variant = VARIANTS[name];
     if (!variant) throw new TypeError(`no variant ${name}`);
     await using broken = await breakLibrary(name);
-    const endsAtMs = Date.now() + minutes * 60_000;
     const { outcomes, violations } = await runSchedules({
       ...PARTIES,
       seed,
-      endsAtMs,
       library: broken.folder,
       faults: variant.faults,
       settings: SETTINGS[variant.store],
@@ -111,7 +92,7 @@ async function judgeVariants({ variant, seed, minutes, schedules }: RunArguments
       stopsAtFirst: true,
       // A late recovery does not indicate a broken guard.
       recoveryMsMax: 40_000,
-      progress: showProgress(name, endsAtMs, 0),
+      progress: showProgress,
     });
     const first = violations.find((violation) => !isLateness(violation));
     if (!first) missed += 1;

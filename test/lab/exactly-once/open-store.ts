@@ -11,7 +11,6 @@ import type { PostgresReplayStoreOptions } from '../../../libs/public/verifier/s
 import type { RedisClient } from '../../../libs/public/verifier/src/replay/redis/client.ts';
 import type { RedisReplayStoreOptions } from '../../../libs/public/verifier/src/replay/redis/store.ts';
 import type { ReplayStore } from '../../../libs/public/verifier/src/replay/replay-store.ts';
-import type { SharedReplayStore } from '../../../libs/public/verifier/src/replay/shared-store.ts';
 import type { Verifier } from '../../../libs/public/verifier/src/verifier.ts';
 
 /** The store in which a verifier process keeps spent proofs. */
@@ -35,8 +34,6 @@ export interface OpenStore {
   readonly replay: ReplayStore;
   /** Uses another address from now on. Calls in flight stay on their connection. */
   goTo(url: string): void;
-  /** Closes the store and its connections. */
-  close(): Promise<void>;
 }
 
 /** Loads the library from its sources: those of the checkout, or a copy with a broken guard. */
@@ -52,39 +49,34 @@ export function loadLibrary(folder: string) {
         case 'memory': {
           const options: MemoryReplayStoreOptions = { ...clock, entriesMax: address.entriesMax };
           const replay = (await load('replay/memory/store.ts')).memoryReplayStore(options);
-          return { replay, goTo() {}, close: async () => {} };
+          return { replay, goTo() {} };
         }
         case 'redis': {
-          const { client, goTo, close } = movableClient(address.url);
+          const { client, goTo } = movableClient(address.url);
           const { replicas, timeoutMs } = address;
           const options: RedisReplayStoreOptions = { mode: 'spend', replicas, timeoutMs, now: clock.now };
           const replay = (await load('replay/redis/store.ts')).redisReplayStore(client, options);
-          return { replay, goTo, close: () => close(replay) };
+          return { replay, goTo };
         }
         case 'postgres': {
-          const { pool, goTo, close } = movablePool(address.url);
+          const { pool, goTo } = movablePool(address.url);
           const { replicas, timeoutMs } = address;
           const options: PostgresReplayStoreOptions = { replicas, timeoutMs, now: clock.now };
           const replay = (await load('replay/postgres/store.ts')).postgresReplayStore(pool, options);
-          return { replay, goTo, close: () => close(replay) };
+          return { replay, goTo };
         }
       }
     },
   };
 }
 
-interface Movable {
-  goTo(url: string): void;
-  close(replay: SharedReplayStore): Promise<void>;
-}
-
-type OwnClient = RedisClient & Pick<Redis, 'disconnect'>;
+type Movable = Pick<OpenStore, 'goTo'>;
 
 /** A client that can switch to another connection, as after a DNS change. The former one stays open. */
 function movableClient(url: string): Movable & { readonly client: RedisClient } {
   const events = new EventEmitter();
-  const clients = new Map<string, OwnClient>();
-  const open = (at: string): OwnClient => {
+  const clients = new Map<string, RedisClient>();
+  const open = (at: string): RedisClient => {
     const known = clients.get(at);
     if (known) return known;
     const redis = connectRedis(new Secret(at), { purpose: 'verifier' });
@@ -108,10 +100,6 @@ function movableClient(url: string): Movable & { readonly client: RedisClient } 
     goTo(to) {
       current = open(to);
       if ((current as Redis).status === 'ready') events.emit('ready');
-    },
-    async close(replay) {
-      replay.close();
-      for (const redis of clients.values()) redis.disconnect();
     },
   };
 }
@@ -143,10 +131,6 @@ function movablePool(url: string): Movable & { readonly pool: PostgresPool } {
     },
     goTo(to) {
       current = open(to);
-    },
-    async close(replay) {
-      replay.close();
-      await Promise.all([...pools.values()].map((each) => each.end()));
     },
   };
 }

@@ -3,10 +3,10 @@ import type { Totals, Violation } from './checker.ts';
 import type { Result } from './run.ts';
 
 /** The number of violations listed individually. */
-export const SHOWN_MAX = 20;
+const SHOWN_MAX = 20;
 
 /** How often each fault was injected and how long its slowest recovery took, then the totals, then the violations. */
-export function renderReport(store: string, { outcomes, unstaged, totals, violations }: Result): string {
+export function renderReport(store: string, { outcomes, totals, violations }: Result): string {
   const faults = Map.groupBy(outcomes, ({ schedule }) => schedule.fault);
   const rows = [...faults].sort().map(([fault, those]) => {
     const [slowest] = those.toSorted((less, more) => more.recoveryMs - less.recoveryMs);
@@ -25,42 +25,23 @@ export function renderReport(store: string, { outcomes, unstaged, totals, violat
     `${outcomes.length} schedules, ${sum(({ spends }) => spends)} spends, ${sum(({ accepted }) => accepted)} proofs accepted, ${twice} of them twice`,
     `${sum(({ inFlight }) => inFlight)} spends were under way when a fault began`,
     `${sum(({ calm }) => calm)} fresh proofs while nothing was wrong: refused: ${codes((one) => one.refusedWhileCalm)}; without an answer in time: ${codes((one) => one.unavailableWhileCalm)}`,
-    ...unstaged.map(
-      ({ schedule, why }) => `not staged: schedule ${schedule.number}, ${schedule.fault}: ${why}`,
-    ),
     ...violations.slice(0, SHOWN_MAX).map(renderViolation),
     ...(violations.length > SHOWN_MAX ? [`… and ${violations.length - SHOWN_MAX} more`] : []),
   ].join('\n');
 }
 
 /** The last line of a run, which passed if it begins with PASSED. */
-export function renderVerdict(
-  seed: string,
-  results: ReadonlyMap<string, Result>,
-  twiceOnClocks: number,
-): string {
+export function renderVerdict(seed: string, results: ReadonlyMap<string, Result>): string {
   const all = [...results.values()];
-  const sum = (read: (result: Result) => number) => all.reduce((sum, result) => sum + read(result), 0);
   const violations = all.flatMap(({ violations }) => violations.map(({ what }) => [what, 1] as const));
-  const idle = [...results].filter(([, { outcomes }]) => outcomes.length === 0).map(([store]) => store);
-  const wrong = [
-    ...[...tally(violations)].map(([what, times]) => `${what} ${times}`),
-    ...(twiceOnClocks > 0 ? [`accepted twice while clocks stepped ${twiceOnClocks}`] : []),
-    ...(idle.length > 0 ? [`nothing staged for ${idle.join(', ')}`] : []),
-  ];
+  const wrong = [...tally(violations)].map(([what, times]) => `${what} ${times}`);
   const what = wrong.length === 0 ? 'PASSED, exactly once' : `FAILED, ${wrong.join(', ')}`;
-  const schedules = sum(({ outcomes }) => outcomes.length);
-  const unstaged = sum((result) => result.unstaged.length);
-  const left = sum(({ planned }) => planned) - schedules - unstaged;
-  const cut = [
-    ...(unstaged > 0 ? [` (${unstaged} could not be staged)`] : []),
-    ...(left > 0 ? [` (time was up before ${left} more)`] : []),
-  ].join('');
+  const schedules = all.reduce((sum, { outcomes }) => sum + outcomes.length, 0);
   const spends = all.flatMap(({ totals }) => totals).reduce((sum, totals) => sum + totals.spends, 0);
-  return `${what}: ${schedules} schedules${cut}, ${count(spends)} spends, ${[...results.keys()].join(', ')}; seed ${seed}`;
+  return `${what}: ${schedules} schedules, ${count(spends)} spends, ${[...results.keys()].join(', ')}; seed ${seed}`;
 }
 
-export function renderViolation({ what, schedule, detail }: Violation): string {
+function renderViolation({ what, schedule, detail }: Violation): string {
   return `! schedule ${schedule}: ${what}: ${detail}`;
 }
 

@@ -5,16 +5,13 @@ import { createChecker, isLateness, type Totals, type Violation } from './checke
 import { type CommonOptions, type Lane, type Outcome, openLane } from './lane.ts';
 import { createRandom } from './random.ts';
 import type { Setting } from './repertoire.ts';
-import { planSchedules, type Schedule } from './schedule.ts';
-import type { World } from './stage.ts';
+import { planSchedules } from './schedule.ts';
 
 export interface RunOptions extends CommonOptions {
   readonly settings: readonly Setting[];
   readonly seed: string;
   /** A number of schedules, or how often each fault is injected. */
   readonly schedules: number | { readonly rounds: number; readonly atLeast: number };
-  /** Unix milliseconds; no schedule begins later. */
-  readonly endsAtMs: number;
   /** Ends at the first violation, except for late recoveries, which a busy machine causes too. */
   readonly stopsAtFirst?: boolean;
   /** Injects only these faults. */
@@ -22,28 +19,18 @@ export interface RunOptions extends CommonOptions {
   readonly progress?: (done: Done) => void;
 }
 
-/** A finished schedule, and the totals of all lanes so far. */
+/** A finished schedule, and the violations of its lane so far. */
 export interface Done extends Outcome {
   readonly lane: string;
   readonly done: number;
   readonly planned: number;
-  readonly spends: number;
   readonly violations: readonly Violation[];
 }
 
 export interface Result {
-  /** Exceeds the number of outcomes if the time ran out or a violation ended the run. */
-  readonly planned: number;
   readonly outcomes: readonly Outcome[];
-  /** Faults that could not be injected; their lanes continued in new worlds. */
-  readonly unstaged: readonly Unstaged[];
   readonly totals: readonly Totals[];
   readonly violations: readonly Violation[];
-}
-
-export interface Unstaged {
-  readonly schedule: Schedule;
-  readonly why: string;
 }
 
 /** The values that lanes choose from. */
@@ -51,19 +38,16 @@ const TOLERANCES = [1, 1, 2];
 
 /**
  * Opens a lane for every setting and runs its share of the schedules in each, concurrently.
- * @throws TypeError for an unknown fault
+ * @throws TypeError for an unknown fault, and what a fault throws that cannot be injected
  */
 export async function runSchedules(options: RunOptions): Promise<Result> {
   const random = createRandom(options.seed);
   const folder = await mkdtemp(join(tmpdir(), 'ori-faults-'));
   const outcomes: Outcome[] = [];
-  const unstaged: Unstaged[] = [];
-  const openWorld = (setting: Setting): Promise<World> =>
-    setting.open({ internId: internIdOf(setting), library: options.library });
   const worlds = await Promise.all(
     options.settings.map(async (setting) => ({
       setting,
-      world: await openWorld(setting),
+      world: await setting.open({ internId: internIdOf(setting), library: options.library }),
     })),
   );
   const repertoire = Object.fromEntries(
@@ -79,7 +63,6 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
     throw new TypeError(`--fault: no ${unknown.join(', ')} here, but ${known.join('; ')}`);
   }
   const schedules = planSchedules(random.derive('schedules'), repertoire, options.schedules);
-  const spends = new Map<string, number>();
   let isOver = false;
 
   const runLane = async ({ setting, world }: (typeof worlds)[number]) => {
@@ -88,12 +71,12 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
     const mine = schedules.filter(({ lane }) => lane === setting.name);
     const laneFolder = join(folder, setting.name);
     await mkdir(laneFolder);
-    const enter = (name: string, entered: World): Promise<Lane> =>
+    const enter = (): Promise<Lane> =>
       openLane({
         ...options,
-        name,
+        name: setting.name,
         checker,
-        world: entered,
+        world,
         random: own,
         folder: laneFolder,
         internId: internIdOf(setting),
@@ -103,25 +86,17 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
     let lane: Lane | undefined;
     try {
       if (mine.length === 0) return { totals: checker.totals(), violations: [] };
-      lane = await enter(setting.name, world);
+      lane = await enter();
       for (const schedule of mine) {
-        if (isOver || Date.now() > options.endsAtMs) break;
-        const outcome = await lane.run(schedule).catch((error: Error) => error);
-        if (outcome instanceof Error) {
-          unstaged.push({ schedule, why: outcome.message });
-          await lane.close();
-          lane = await enter(`${setting.name}+${unstaged.length}`, await openWorld(setting));
-          continue;
-        }
+        if (isOver) break;
+        const outcome = await lane.run(schedule);
         outcomes.push(outcome);
         const { violations } = checker;
-        spends.set(setting.name, checker.totals().spends);
         options.progress?.({
           ...outcome,
           lane: setting.name,
           done: outcomes.length,
           planned: schedules.length,
-          spends: [...spends.values()].reduce((sum, one) => sum + one, 0),
           violations,
         });
         if (options.stopsAtFirst && !violations.every(isLateness)) isOver = true;
@@ -136,9 +111,7 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
   try {
     const judged = await Promise.all(worlds.map(runLane));
     return {
-      planned: schedules.length,
       outcomes,
-      unstaged,
       totals: judged.map(({ totals }) => totals),
       violations: judged.flatMap(({ violations }) => violations),
     };

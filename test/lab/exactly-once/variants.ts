@@ -43,22 +43,14 @@ export interface BrokenLibrary extends AsyncDisposable {
   readonly folder: string;
 }
 
+/** Throws if a text is not found exactly once: the source has changed, and the variant must be updated. */
 export async function breakLibrary(name: string): Promise<BrokenLibrary> {
   const variant = VARIANTS[name];
   if (!variant) throw new Error(`no variant ${name}: there are ${Object.keys(VARIANTS).join(', ')}`);
-  return await changeLibrary(name, LIBRARY, variant.breaks);
-}
-
-/** Throws if a text is not found exactly once in `library`: the source has changed, and `name` must be updated. */
-export async function changeLibrary(
-  name: string,
-  library: string,
-  breaks: readonly Break[],
-): Promise<BrokenLibrary> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-variant-'));
-  await cp(library, join(folder, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
+  await cp(LIBRARY, join(folder, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  for (const [file, guard, without] of breaks) {
+  for (const [file, guard, without] of variant.breaks) {
     const path = join(folder, 'src', file);
     const pieces = (await readFile(path, 'utf8')).split(guard);
     if (pieces.length !== 2)

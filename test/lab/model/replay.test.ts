@@ -4,7 +4,7 @@ import { CONFIGURATIONS } from './configurations.ts';
 import { clear, type RealRedis, startRealRedis } from './real-redis.ts';
 import { replay, wander } from './replay.ts';
 
-const WALKS = 25;
+const WALKS = 12;
 const STEPS = 30;
 
 let server: RealRedis;

@@ -7,7 +7,6 @@ import { setup } from '../../env/global-setup.ts';
 import { AREAS, type Area } from './areas.ts';
 import { copyCheckout } from './copy.ts';
 import { drawParts } from './sample.ts';
-import { type Explanation, SURVIVORS } from './survivors.ts';
 
 const USAGE = `npm run mutation -- [--again] [--quick] [--only TEXT] [--sample LINES [--seed TEXT]] [AREA...]
   AREA  ${Object.keys(AREAS).join(', ')}; all by default. test/README.md says what it does.`;
@@ -15,6 +14,14 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 /** Ends the names of results with slow tests. */
 const SLOW = '-slow.json';
 const RESULTS = join(ROOT, 'node_modules/.cache/ori-mutation');
+
+/** Mutants that no test kills, each with the reason: a file, a part of its line, and what replaces the original. */
+type Explanation = readonly [file: string, part: string, to: string, why: string];
+const SURVIVORS = readFileSync(join(import.meta.dirname, 'survivors.tsv'), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .slice(1)
+  .map((row) => row.split('\t') as unknown as Explanation);
 
 interface Survivor {
   readonly place: string;
@@ -40,9 +47,14 @@ interface Outcome {
 
 const { options, areas } = readArguments();
 await mkdir(RESULTS, { recursive: true });
-const stop = await setup({
-  provide: (_, backends) => Object.assign(process.env, { MUTATION_BACKENDS: JSON.stringify(backends) }),
-});
+const BACKENDS = 'MUTATION_BACKENDS';
+/** A test that runs this has servers. */
+const stop =
+  process.env[BACKENDS] === undefined
+    ? await setup({
+        provide: (_, backends) => Object.assign(process.env, { [BACKENDS]: JSON.stringify(backends) }),
+      })
+    : async () => {};
 process.exitCode = (await run()) ? 0 : 1;
 await stop();
 
@@ -232,5 +244,6 @@ function isExplained(survivor: Survivor): boolean {
 }
 
 function explains([file, part, to]: Explanation, { place, line, replacement }: Survivor): boolean {
-  return place.startsWith(`${file}:`) && line.includes(part) && (to === undefined || to === replacement);
+  const isThere = (file === '*' || place.startsWith(`${file}:`)) && line.includes(part);
+  return isThere && (to === '*' || to === replacement.replaceAll('\n', '\\n'));
 }

@@ -9,7 +9,7 @@ import { readRequest } from '../../../services/signer/src/core/stages/read-reque
 import type { Grant } from '../../../services/signer/src/core/stages/require-scope.ts';
 import { contentOf } from '../../../services/signer/src/core/stages/stages.fixture.ts';
 
-const BODIES = 10_000;
+const BODIES = 2000;
 const CHUNK_BYTES = 65_536;
 /** Twice the limit for two idle cores. */
 const LOOP_MS_MAX = 40;
