@@ -1,14 +1,14 @@
 import { createRing, createScenario } from '@ori/test-env/scenario';
-import { DIALECTS, useTestStore } from '@ori/test-env/stores';
+import { useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { addSigningKey, revokeSigningKey } from './queries/admin/signing-keys.ts';
 import { type SignerQueries, signerQueries } from './signer-sql.ts';
 
 const T = 1_789_000_000;
 
-describe.each(DIALECTS)('signing keys on %s, queried as the signer', (dialect) => {
+describe('signing keys, queried as the signer', () => {
   const sealer = createRing();
-  const store = useTestStore(dialect);
+  const store = useTestStore('postgres');
   let signer: SignerQueries;
   beforeAll(async () => {
     signer = signerQueries(store.as('ori_signer'));

@@ -145,29 +145,6 @@ it('is whole or not there, wherever it is cut', async () => {
   expect((await apply(teamOf('cut-1'))).told).toContain('+ organization');
 });
 
-it.each([
-  ['工房', '研究室'],
-  ['C++', 'C#'],
-  ['Team 東京', 'Team 大阪'],
-  ['Łódź', 'Odz'],
-  ['x'.repeat(101), 'x'.repeat(102)],
-  ['Müller', 'Mueller'],
-  ['R&D', 'R/D'],
-  ['🙂', '🙁'],
-])('makes a workspace of its own for each of %s and %s', async (first, second) => {
-  const team = (...names: string[]) => ({
-    name: `${first} and ${second}`,
-    workspaces: names.map((name) => ({ name, members: [] })),
-  });
-  const { id } = await apply(team(first));
-  expect((await apply(team(second))).told).toHaveLength(1);
-  expect((await apply(team(first, second), { prune: true })).told).toEqual([]);
-  const { rows } = await sql`select distinct slug from workspaces where organization_id = ${id}`.execute(
-    store.owner.kysely,
-  );
-  expect(rows).toHaveLength(2);
-});
-
 it('stops where a name gives the slug of another workspace, and renames that one by its slug', async () => {
   const team = (workspace: object) => ({ name: 'renamed', workspaces: [workspace] });
   await apply(team({ name: 'Work Shop' }));

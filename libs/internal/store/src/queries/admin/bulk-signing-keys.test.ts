@@ -1,5 +1,5 @@
 import { createRing, createScenario, type Scenario } from '@ori/test-env/scenario';
-import { DIALECTS, useTestStore } from '@ori/test-env/stores';
+import { useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { afterEveryKey, revokeSigningKeys, rotateSigningKeys } from './bulk-signing-keys.ts';
 import { createIntern } from './interns.ts';
@@ -7,9 +7,9 @@ import { addSigningKey } from './signing-keys.ts';
 
 const INTERNS = 130;
 
-describe.each(DIALECTS)('all keys on %s', (dialect) => {
+describe('all keys', () => {
   const sealer = createRing();
-  const store = useTestStore(dialect);
+  const store = useTestStore('postgres');
   let home: Scenario;
   let neighbour: Scenario;
   beforeAll(async () => {

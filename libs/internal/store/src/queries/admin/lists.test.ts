@@ -1,5 +1,5 @@
 import { createScenario, type Scenario } from '@ori/test-env/scenario';
-import { DIALECTS, useTestStore } from '@ori/test-env/stores';
+import { useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createIntern } from './interns.ts';
 import { listAllInterns } from './lists.ts';
@@ -7,8 +7,8 @@ import { createNamedIntern, createNamedKey, createNamedOrganization } from './na
 
 const coded = (code: string) => expect.objectContaining({ name: 'AdminError', code });
 
-describe.each(DIALECTS)('on %s', (dialect) => {
-  const store = useTestStore(dialect);
+describe('queries', () => {
+  const store = useTestStore('postgres');
   let scenario: Scenario;
   beforeAll(async () => {
     scenario = await createScenario(store.owner);

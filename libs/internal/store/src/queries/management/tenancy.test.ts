@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createScenario, HOME, type Scenario } from '@ori/test-env/scenario';
-import { DIALECTS, useTestStore } from '@ori/test-env/stores';
+import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../admin/api-keys.ts';
@@ -31,8 +31,8 @@ const TABLES = [
 
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 
-describe.each(DIALECTS)('tenancy on %s', (dialect) => {
-  const store = useTestStore(dialect);
+describe('tenancy', () => {
+  const store = useTestStore('postgres');
   let ours: Scenario;
   let theirs: Scenario;
   const management = () => store.as('ori_management');
