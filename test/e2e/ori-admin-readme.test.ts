@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
+import { shipped } from '../env/programs.ts';
 import { sharedRedisUrl } from '../env/redis.ts';
 import { hostAsProcess } from '../env/signer-host.ts';
 import { ORI } from './cli-process.ts';
 import { startOperatorWorld } from './ori-admin-world.ts';
 
-const ORI_ADMIN = new URL('../../services/ori-admin/bin/ori-admin.js', import.meta.url).pathname;
+const ORI_ADMIN = await shipped('admin/ori-admin');
 const README = new URL('../../services/ori-admin/README.md', import.meta.url);
 
 /** The ori-admin commands of the walkthrough, as a reader would paste them. */

@@ -112,10 +112,6 @@ describe('POST /guardrails', () => {
     expect((await create({ name: 'x', [field]: [] })).json.data[field]).toBeNull();
   });
 
-  it('accepts a spending limit of 0', async () => {
-    expect((await create({ name: 'x', limit_usd: 0 })).json.data.limit_usd).toBe(0);
-  });
-
   it.each([
     ['colour: unknown field.', { name: 'x', colour: 'red' }],
     ['name: required.', {}],
@@ -135,14 +131,6 @@ describe('POST /guardrails', () => {
     ],
   ])('400: explains what is wrong: %s', async (message, json) => {
     expect((await create(json)).json).toEqual({ error: { code: 400, message } });
-  });
-
-  it('400: refuses another account’s workspace as if it did not exist', async () => {
-    const [theirs, unknown] = [
-      await create({ name: 'x', workspace_id: world.theirs.workspaceId }),
-      await create({ name: 'x', workspace_id: 'ws_unknown' }),
-    ];
-    expect(theirs.text).toBe(unknown.text);
   });
 });
 
@@ -220,17 +208,6 @@ describe('GET, PATCH, DELETE /guardrails/{id}', () => {
     const { organizationId } = world.ours;
     const { id: workspace_id } = await createWorkspace(world.store, { organizationId, name: 'elsewhere' });
     expect((await update(id, { workspace_id })).status).toBe(400);
-  });
-
-  it('deletes a guardrail with its assignments', async () => {
-    const { id } = await created();
-    const body = { key_hashes: [world.ours.apiKeyHash] };
-    await world.call({ method: 'POST', path: `/guardrails/${id}/assignments/keys`, json: body });
-    const gone = await world.call({ method: 'DELETE', path: `/guardrails/${id}` });
-    expect(gone).toMatchObject({ status: 200, json: { deleted: true } });
-    const { json } = await world.call({ path: '/guardrails/assignments/keys' });
-    expect(json.data.filter((row: { guardrail_id: string }) => row.guardrail_id === id)).toEqual([]);
-    expect((await world.call({ method: 'DELETE', path: `/guardrails/${id}` })).status).toBe(404);
   });
 
   it('404: one response for an id that is unknown, malformed or another account’s', async () => {
@@ -311,16 +288,6 @@ describe.each([
       expect((await unassign(id, json)).status).toBe(400);
     },
   );
-
-  it('does not list another account’s assignments', async () => {
-    const { id } = await created();
-    await assign(id, ours());
-    const { json } = await world.call({
-      path: `/guardrails/assignments/${segment}`,
-      bearer: world.theirs.managementKey,
-    });
-    expect(json).toEqual({ data: [], total_count: 0 });
-  });
 });
 
 describe('the total size of an account’s guardrails', () => {

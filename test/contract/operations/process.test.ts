@@ -2,15 +2,16 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, rename } from 'node:fs/promises';
 import { createConnection } from 'node:net';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { shipped } from '../../env/programs.ts';
 import { head, openConnection } from '../raw-connection.ts';
-import { startSignerWorld, V2_BODY } from '../signer-world.ts';
+import { startSignerWorld, useSignerWorld, V2_BODY } from '../signer-world.ts';
 
-const main = join(import.meta.dirname, '../../../services/signer/bin/ori-signer.js');
+const main = await shipped('signer/ori-signer');
+const world = await useSignerWorld();
 
 const environment = {
   SIGNER_DATABASE_URL: 'postgres://signer:hidden@127.0.0.1:1/ori',
@@ -53,13 +54,11 @@ test('check-config reads the key-encryption keys too', async () => {
 });
 
 test('check-config accepts a usable environment, and starts nothing', async () => {
-  await using world = await startSignerWorld();
   expect(await run(['check-config'], world.environment)).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('an unknown command exits with 64, an audit file that cannot be opened with 1', async () => {
   expect(await run(['migrate'], environment)).toMatchObject({ code: 64 });
-  await using world = await startSignerWorld();
   const env = {
     ...world.environment,
     SIGNER_PORT: '0',
@@ -70,7 +69,6 @@ test('an unknown command exits with 64, an audit file that cannot be opened with
 });
 
 test('SIGTERM completes requests in progress, accepts no more, and exits with 0', async () => {
-  await using world = await startSignerWorld();
   const env = { ...world.environment, SIGNER_PORT: '0', SIGNER_OPS_PORT: '0' };
   const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], ...env } });
   const exited = once(child, 'exit');

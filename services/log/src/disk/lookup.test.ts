@@ -16,15 +16,16 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const hashOf = (name: string) => createHash('sha256').update(name).digest();
+const LINE = hashOf('');
 const even = (at: number) =>
-  renderEntry({ kind: 'proof', v2: hashOf(`2 ${at}`), v1: hashOf(`1 ${at}`), line: hashOf('') });
+  renderEntry({ kind: 'proof', v2: hashOf(`2 ${at}`), v1: hashOf(`1 ${at}`), line: LINE });
 
 /** Commitments that are anything but evenly distributed: all but a few share their first bytes. */
 function uneven(at: number): Uint8Array {
   const v2 = hashOf(`2 ${at}`);
   const start = at % 1000 === 1 ? 0xff : at % 1000 === 2 ? 0 : 0x55;
   v2.fill(start, 0, 3);
-  return renderEntry({ kind: 'proof', v2, v1: NO_COMMITMENT, line: hashOf('') });
+  return renderEntry({ kind: 'proof', v2, v1: NO_COMMITMENT, line: LINE });
 }
 
 /** More than there is room for at first. */
@@ -89,7 +90,7 @@ async function lookupOf(entries: readonly Uint8Array[]) {
 /** The prefix that evenly distributed commitments have at a place of a file. */
 const prefixAt = (place: number) => place * 2 ** 32;
 
-it.each([-1025, -1024, -1, 1022, 1023, 1024])(
+it.each([-1025, -1024, 1023, 1024])(
   'finds both of two commitments that begin alike, the first of them %i places from where it is expected',
   async (off) => {
     const expected = 30_000;

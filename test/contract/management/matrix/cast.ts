@@ -57,7 +57,10 @@ export interface Cast {
 
 type Grown = { -readonly [Name in keyof Cast]: Cast[Name][number][] };
 
-/** Two organizations with two workspaces each, one outside the programme, and every kind of resource in each. */
+/**
+ * Two organizations with three workspaces each, one of them outside the programme, and every kind of resource in each. The
+ * callers are of the first one: what they own and what is another's differ in nothing but that.
+ */
 export async function createCast(store: Database, management: Database, issuer: TestIssuer): Promise<Cast> {
   const cast: Grown = {
     workspaces: [],
@@ -79,8 +82,10 @@ export async function createCast(store: Database, management: Database, issuer: 
       },
     ],
   };
-  for (const name of ['A', 'B']) await addOrganization(cast, name, store, management, issuer);
-  return cast;
+  await addOrganization(cast, 'A', store, management, issuer);
+  const principals = [...cast.principals];
+  await addOrganization(cast, 'B', store, management, issuer);
+  return { ...cast, principals };
 }
 
 async function addOrganization(

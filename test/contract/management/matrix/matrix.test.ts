@@ -76,7 +76,7 @@ describe('principal x resource x operation', () => {
     const tried = new Set(trialsOf(cast).map(operationOf));
     expect(OPERATIONS.filter(({ operationId }) => !tried.has(operationId))).toEqual([]);
     console.log(`matrix: ${cells.length} cells of ${cast.principals.length} principals`);
-    expect(cells.length).toBeGreaterThanOrEqual(2000);
+    expect(cells.length).toBeGreaterThanOrEqual(1000);
     expect(wrong(cells)).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe('principal x resource x operation', () => {
     const cast = await createCast(world.store, world.store, world.issuer);
     // 401 and 403 are decided before anything is looked for.
     const cells = await runMatrix(world, cast, trialsOf(cast), (status) => status !== 401 && status !== 403);
-    expect(forgetful.dropped).toBeGreaterThan(500);
+    expect(forgetful.dropped).toBeGreaterThan(300);
     const leaks = cells.filter(({ principal, text }) => {
       const who = cast.principals.find(({ name }) => name === principal);
       const foreign = [

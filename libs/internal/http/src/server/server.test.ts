@@ -51,29 +51,6 @@ describe('the deadline', () => {
     metadata: { reason: 'timeout', retryable: true },
   };
 
-  it('answers 408 to a client that stops in the middle of the headers', async () => {
-    const server = await serve(hello, { deadlineMs: 300 });
-    const begun = performance.now();
-    const answer = await exchange(server, 'GET /a HTTP/1.1\r\nHost: x\r\nX-A: ');
-    // Not by the parser's limit on whole requests, which is a second later.
-    expect(performance.now() - begun).toBeLessThan(1200);
-    expect(envelope(answer)).toEqual(timeout);
-    expect(answer.headers.get('connection')).toBe('close');
-  });
-
-  it('answers 408 to a client that stops in the middle of the body', async () => {
-    const app: RequestListener = (req, res) => {
-      readJsonBody(req, { bytesMax: 100 }).then(
-        () => res.end(),
-        () => {},
-      );
-    };
-    const server = await serve(app, { deadlineMs: 300 });
-    const answer = await exchange(server, 'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf');
-    expect(envelope(answer)).toEqual(timeout);
-    expect(answer.headers.get('connection')).toBe('close');
-  });
-
   it('answers 408 when the application does not, and aborts the signal of the request', async () => {
     const aborted = Promise.withResolvers<unknown>();
     const app: RequestListener = (req) => {
@@ -216,28 +193,6 @@ describe('a body that is not read', () => {
 });
 
 describe('Expect', () => {
-  const request = 'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n';
-
-  it('sends 100 Continue only when the body is read', async () => {
-    const server = await serve(
-      (req, res) => void readJsonBody(req, { bytesMax: 10 }).then((body) => res.end(body)),
-    );
-    const client = await clientOf(server);
-    client.send(request);
-    expect((await client.answer()).status).toBe(100);
-    client.send('hello');
-    expect(await client.answer()).toMatchObject({ status: 200, body: 'hello' });
-  });
-
-  it('never sends 100 Continue to a refused request', async () => {
-    const answer = await exchange(
-      await serve((_req, res) => sendEnvelope(res, { status: 401, message: 'who?' })),
-      request,
-    );
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('connection')).toBe('close');
-  });
-
   it.each([
     'Expect: wonders',
     'Expect: 100-continue, wonders',
@@ -304,28 +259,6 @@ it('counts bytes that are not a valid request', async () => {
   await exchange(await serve(hello, { metrics }), 'HELLO\r\n\r\n');
   expect(await metrics.registry.metrics()).toContain('http_server_connections_refused_total{status="400"} 1');
   metrics.close();
-});
-
-describe('the request id', () => {
-  const request = (id: string) => `GET /a HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${id}\r\n\r\n`;
-  const idOf = async (bytes: string, trustGateway: boolean) =>
-    (await exchange(await serve(hello, { trustGateway }), bytes)).headers.get('x-request-id');
-
-  it('is the gateway’s if the gateway is trusted', async () => {
-    expect(await idOf(request('gw-1.2_3'), true)).toBe('gw-1.2_3');
-  });
-
-  it.each(['a b', 'a'.repeat(129), 'a\u00e9', ''])(
-    'is a new one if the gateway’s is unusable: %j',
-    async (id) => {
-      expect(await idOf(request(id), true)).toMatch(/^[0-9a-f-]{36}$/);
-    },
-  );
-
-  it('is a new one if two were sent, or if no gateway is trusted', async () => {
-    expect(await idOf(request('a\r\nX-Request-Id: b'), true)).toMatch(/^[0-9a-f-]{36}$/);
-    expect(await idOf(request('gw-1'), false)).toMatch(/^[0-9a-f-]{36}$/);
-  });
 });
 
 describe('the request line', () => {

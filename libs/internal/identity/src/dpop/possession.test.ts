@@ -64,10 +64,6 @@ describe('the example of RFC 9449', () => {
     expect(thumbprint).toBe(RFC.thumbprint);
   });
 
-  test.each([61, 600, -11, -600])('needs a nonce when the clock is %i seconds ahead', async (seconds) => {
-    expect(await refusal(at(RFC.iat + seconds).prove(RFC.thumbprint, request))).toBe('dpop_nonce_required');
-  });
-
   test.each([true, false])('needs a nonce of this server, required or not: %s', async (requireNonce) => {
     const key = await createDpopKey();
     const { origin, path, accessToken } = request;
@@ -75,20 +71,6 @@ describe('the example of RFC 9449', () => {
     const proofs = [await key.proof({ ...options, claims: { iat: RFC.iat } })];
     const judged = at(RFC.iat, { requireNonce }).prove(key.thumbprint, { ...request, proofs });
     expect(await refusal(judged)).toBe('dpop_nonce_required');
-  });
-
-  test('needs a nonce if nonces are required', async () => {
-    const strict = at(RFC.iat, { requireNonce: true });
-    expect(await refusal(strict.prove(RFC.thumbprint, request))).toBe('dpop_nonce_required');
-  });
-
-  test.each<[string, Partial<ProvenRequest>, string]>([
-    ['another method', { method: 'POST' }, 'dpop_proof_refused'],
-    ['another host', { origin: 'https://resource.example.com' }, 'dpop_proof_refused'],
-    ['another path', { path: '/other' }, 'dpop_proof_refused'],
-    ['another token', { accessToken: `${RFC.accessToken}x` }, 'dpop_proof_refused'],
-  ])('is refused for %s', async (_, wrong, code) => {
-    expect(await refusal(at(RFC.iat).prove(RFC.thumbprint, { ...request, ...wrong }))).toBe(code);
   });
 
   test.each([
@@ -135,30 +117,8 @@ describe('the content', () => {
     return digest;
   };
 
-  test('of a proof without the claim is refused before anything else is read of the request', async () => {
-    const strict = at(RFC.iat, { requireContent: true });
-    expect(await refusal(strict.prove(RFC.thumbprint, request))).toBe('dpop_content_refused');
-  });
-
   test('of a proof without the claim is not judged where none is required', async () => {
     expect(await refusal(at(RFC.iat).prove(RFC.thumbprint, request, digestOf('any')))).toBe('accepted');
-  });
-
-  test.each([
-    ['the same', ['content'], 'accepted'],
-    ['the same in pieces', ['con', 'te', 'nt'], 'accepted'],
-    ['another', ['Content'], 'dpop_content_refused'],
-    ['none', [], 'dpop_content_refused'],
-  ])('of a proof with the claim: %s', async (_, chunks, expected) => {
-    const key = await createDpopKey();
-    for (const requireContent of [true, false]) {
-      const { nonces, prove } = at(RFC.iat, { requireContent });
-      const { origin, path, accessToken } = request;
-      const options = { url: origin + path, method: 'GET', accessToken, nonce: nonces.current() };
-      const proofs = [await key.proof({ ...options, content: 'content' })];
-      const judged = prove(key.thumbprint, { ...request, proofs }, digestOf(...chunks));
-      expect(await refusal(judged)).toBe(expected);
-    }
   });
 
   test('of a proof with the claim is refused where none was read', async () => {
@@ -227,22 +187,6 @@ test('asks the store for its epoch while that is unknown, and not again', async 
   expect(asked).toBe(1);
 });
 
-test.each([
-  ['https://server.example.com:443/token', true],
-  ['xhttps://server.example.com/token', false],
-  ['HTTPS://SERVER.EXAMPLE.COM/token', true],
-  ['https://server.example.com/TOKEN', false],
-  ['https://server.example.com/token?query=true', false],
-  ['https://server.example.com/token#x/y%2Fz', false],
-  ['https://notFriendlyPlace/help', false],
-  ['https://server.example.com', false],
-  ['https://server.example.com@evil.test/token', false],
-  ['https://server.example.com:444/token', false],
-  ['https://server.example.com\\@evil.test/token', false],
-])('%s matches the target: %s', (htu, expected) => {
-  expect(isTarget(htu, { origin: 'https://server.example.com', path: '/token' })).toBe(expected);
-});
-
 test('a nonce is good in its period and the next, under any secret that the processes share', () => {
   const secrets = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
   const start = 1_789_000_020_000;
@@ -280,19 +224,6 @@ test('a nonce carries the epoch of its moment, and the secrets are read once in 
   });
   expect(epochs).toEqual(['------------', 'AAAAAAAAAAAA', 'BBBBBBBBBBBB', '------------']);
   expect(reads).toBe(1);
-});
-
-test('a nonce that was good is not for ever', () => {
-  let now = 1_789_000_020_000;
-  const nonces = createDpopNonces(
-    () => [new Uint8Array(32)],
-    () => now,
-    () => undefined,
-  );
-  const nonce = nonces.current();
-  expect(nonces.epochOf(nonce)).toBeDefined();
-  now += 60_000;
-  expect(nonces.epochOf(nonce)).toBeUndefined();
 });
 
 test('remembers a used proof for as long as any server could accept it', () => {

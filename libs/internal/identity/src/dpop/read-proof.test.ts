@@ -26,18 +26,6 @@ describe('a header', async () => {
   test('of an honest proof is read', () => {
     expect(readHeader(encode(honest))).toMatchObject({ alg: 'ES256', jwk: { kty: 'EC' } });
   });
-
-  test.each([
-    ['another typ', { typ: 'JWT' }],
-    ['another algorithm', { alg: 'ES384' }],
-    ['an algorithm in a list', { alg: ['ES256'] }],
-    ['crit', { crit: ['b64'] }],
-    ['b64', { b64: false }],
-    ['no key', { jwk: undefined }],
-    ['null as a key', { jwk: null }],
-  ])('with %s is refused', (_, changes) => {
-    expect(() => readHeader(encode({ ...honest, ...changes }))).toThrow(REFUSED);
-  });
 });
 
 describe('claims', () => {
@@ -50,16 +38,6 @@ describe('claims', () => {
     ['times and a nonce', { exp: 1, nbf: 0.5, nonce: 'n' }],
   ])('with %s are read', (_, changes) => {
     expect(readClaims(encode({ ...honest, ...changes }))).toMatchObject({ ...honest, ...changes });
-  });
-
-  test.each([
-    ...[undefined, 1, '', 'x'.repeat(129)].map((jti) => ({ jti })),
-    ...[undefined, 1, null].map((htu) => ({ htu })),
-    ...[undefined, null, '1', -1].map((iat) => ({ iat })),
-    ...[null, '1', -1].flatMap((time) => [{ exp: time }, { nbf: time }]),
-    ...[null, 1].map((nonce) => ({ nonce })),
-  ])('with %j are refused', (changes) => {
-    expect(() => readClaims(encode({ ...honest, ...changes }))).toThrow(REFUSED);
   });
 
   test('with a time beyond all numbers are refused', () => {

@@ -6,17 +6,11 @@ import type { GateFacts } from '@ori/store/facts';
 import type { TurnVerdict } from '@ori/turns/turn';
 import { authenticate, type Caller, type Identity } from './authenticate.ts';
 import { checkHost } from './check-host.ts';
-import { type Draft, draftProof } from './draft-proof.ts';
-import { ClockChecked, TurnTaken } from './evidence.ts';
-import { type Entry, passGate } from './pass-gate.ts';
 import { type Order, readRequest } from './read-request.ts';
 import { type Content, requireContent } from './require-content.ts';
 import { type Holder, requireHolder } from './require-holder.ts';
 import { type Grant, requireScope } from './require-scope.ts';
-import { type ReservedProof, reserveNonce } from './reserve-nonce.ts';
 import { SigningError } from './signing-error.ts';
-import { type Turn, throttle } from './throttle.ts';
-import { type UnlockedKey, unlockKey } from './unlock-key.ts';
 
 // Each stage's value on the good path: made the only way there is, through all stages before it.
 
@@ -77,28 +71,6 @@ export function contentOf(bytes: Uint8Array): Content {
 
 export function orderOf(body: object = { bodySha256: BODY_SHA256, route: ROUTE }, grant = grantOf()): Order {
   return readRequest(grant, contentOf(Buffer.from(JSON.stringify(body))));
-}
-
-export function entryOf(order = orderOf()): Entry {
-  return passGate(order, GATE);
-}
-
-export function keyOf(entry = entryOf()): UnlockedKey {
-  return unlockKey(entry, SIGNING_KEY);
-}
-
-export function draftOf(key = keyOf()): Draft {
-  return draftProof(key, new ClockChecked(), NOW, NONCE);
-}
-
-export function turnOf(draft = draftOf(), verdict = VERDICT): Turn {
-  return throttle(draft, new TurnTaken(verdict, verdict.allowed));
-}
-
-export function reservedOf(turn = turnOf()): ReservedProof {
-  const reserved = reserveNonce(turn, true);
-  if (reserved === undefined) throw new TypeError('the nonce was reserved');
-  return reserved;
 }
 
 /** The code with which a judgement refuses. */
