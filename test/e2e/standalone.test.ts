@@ -144,7 +144,10 @@ describe('npm run token', () => {
   });
 
   it('lists the members on stderr if the name is unknown, and prints nothing else', async () => {
-    for (const args of [['--user', 'linus'], ['--user', 'ada', '--colour']]) {
+    for (const args of [
+      ['--user', 'linus'],
+      ['--user', 'ada', '--colour'],
+    ]) {
       const { exit, stdout, stderr } = await home.token(...args);
       expect(exit).toBe(1);
       expect(stdout).toBe('');
