@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ROOT } from '../root.ts';
 import { admits, admittedFiles } from './build-context.ts';
-import { allSteps, execForm, exposedPorts, lastOf, STAGES } from './dockerfile.ts';
+import { allSteps, execForm, lastOf, STAGES } from './dockerfile.ts';
 
 const SERVICES = ['signer', 'management', 'log', 'witness', 'guard'];
 const steps = [...STAGES.values()].flatMap((stage) => stage.steps);
@@ -19,35 +19,18 @@ test('no instruction downloads files, and npm installs without install scripts',
   for (const { text } of steps) if (text.startsWith('npm')) expect(text).toContain('npm ci --ignore-scripts');
 });
 
-describe.each([...SERVICES, 'admin', 'gateway'])('the image %s', (name) => {
-  test('is based on an empty image and installs nothing in it', () => {
+test.each([...SERVICES, 'admin', 'gateway'])(
+  'the image %s is empty but for what it copies, and runs as nobody',
+  (name) => {
     let from = name;
     while (STAGES.has(from)) from = STAGES.get(from)?.from ?? '';
     expect(from).toBe('scratch');
     expect(allSteps(name).filter(({ keyword }) => keyword === 'RUN')).toEqual([]);
-  });
-
-  test('runs as a numeric user that is not root', () => {
     expect(lastOf(name, 'USER')).toMatch(/^[1-9]\d{3,}:[1-9]\d{3,}$/);
-  });
-
-  test('starts without a shell, and with the hardened entry if it is a service', () => {
-    const ours = ['/usr/local/bin/node', `/app/${name}/ori-${name}.js`];
-    const nginx = '/usr/sbin/nginx -e stderr -p /srv/gateway/ -c /etc/ori/gateway/nginx.conf'.split(' ');
-    expect(execForm(lastOf(name, 'ENTRYPOINT'))).toEqual(name === 'gateway' ? nginx : ours);
-  });
-
-  test('has no secrets in its environment', () => {
-    const words = allSteps(name).filter(({ keyword }) => keyword === 'ENV' || keyword === 'LABEL');
-    expect(JSON.stringify(words)).not.toMatch(/secret|password|_URL|_KEK|token/i);
-  });
-});
-
-test.each(SERVICES)('the health check of %s needs no shell', (name) => {
-  const words = ['/usr/local/bin/node', '/app/health.mts', `${name.toUpperCase()}_OPS_PORT`];
-  const check = execForm(lastOf(name, 'HEALTHCHECK').replace(/^CMD /, ''));
-  expect(check).toEqual([...words, exposedPorts(name)[1]]);
-});
+    // Without a shell.
+    expect(execForm(lastOf(name, 'ENTRYPOINT'))[0]).toMatch(/^\/usr\/(local\/bin\/node|sbin\/nginx)$/);
+  },
+);
 
 test('.dockerignore keeps secrets, builds and tests out', () => {
   const kept = [
