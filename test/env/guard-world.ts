@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { loadGuardConfig, type RunningGuard, startGuard } from '@ori/guard';
+import { type GuardConfig, loadGuardConfig, type RunningGuard, startGuard } from '@ori/guard';
 import type { JwkSet } from '@ori/proof';
 import type { Logger } from '@ori/runtime/log';
 import { createTestSigner, type TestProofOptions } from '@ori/verifier/testing';
@@ -36,6 +36,7 @@ export interface GuardWorld extends AsyncDisposable {
 
 export interface GuardWorldOptions {
   readonly env?: Readonly<Record<string, string>>;
+  readonly config?: Partial<GuardConfig>;
   /** The daemon; by default it answers with the verified user. */
   readonly daemon?: RequestListener;
   readonly log?: Logger;
@@ -97,7 +98,7 @@ export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<G
     ...options.env,
   };
   const guard = await startGuard(
-    { ...loadGuardConfig(env), shutdownIdleMs: 0 },
+    { ...loadGuardConfig(env), shutdownIdleMs: 0, ...options.config },
     { now, ...(options.log && { log: options.log }) },
   );
   stack.defer(guard.stop);

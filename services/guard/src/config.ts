@@ -128,8 +128,9 @@ export const GUARD_SPEC = {
   }),
 } as const;
 
-export type GuardConfig = Config<typeof GUARD_SPEC> &
-  Pick<ServingConstants, 'shutdownIdleMs'> & { readonly root: RootJwk | RootJwk[] | undefined };
+type Loaded = Config<typeof GUARD_SPEC> & { readonly root: RootJwk | RootJwk[] | undefined };
+
+export type GuardConfig = Loaded & Omit<ServingConstants, keyof Loaded>;
 
 /**
  * Reads and validates the whole configuration, including the root's file.
