@@ -27,6 +27,8 @@ export const EQUIVALENT: readonly (readonly [
   ['oriproof.py', '"little") >= L', undefined, 'OpenSSL refuses S not below L as well'],
   ['oriproof.py', 'while self.by_end', ' < ', 'it remembers for a second longer, which N8 allows'],
   ['oriproof.py', 'if self.spent.get(ended) == end', undefined, 'it forgets nothing, which N8 allows'],
+  ['oriproof.py', 'if self.spent.get(each, 0) < end', ' <= ', 'the same end again'],
+  ['oriproof.py', 'if self.spent.get(each, 0) < end', '1', 'every end is far above 1'],
   ['oriproof.py', 'class Proof(TypedDict', undefined, 'a type'],
   ['oriproof.py', 'def current(self, renew: bool = False)', undefined, 'always given'],
   ['oriproof.py', 'for renew in (False, True)', undefined, 'fetching is covered by tests, not by verdicts'],
