@@ -103,6 +103,16 @@ test.each(['kid', 'publicKey'] as const)('checks a row again whose %s has change
   expect(await unlock()).toBe(row.kid);
 });
 
+test('does not sign with an opened key whose row was moved to another intern', async () => {
+  const row = await rowOf('a', 1);
+  const rows = [row];
+  const { unlock, unusable } = keysOf(rows);
+  expect(await unlock()).toBe(row.kid);
+  rows[0] = { ...row, internId: 'int_2' };
+  expect(await unlock()).toBeUndefined();
+  expect(unusable).toEqual(['a']);
+});
+
 test('tries a key again that did not open when the ring has changed', async () => {
   const row = await rowOf('a', 1);
   const changing = parseKekRing(generateKekRing('signer'));

@@ -90,6 +90,9 @@ export function createSigningKeys(options: SigningKeysOptions): SigningParts['ke
 function isSame(a: SigningKeyRow, b: SigningKeyRow): boolean {
   return (
     a === b ||
-    (a.sealedSeed === b.sealedSeed && a.kid === b.kid && Buffer.compare(a.publicKey, b.publicKey) === 0)
+    (a.internId === b.internId &&
+      a.sealedSeed === b.sealedSeed &&
+      a.kid === b.kid &&
+      Buffer.compare(a.publicKey, b.publicKey) === 0)
   );
 }
