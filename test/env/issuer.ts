@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { setTimeout as pause } from 'node:timers/promises';
 import { discoveryDocument, introspection, isClient, type OpaqueTokenOptions } from './issuer-documents.ts';
 import { createIssuerKey, type IssuerAlgorithm } from './issuer-keys.ts';
 import { mintToken, type TokenOptions } from './issuer-tokens.ts';
@@ -15,8 +14,8 @@ export type IssuerRoute = 'discovery' | 'jwks' | 'introspection' | 'revocation';
 
 /**
  * How a route answers. `frozen` accepts the request and never answers; `redirecting` redirects to a path of the
- * same origin with the correct answer; `huge` answers correctly after 16 MiB of white space; `stalling` sends half of the
- * answer and then waits, `truncated` ends there; `html` sends a page; `impostor` answers as another issuer.
+ * same origin with the correct answer; `huge` answers correctly after 16 MiB of white space; `truncated` sends half
+ * of the answer and ends there; `html` sends a page; `impostor` answers as another issuer.
  */
 export type IssuerBehaviour =
   | 'good'
@@ -25,11 +24,9 @@ export type IssuerBehaviour =
   | 'redirecting'
   | 'huge'
   | 'malformed'
-  | 'stalling'
   | 'truncated'
   | 'html'
-  | 'impostor'
-  | { slowMs: number };
+  | 'impostor';
 
 export interface IssuerOptions {
   /** The audience of honest tokens: the base URL of the API. */
@@ -49,10 +46,8 @@ export interface TestIssuer extends AsyncDisposable {
   token(options?: TokenOptions): Promise<string>;
   /** An opaque access token that introspection accepts. */
   opaqueToken(options?: OpaqueTokenOptions): string;
-  revoke(token: string): void;
-  /** Adds a key, unpublished until `publish`. Returns its kid. */
+  /** Adds a key. Returns its kid. */
   addKey(algorithm: IssuerAlgorithm, published?: boolean): Promise<string>;
-  publish(kid: string, published: boolean): void;
   behave(behaviour: IssuerBehaviour, ...routes: IssuerRoute[]): void;
   /** Replaces members of the discovery document; `undefined` removes one. */
   announce(members: Record<string, unknown>): void;
@@ -122,12 +117,11 @@ export async function startIssuer(options: IssuerOptions): Promise<TestIssuer> {
       return void response.writeHead(307, { location: `/elsewhere${path}` }).end();
     const fixed = FIXED[String(behaviour)];
     if (fixed) return void response.writeHead(200, { 'content-type': fixed[0] }).end(fixed[1]);
-    if (typeof behaviour === 'object') await pause(behaviour.slowMs);
     const [status, content] = answers[route](body, request);
-    if (behaviour === 'stalling' || behaviour === 'truncated') {
+    if (behaviour === 'truncated') {
       const whole = JSON.stringify(content);
       response.writeHead(status, { 'content-type': 'application/json', 'content-length': whole.length });
-      response.write(whole.slice(0, whole.length / 2), () => behaviour === 'truncated' && response.destroy());
+      response.write(whole.slice(0, whole.length / 2), () => response.destroy());
       return;
     }
     if (behaviour === 'impostor') {
@@ -162,14 +156,10 @@ export async function startIssuer(options: IssuerOptions): Promise<TestIssuer> {
       opaque.set(value, introspection({ issuer: url, audience: options.audience }, token));
       return value;
     },
-    revoke: (token) => void opaque.delete(token),
     async addKey(algorithm, published = false) {
       const key = await createIssuerKey(algorithm);
       keys.push({ ...key, published });
       return key.kid;
-    },
-    publish(kid, published) {
-      for (const [index, key] of keys.entries()) if (key.kid === kid) keys[index] = { ...key, published };
     },
     behave(behaviour, ...routes) {
       for (const route of routes.length ? routes : Object.values(ROUTES)) behaviours.set(route, behaviour);

@@ -51,22 +51,13 @@ const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 
 const REFUSED: Record<string, RawCase['bytes']> = {
   'Content-Length before Transfer-Encoding': framed(`Content-Length: 400\r\n${CHUNKED}`, emptyThenHidden),
-  'Transfer-Encoding before Content-Length': framed(`${CHUNKED}Content-Length: 400\r\n`, emptyThenHidden),
   'two lengths that differ': framed('Content-Length: 0\r\nContent-Length: 400\r\n', ({ hidden }) => hidden),
-  'two lengths that agree': (parts) =>
-    framed(`Content-Length: ${parts.body.length}\r\n`.repeat(2), own)(parts),
   'a list of lengths': (parts) =>
     framed(`Content-Length: ${parts.body.length}, ${parts.body.length}\r\n`, own)(parts),
   'a length with a sign': (parts) => framed(`Content-Length: +${parts.body.length}\r\n`, own)(parts),
-  'a length below zero': framed('Content-Length: -1\r\n', ({ hidden }) => hidden),
-  'a length in hexadecimal': framed('Content-Length: 0x10\r\n', own),
-  'a length with a letter': framed('Content-Length: 1a\r\n', own),
   'a length beyond 64 bits': framed('Content-Length: 99999999999999999999\r\n', own),
-  'an empty length': framed('Content-Length: \r\n', own),
   'Transfer-Encoding twice': framed(CHUNKED.repeat(2), chunked),
-  'Transfer-Encoding: chunked, chunked': framed('Transfer-Encoding: chunked, chunked\r\n', chunked),
   'Transfer-Encoding: identity': framed('Transfer-Encoding: identity\r\n', emptyThenHidden),
-  'Transfer-Encoding: xchunked': framed('Transfer-Encoding: xchunked\r\n', chunked),
   'Transfer-Encoding with a vertical tab': framed('Transfer-Encoding: \u000bchunked\r\n', chunked),
   'Transfer-Encoding before a colon with a space': framed(
     'Transfer-Encoding : chunked\r\nContent-Length: 400\r\n',
@@ -76,18 +67,9 @@ const REFUSED: Record<string, RawCase['bytes']> = {
     'Transfer-Encoding:\r\n chunked\r\nContent-Length: 400\r\n',
     emptyThenHidden,
   ),
-  'a chunk size with a prefix': framed(CHUNKED, ({ body }) => `0x${chunk(body)}0\r\n\r\n`),
   'a chunk size with a sign': framed(CHUNKED, ({ body }) => `+${chunk(body)}0\r\n\r\n`),
-  'a chunk size beyond 64 bits': framed(CHUNKED, ({ body }) => `fffffffffffffffff\r\n${body}\r\n0\r\n\r\n`),
-  'no chunk size': framed(CHUNKED, ({ body }) => `\r\n${body}\r\n0\r\n\r\n`),
   'a chunk shorter than its bytes': framed(CHUNKED, ({ body }) => `1\r\n${body}\r\n0\r\n\r\n`),
-  'a chunk that a letter follows': framed(
-    CHUNKED,
-    ({ body }) => `${body.length.toString(16)}\r\n${body}X\r\n0\r\n\r\n`,
-  ),
   'a header name with a space before its colon': headed('X-Filler : 1'),
-  'a header name with a tab before its colon': headed('X-Filler\t: 1'),
-  'a header without a name': headed(': 1'),
   'a header name with a control character': headed('X-\u0001Filler: 1'),
   'a NUL in a header': headed('X-Filler: a\u0000b'),
   'no Host': lined((path) => `POST ${path} HTTP/1.1\r\nConnection: close\r\n`),
@@ -105,10 +87,7 @@ const REFUSED: Record<string, RawCase['bytes']> = {
     `POST ${path} HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n${CHUNKED}Trailer: ${proof.map(([name]) => name).join(', ')}\r\n\r\n${chunk(body)}0\r\n${proof.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
   'a content encoding': headed('Content-Encoding: gzip'),
   'a method in lower case': lined((path) => `post ${path} HTTP/1.1\r\n${HOST}`),
-  'a method that changes nothing': lined((path) => `PUT ${path} HTTP/1.1\r\n${HOST}`),
-  'a tab for a space': lined((path) => `POST\t${path} HTTP/1.1\r\n${HOST}`),
   'HTTP/0.9': ({ path }) => `GET ${path}\r\n\r\n`,
-  'HTTP/11.1': lined((path) => `POST ${path} HTTP/11.1\r\n${HOST}`),
   'the preface of HTTP/2': () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   'a path and a query': lined((path) => `POST ${path}? HTTP/1.1\r\n${HOST}`),
 };
@@ -117,7 +96,6 @@ const REFUSED_BY_GATEWAY: Record<string, RawCase['bytes']> = {
   'Transfer-Encoding: gzip, chunked': framed('Transfer-Encoding: gzip, chunked\r\n', chunked),
   'a Host twice': headed('Host: other.example'),
   'a Host with a path': lined((path) => `POST ${path} HTTP/1.1\r\nHost: a/b\r\nConnection: close\r\n`),
-  'no version': lined((path) => `POST ${path}\r\n${HOST}`),
   'HTTP/2.0 as a version': lined((path) => `POST ${path} HTTP/2.0\r\n${HOST}`),
   'HTTP/1.0 with chunks': (parts) => framed(CHUNKED, chunked)(parts).replace('HTTP/1.1', 'HTTP/1.0'),
 };
@@ -133,29 +111,20 @@ const HARMLESS: Record<string, RawCase['bytes']> = {
     CHUNKED,
     ({ body }) => `${body.length.toString(16)};a\n${body}\r\n0\r\n\r\n`,
   ),
-  'a chunk size with a space': framed(
-    CHUNKED,
-    ({ body }) => `${body.length.toString(16)} \r\n${body}\r\n0\r\n\r\n`,
-  ),
-  'a chunk size with zeros in front': framed(CHUNKED, ({ body }) => `000${chunk(body)}0\r\n\r\n`),
   'chunk lines that end in LF': framed(CHUNKED, ({ body }) => `${body.length.toString(16)}\n${body}\n0\n\n`),
   'a trailer': framed(CHUNKED, ({ body }) => `${chunk(body)}0\r\nX-Trailer: 1\r\n\r\n`),
   'Transfer_Encoding with an underscore': (parts) =>
     headed('Transfer_Encoding: chunked')(parts) + parts.hidden,
-  'CHUNKED in capitals': framed('Transfer-Encoding: CHUNKED\r\n', chunked),
   'lines that end in LF': (parts) => headed('X-Filler: 1')(parts).replaceAll('\r\n', '\n'),
   'a bare CR in a header': headed('X-Filler: a\rX-Other: b'),
   'a folded header': headed('X-Filler: a\r\n b'),
   'a header without a colon': headed('X-Filler'),
   'a header of Latin-1': headed('X-Filler: \u00e9\u00ff'),
   'an empty line in front': (parts) => `\r\n\r\n${headed('X-Filler: 1')(parts)}`,
-  'spaces between method and path': lined((path) => `POST  ${path} HTTP/1.1\r\n${HOST}`),
   'an HTTP/1.0 request without a Host': lined((path) => `POST ${path} HTTP/1.0\r\nConnection: close\r\n`),
-  'HTTP/1.2': lined((path) => `POST ${path} HTTP/1.2\r\n${HOST}`),
   'an upgrade to HTTP/2': headed(
     'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__',
   ),
-  'an upgrade to WebSocket': headed('Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13'),
   'the proof named as hop by hop': headed(
     ({ proof }) => `Connection: ${proof.map(([name]) => name).join(', ')}`,
   ),
@@ -164,9 +133,7 @@ const HARMLESS: Record<string, RawCase['bytes']> = {
   'another caller in headers': headed(
     'X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Host: eu.api.example\r\nForwarded: for=192.0.2.1;host=eu.api.example',
   ),
-  'an unknown expectation': headed('Expect: the-unexpected'),
   'an expectation of 100': headed('Expect: 100-continue'),
-  'bytes after the end': (parts) => `${headed('X-Filler: 1')(parts)}garbage\r\n\r\n`,
   'a request after the last one': (parts) => headed('X-Filler: 1')(parts) + parts.hidden,
 };
 

@@ -7,8 +7,6 @@ export interface Relay extends AsyncDisposable {
   readonly address: string;
   /** The bytes sent to the service since the last call, one string per connection. */
   take(): string[];
-  /** Resolves once every connection has ended. */
-  quiet(): Promise<void>;
 }
 
 export async function startRelay(address: string): Promise<Relay> {
@@ -33,9 +31,6 @@ export async function startRelay(address: string): Promise<Relay> {
       const taken = [...sent.values()];
       sent.clear();
       return taken;
-    },
-    async quiet() {
-      await Promise.all([...open].map((socket) => once(socket, 'close')));
     },
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close');

@@ -78,7 +78,6 @@ export async function startProgram(name: string, [program = '', ...args]: readon
     port: await Promise.race([portOf(lines), exited]),
     stop: async () => void child.kill('SIGKILL'),
     said: () => said,
-    pid: child.pid,
   };
 }
 
@@ -130,5 +129,5 @@ export async function startWorker(adapter: string, options: object = {}, entry?:
     ...options,
   });
   const { port } = (await miniflare.ready) as URL;
-  return { port: Number(port), stop: () => miniflare.dispose(), said: () => '', pid: undefined };
+  return { port: Number(port), stop: () => miniflare.dispose(), said: () => '' };
 }
