@@ -21,7 +21,14 @@ function conformance(...args: string[]): Promise<Run> {
 }
 
 test('finds no difference in our own verifier', async () => {
-  const { code, stdout } = await conformance(process.execPath, join(HERE, 'serve.ts'));
+  const { code, stdout } = await conformance(
+    '--requests',
+    '200',
+    '--seed',
+    'test',
+    process.execPath,
+    join(HERE, 'serve.ts'),
+  );
   expect(stdout).toMatch(/^replay +\d+ +0 +0$/m);
   expect(code).toBe(0);
 });

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { SCENARIOS } from '../vectors/read.ts';
 import { testDaemon } from './daemon/main.ts';
 import { type Driver, DriverError, startDriver } from './driver.ts';
+import { drawQuestion } from './generated.ts';
 import { ask, type Question, type Result } from './judge.ts';
 import { exchangesOf, inPieces } from './protocol.ts';
 import { TRIALS } from './races.ts';
@@ -12,6 +13,8 @@ const USAGE = `Usage: npm run conformance -- [options] <command> [arguments…]
        npm run conformance -- --daemon …: a daemon over HTTP
        npm run conformance -- --runtimes: the daemons of every runtime
   --junit FILE    also write the results as JUnit XML
+  --requests N    the number of generated requests; 2,000 by default
+  --seed TEXT     generate the same requests again; the seed is printed at the start
   --only TEXT     only scenarios whose title or section contains it
 The protocol is described in test/conformance/README.md.`;
 
@@ -24,10 +27,15 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(USAGE);
     return 2;
   }
+  const seed = options.seed ?? new Date().toISOString();
+  console.log(`seed ${seed}`);
   await using driver = startDriver(command);
   const { name = command.join(' '), features = [] } = await driver.ask({ do: 'hello' });
   const results: Result[] = [];
-  const run = async (what: string, questions: Iterable<Question>): Promise<void> => {
+  const run = async (
+    what: string,
+    questions: AsyncIterable<Question> | Iterable<Question>,
+  ): Promise<void> => {
     await askAll(driver, what, questions, (result) => results.push(result));
   };
   const only = (title: string, section: string): boolean =>
@@ -45,6 +53,7 @@ async function main(args: readonly string[]): Promise<number> {
     'races and floods',
     TRIALS.filter(({ title, section }) => only(title, section)),
   );
+  if (options.only === undefined) await run('generated requests', drawn(seed, options.requests, features));
 
   console.log(`\n${name}\n\n${table(results)}`);
   const failed = results.filter(({ differences }) => differences.length > 0);
@@ -62,23 +71,25 @@ async function main(args: readonly string[]): Promise<number> {
 
 /** Options end at the command. */
 function readArguments(args: readonly string[]) {
-  const known = new Set(['--junit', '--only']);
+  const known = new Set(['--junit', '--requests', '--seed', '--only']);
   let end = 0;
   while (known.has(args[end] ?? '')) end += 2;
   const { values } = parseArgs({
     args: args.slice(0, end),
     options: {
       junit: { type: 'string' },
+      requests: { type: 'string', default: '2000' },
+      seed: { type: 'string' },
       only: { type: 'string' },
     },
   });
-  return { options: values, command: args.slice(end) };
+  return { options: { ...values, requests: Number(values.requests) }, command: args.slice(end) };
 }
 
 async function askAll(
   driver: Driver,
   what: string,
-  questions: Iterable<Question>,
+  questions: AsyncIterable<Question> | Iterable<Question>,
   tell: (result: Result) => void,
 ): Promise<void> {
   let count = 0;
@@ -90,7 +101,7 @@ async function askAll(
     count += 1;
     if (count % 500 === 0) console.log(`${what}: ${count}`);
   };
-  for (const question of questions) {
+  for await (const question of questions) {
     const asked = ask(driver, question);
     asked.catch(() => undefined);
     ahead.push(asked);
@@ -109,6 +120,15 @@ function toPieces({ exchanges, title, section }: Question, index: number): Quest
   return pieces.length === exchanges.length
     ? []
     : [{ section, title: `${title} (in pieces)`, exchanges: pieces }];
+}
+
+/** Draws scenarios until they have this many requests. The expected answers are those of our own verifier. */
+async function* drawn(seed: string, requests: number, features: readonly string[]): AsyncGenerator<Question> {
+  for (let count = 0, index = 0; count < requests; index++) {
+    const question = await drawQuestion(`${seed} ${index}`, features);
+    count += question.exchanges.filter(({ command }) => ['present', 'begin'].includes(command.do)).length;
+    yield question;
+  }
 }
 
 try {
