@@ -17,12 +17,6 @@ export {
   renderJwkSet,
 } from './jwk-set.ts';
 export { admitPublicKey, thumbprint } from './public-key.ts';
-export {
-  createRootedSetReader,
-  type RootedSet,
-  type RootRules,
-  type SetAnswer,
-} from './rooted-set.ts';
 export { decodeSignature, encodeSignature, SIGNATURE_BYTES } from './signature.ts';
 export {
   type ProofFields,
@@ -32,16 +26,5 @@ export {
   signingInputV1,
   signingInputV2,
 } from './signing-input.ts';
-export {
-  type Delegation,
-  type Deployment,
-  delegationInput,
-  type KeyStatement,
-  keyStatementInput,
-  ROLES,
-  type Role,
-  type SetStatement,
-  setStatementInput,
-} from './statements.ts';
 export { holdsTimestamp, type KeyInterval, type VerificationKey } from './verification-key.ts';
 export * from './wire.ts';

@@ -1,4 +1,5 @@
-import { createRootedSetReader, KEY_SET_HEADER, parseJwkSet, type VerificationKey } from '@ori/proof';
+import { KEY_SET_HEADER, parseJwkSet, type VerificationKey } from '@ori/proof';
+import { createRootedSetReader } from '@ori/proof/rooted-set';
 import type { Answer } from '@ori/remote-json';
 
 const KEY_SET_PATH = /^(.+)\/interns\/([A-Za-z0-9][A-Za-z0-9_-]{0,127})\/daemon\/jwks\.json$/;

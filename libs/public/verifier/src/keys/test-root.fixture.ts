@@ -1,14 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  delegationInput,
-  encodeSignature,
-  KEY_SET_HEADER,
-  keyStatementInput,
-  type Role,
-  renderJwkSet,
-  setStatementInput,
-} from '@ori/proof';
+import { encodeSignature, KEY_SET_HEADER, renderJwkSet } from '@ori/proof';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
+import { delegationInput, keyStatementInput, type Role, setStatementInput } from '@ori/proof/statements';
 
 export interface Named {
   baseUrl: string;
