@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { createLocalKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
@@ -16,7 +16,8 @@ export interface Proof {
   readonly rawHeaders: readonly string[];
 }
 
-const key = createSigningKey(randomBytes(32));
+/** The same in every process of a row. */
+const key = createSigningKey(hash('sha256', 'the key of benchmarks', 'buffer'));
 
 export const PUBLIC_JWK = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key.publicKey).toString('base64url') };
 /** A new proof of version 2 over a body, with the headers that a request through a gateway has. */
@@ -35,7 +36,10 @@ const ORDINARY_HEADERS = [
   ...['Content-Type', 'application/json', 'Content-Length', String(BODY.length)],
 ];
 
-/** A verifier with a memory store, as long after its start that proofs of now are accepted, and its clock. */
+/** How far the clock of `openVerifier` is ahead: as if its store were not new, so that it accepts proofs. */
+export const AHEAD_MS = 10_000;
+
+/** A verifier with a memory store, and its clock. */
 export function openVerifier(clock: () => number = Date.now, answers = false) {
   let aheadMs = 0;
   const now = () => clock() + aheadMs;
@@ -46,6 +50,6 @@ export function openVerifier(clock: () => number = Date.now, answers = false) {
     answers,
     now,
   });
-  aheadMs = 10_000;
+  aheadMs = AHEAD_MS;
   return { verifier, now };
 }

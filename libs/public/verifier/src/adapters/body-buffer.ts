@@ -1,31 +1,32 @@
 /**
  * The bytes of a body as it arrives. They are copied, because a server may pass each chunk as a view of a large buffer:
  * a client that sends single bytes would keep one such buffer alive for each.
+ *
+ * A class, because V8 keeps an object that has a closure or a getter of its own until the next full garbage collection.
  */
-export interface BodyBuffer {
-  readonly length: number;
-  add(chunk: Uint8Array): void;
+export class BodyBuffer {
+  #held = NOTHING;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(chunk: Uint8Array): void {
+    const needed = this.#length + chunk.byteLength;
+    if (needed > this.#held.byteLength) {
+      const larger = new Uint8Array(Math.max(needed, 2 * this.#length));
+      larger.set(this.#held.subarray(0, this.#length));
+      this.#held = larger;
+    }
+    this.#held.set(chunk, this.#length);
+    this.#length = needed;
+  }
+
   /** Exactly the bytes added so far. */
-  bytes(): Uint8Array;
+  bytes(): Uint8Array {
+    return this.#held.byteLength === this.#length ? this.#held : this.#held.slice(0, this.#length);
+  }
 }
 
-export function createBodyBuffer(): BodyBuffer {
-  let held = new Uint8Array(0);
-  let length = 0;
-  return {
-    get length() {
-      return length;
-    },
-    add(chunk) {
-      const needed = length + chunk.byteLength;
-      if (needed > held.byteLength) {
-        const larger = new Uint8Array(Math.max(needed, 2 * length));
-        larger.set(held.subarray(0, length));
-        held = larger;
-      }
-      held.set(chunk, length);
-      length = needed;
-    },
-    bytes: () => (held.byteLength === length ? held : held.slice(0, length)),
-  };
-}
+const NOTHING = new Uint8Array(0);

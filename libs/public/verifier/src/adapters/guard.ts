@@ -6,7 +6,7 @@ import { STREAM_SECONDS_MAX } from '../replay/replay-store.ts';
 import type { RequestHead } from '../request.ts';
 import type { VerifiedProof } from '../verified-proof.ts';
 import type { Verifier } from '../verifier.ts';
-import { createBodyBuffer } from './body-buffer.ts';
+import { BodyBuffer } from './body-buffer.ts';
 import { diagnosisOf, type Received, requireDiagnoseOption, withDiagnosis } from './diagnosis.ts';
 
 /** Options of `requireProof`, in every adapter. */
@@ -125,7 +125,7 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
     fail,
     async judge(arrival) {
       const { head } = arrival;
-      const received: Received = { body: createBodyBuffer(), isWhole: false, isReading: false };
+      const received: Received = { body: new BodyBuffer(), isWhole: false, isReading: false };
       try {
         const proven = await prove(arrival, received);
         const { answers } = verifier;

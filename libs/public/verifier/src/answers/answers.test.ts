@@ -5,8 +5,10 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Proven, requireProof } from '../adapters/node.ts';
 import { createLocalKeySet } from '../keys/local.ts';
 import { memoryReplayStore } from '../replay/memory/store.ts';
+import type { AnswerStore } from '../replay/replay-store.ts';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
+import { createKeeper } from './keeper.ts';
 
 const PATH = '/api/invoke';
 const BODY = '{"prompt":"hello"}';
@@ -153,6 +155,18 @@ test.each<[string, Handler, number, string]>([
   expect(await codeOf(await ask())).toEqual([status, code]);
 });
 
+test('keeps an answer that no cache may store only if asked to', async () => {
+  const handler: Handler = (_q, response) => response.setHeader('cache-control', 'no-store').end('mine');
+  const { call, ask } = await world(handler, { answers: { noStore: true } });
+  await call();
+  const kept = await ask();
+  expect([kept.status, kept.headers.get('cache-control'), await kept.text()]).toEqual([
+    200,
+    'no-store',
+    'mine',
+  ]);
+});
+
 // SPEC.md N22.
 test('keeps no answers for a verifier that accepts version 1, or with a store that cannot', () => {
   const keys = createLocalKeySet(createTestSigner({ internId: 'int_1' }).jwks);
@@ -163,24 +177,29 @@ test('keeps no answers for a verifier that accepts version 1, or with a store th
   expect(() => createVerifier({ ...options, replay, answers: { bytesMax: -1 } })).toThrow(TypeError);
 });
 
-test('the memory store loses the oldest answers when they need more than 64 MiB, and no record', async () => {
+test('keeps an answer that the store refused at first', async () => {
+  const replay = createTestReplayStore();
+  const keep = vi.spyOn(replay.answers as AnswerStore, 'keep').mockRejectedValueOnce(new Error('down'));
+  const { call, ask } = await world((_request, response) => response.end('mine'), { replay });
+  await call();
+  expect((await codeOf(await ask()))[1]).toBe('call_running');
+  await vi.waitFor(async () => expect(await (await ask()).text()).toBe('mine'));
+  expect(keep).toHaveBeenCalledTimes(2);
+});
+
+test('a process loses its oldest answers when they need more than 64 MiB, and no record', async () => {
   const policy = { internId: 'int_1', maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false };
   const { spend, answers } = createTestReplayStore();
+  const keep = createKeeper(answers as AnswerStore);
   const body = new Uint8Array(16 * 1024 * 1024);
-  const nonces = ['A', 'B', 'C', 'D', 'E'].map((letter) => `${letter.repeat(21)}A`);
+  const nonces = ['A', 'B', 'C', 'D'].map((letter) => `${letter.repeat(21)}A`);
   const callOf = (nonce: string) => ({ policy, user: 'ada', nonce, timestamp: 0, nowMs: Date.now() });
   for (const nonce of nonces) {
     const timestamp = Math.floor(Date.now() / 1000);
     const signed = { timestamp, signingInput: new Uint8Array(), v1Id: () => '' };
     await spend({ ...callOf(nonce), ...signed, caller: 'ada' });
-    await answers?.keep(callOf(nonce), { status: 200, headers: {}, body });
+    keep(callOf(nonce), { status: 200, headers: {}, body });
   }
   const told = await Promise.all(nonces.map(async (nonce) => answers?.ask(callOf(nonce))));
-  expect(told.map((end) => (typeof end === 'object' ? end.status : end))).toEqual([
-    'lost',
-    200,
-    200,
-    200,
-    200,
-  ]);
+  expect(told.map((end) => (typeof end === 'object' ? end.status : end))).toEqual(['lost', 200, 200, 200]);
 });

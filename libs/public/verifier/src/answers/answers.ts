@@ -1,10 +1,10 @@
 import { isNonce, UnavailableError } from '@ori/proof';
 import type { Policy } from '../policy.ts';
 import type { Answer } from '../refusal.ts';
-import type { AnswerStore, CallEnd, Question } from '../replay/replay-store.ts';
+import type { AnswerStore, Question } from '../replay/replay-store.ts';
 import type { VerifiedProof } from '../verified-proof.ts';
-import { messageOf, warn } from '../warning.ts';
-import { createRecorder, type Recorder } from './recorder.ts';
+import { createKeeper } from './keeper.ts';
+import { AnswerRecorder, type Recorder } from './recorder.ts';
 
 /** Kept answers, for adapters. */
 export interface Answers {
@@ -27,6 +27,7 @@ export function isQuestion(path: string): boolean {
 export function createAnswers({ answers, replay, ...policy }: Policy): Answers | undefined {
   const store = replay.answers;
   if (answers === undefined || store === undefined) return undefined;
+  const keep = createKeeper(store);
   return {
     ask({ user, path = '', issuedAt }) {
       if (!isQuestion(path)) return undefined;
@@ -35,7 +36,7 @@ export function createAnswers({ answers, replay, ...policy }: Policy): Answers |
       return answerTo(store, { policy, user, nonce, timestamp, nowMs });
     },
     record: ({ user, nonce = '' }) =>
-      createRecorder(answers, (end) => void keep(store, { policy, user, nonce }, end)),
+      new AnswerRecorder(answers, (end) => keep({ policy, user, nonce }, end)),
   };
 }
 
@@ -52,25 +53,6 @@ async function answerTo(store: AnswerStore, question: Question): Promise<Answer>
   if (typeof end === 'string') return REFUSALS[end];
   const { status, headers, body } = end;
   return { status, headers: { ...headers, 'ori-answer': 'kept' }, body };
-}
-
-/** An answer that is not kept would be reported as running for as long as this process lives. */
-const RETRY_AFTER_MS = [100, 1000, 5000, 30_000];
-
-async function keep(
-  store: AnswerStore,
-  call: Parameters<AnswerStore['keep']>[0],
-  end: CallEnd,
-): Promise<void> {
-  for (const pauseMs of [...RETRY_AFTER_MS, undefined]) {
-    try {
-      await store.keep(call, end);
-      return;
-    } catch (error) {
-      if (pauseMs === undefined) warn('answer_not_kept', messageOf(error));
-      else await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    }
-  }
 }
 
 const refusal = (status: number, code: string, message: string, more = {}): Answer => ({

@@ -2,7 +2,25 @@ import { type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { ANSWER_SECONDS } from '../replay/replay-store.ts';
 import type { Recorder } from './recorder.ts';
 
-type GivenHeaders = OutgoingHttpHeaders | readonly (string | number)[] | undefined;
+type GivenHeaders = OutgoingHttpHeaders | readonly (string | number)[];
+
+/** A response that is recorded, and what its methods did before. */
+interface Recording extends Pick<ServerResponse, 'writeHead' | 'write' | 'end' | 'destroy' | 'emit'> {
+  readonly recorder: Recorder;
+  isBegun: boolean;
+  isEnded: boolean;
+  /** A method of the response calls others. */
+  isInside: boolean;
+  /** The client has disconnected: the response is one without a connection. */
+  isGone: boolean;
+  patience: NodeJS.Timeout | undefined;
+}
+
+const RECORDING = Symbol('recording');
+
+interface Recorded extends ServerResponse {
+  [RECORDING]: Recording;
+}
 
 /**
  * Records what the handler writes to a response of node:http. If the client disconnects first, the handler is not told, and its answer
@@ -10,107 +28,114 @@ type GivenHeaders = OutgoingHttpHeaders | readonly (string | number)[] | undefin
  */
 export function recordAnswer(response: ServerResponse, recorder: Recorder): void {
   const { writeHead, write, end, destroy, emit } = response;
-  let isBegun = false;
-  let isEnded = false;
-  let isInside = false;
-  let isGone = false;
-  let patience: NodeJS.Timeout | undefined;
-
-  /** Before anything in between, such as compression, changes the headers: it has not changed the chunks yet either. */
-  function begin(status: number, given?: GivenHeaders): void {
-    if (isBegun) return;
-    isBegun = true;
-    recorder.begin(status, { ...recordOf(response.getHeaders()), ...recordOf(given) });
-  }
-
-  function record(chunk: unknown, encoding: unknown): void {
-    if (typeof chunk === 'string') recorder.add(Buffer.from(chunk, encodingOf(encoding)));
-    else if (chunk instanceof Uint8Array) recorder.add(chunk);
-    if (isGone && recorder.isOver) close();
-  }
-
-  /** From here on nobody reads: the response is one without a connection. */
-  function leave(): void {
-    isGone = true;
-    Object.assign(response, { destroyed: false, _closed: false });
-    if (response.socket) response.detachSocket(response.socket);
-    if (recorder.isOver) {
-      close();
-      return;
-    }
-    patience = setTimeout(() => {
-      recorder.lose();
-      close();
-    }, ANSWER_SECONDS * 1000).unref();
-    // A writer may be waiting for the client to read.
-    process.nextTick(() => response.emit('drain'));
-  }
-
-  /** Tells the handler what it would have been told when the client disconnected. */
-  function close(): void {
-    clearTimeout(patience);
-    isEnded = true;
-    response.destroyed = true;
-    process.nextTick(() => emit.call(response, 'close'));
-  }
-
-  function inside<T>(act: () => T): T {
-    isInside = true;
-    try {
-      return act();
-    } finally {
-      isInside = false;
-    }
-  }
-
-  const hooks = {
-    writeHead(...args: unknown[]) {
-      const given = args.at(-1);
-      begin(
-        Number(args[0]),
-        typeof given === 'object' && given !== null ? (given as GivenHeaders) : undefined,
-      );
-      return Reflect.apply(writeHead, response, args);
-    },
-    write(...args: unknown[]) {
-      if (isInside) return Reflect.apply(write, response, args);
-      begin(response.statusCode);
-      const more = isGone ? true : inside(() => Reflect.apply(write, response, args));
-      record(args[0], args[1]);
-      if (isGone) callBack(args);
-      return more;
-    },
-    end(...args: unknown[]) {
-      if (isInside || isEnded) return Reflect.apply(end, response, args);
-      begin(response.statusCode);
-      inside(() => Reflect.apply(end, response, isGone ? [] : args));
-      record(args[0], args[1]);
-      recorder.end();
-      isEnded = true;
-      if (isGone) {
-        close();
-        callBack(args);
-      }
-      return response;
-    },
-    destroy(...args: unknown[]) {
-      recorder.lose();
-      isEnded = true;
-      Reflect.apply(destroy, response, args);
-      if (isGone) close();
-      return response;
-    },
-    emit(event: string, ...args: unknown[]) {
-      if (event !== 'close' || isEnded || !(response instanceof ServerResponse)) {
-        return Reflect.apply(emit, response, [event, ...args]);
-      }
-      leave();
-      return false;
-    },
-  };
-  Object.assign(response, hooks);
+  const former = { writeHead, write, end, destroy, emit };
+  const state = { isBegun: false, isEnded: false, isInside: false, isGone: false, patience: undefined };
+  const recorded = response as Recorded;
+  recorded[RECORDING] = { recorder, ...former, ...state };
+  // Functions that all responses share: V8 keeps a response with a closure of its own until the next full garbage collection.
+  response.writeHead = recordHead as typeof writeHead;
+  response.write = recordWrite as typeof write;
+  response.end = recordEnd as typeof end;
+  response.destroy = recordDestroy as typeof destroy;
+  response.emit = recordEmit as typeof emit;
   // The client left while the proof was spent.
-  if (response.destroyed) leave();
+  if (response.destroyed) leave(recorded);
+}
+
+function recordHead(this: Recorded, ...args: unknown[]): unknown {
+  const given = args.at(-1);
+  const isList = typeof given === 'object' && given !== null;
+  begin(this, Number(args[0]), isList ? (given as GivenHeaders) : undefined);
+  return Reflect.apply(this[RECORDING].writeHead, this, args);
+}
+
+function recordWrite(this: Recorded, ...args: unknown[]): unknown {
+  const { recorder, write, isInside, isGone } = this[RECORDING];
+  if (isInside) return Reflect.apply(write, this, args);
+  begin(this, this.statusCode);
+  const more = isGone ? true : inside(this, write, args);
+  const chunk = bytesOf(args);
+  if (chunk !== undefined) recorder.add(chunk);
+  if (!isGone) return more;
+  if (recorder.isOver) close(this);
+  callBack(args);
+  return true;
+}
+
+function recordEnd(this: Recorded, ...args: unknown[]): unknown {
+  const recording = this[RECORDING];
+  const { recorder, end, isInside, isEnded, isGone } = recording;
+  if (isInside || isEnded) return Reflect.apply(end, this, args);
+  begin(this, this.statusCode);
+  inside(this, end, isGone ? [] : args);
+  recorder.end(bytesOf(args));
+  recording.isEnded = true;
+  if (isGone) {
+    close(this);
+    callBack(args);
+  }
+  return this;
+}
+
+function recordDestroy(this: Recorded, ...args: unknown[]): unknown {
+  const recording = this[RECORDING];
+  recording.recorder.lose();
+  recording.isEnded = true;
+  Reflect.apply(recording.destroy, this, args);
+  if (recording.isGone) close(this);
+  return this;
+}
+
+function recordEmit(this: Recorded, ...args: unknown[]): unknown {
+  const { emit, isEnded } = this[RECORDING];
+  if (args[0] !== 'close' || isEnded || !(this instanceof ServerResponse))
+    return Reflect.apply(emit, this, args);
+  leave(this);
+  return false;
+}
+
+/** Before anything in between, such as compression, changes the headers: it has not changed the chunks yet either. */
+function begin(response: Recorded, status: number, given?: GivenHeaders): void {
+  const recording = response[RECORDING];
+  if (recording.isBegun) return;
+  recording.isBegun = true;
+  recording.recorder.begin(status, headersOf(response.getHeaders(), given));
+}
+
+function inside(response: Recorded, act: ServerResponse['write' | 'end'], args: unknown[]): unknown {
+  response[RECORDING].isInside = true;
+  try {
+    return Reflect.apply(act, response, args);
+  } finally {
+    response[RECORDING].isInside = false;
+  }
+}
+
+/** From here on nobody reads. */
+function leave(response: Recorded): void {
+  const recording = response[RECORDING];
+  recording.isGone = true;
+  Object.assign(response, { destroyed: false, _closed: false });
+  if (response.socket) response.detachSocket(response.socket);
+  if (recording.recorder.isOver) {
+    close(response);
+    return;
+  }
+  recording.patience = setTimeout(() => {
+    recording.recorder.lose();
+    close(response);
+  }, ANSWER_SECONDS * 1000).unref();
+  // A writer may be waiting for the client to read.
+  process.nextTick(() => response.emit('drain'));
+}
+
+/** Tells the handler what it would have been told when the client disconnected. */
+function close(response: Recorded): void {
+  const { patience, emit } = response[RECORDING];
+  clearTimeout(patience);
+  response[RECORDING].isEnded = true;
+  response.destroyed = true;
+  process.nextTick(() => emit.call(response, 'close'));
 }
 
 function callBack(args: unknown[]): void {
@@ -118,23 +143,31 @@ function callBack(args: unknown[]): void {
   if (typeof last === 'function') process.nextTick(last as () => void);
 }
 
-const encodingOf = (encoding: unknown): BufferEncoding =>
-  typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8';
+/** The arguments of `write` or `end` as bytes of their own, because the handler may use its buffer again. */
+function bytesOf([chunk, encoding]: unknown[]): Uint8Array | undefined {
+  if (typeof chunk === 'string')
+    return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
+  return chunk instanceof Uint8Array ? Buffer.from(chunk) : undefined;
+}
 
 /** Names in lower case, repeated values joined. `writeHead` also takes a flat list of names and values. */
-function recordOf(headers: GivenHeaders = {}): Record<string, string> {
-  const record: Record<string, string> = {};
-  const put = (name: unknown, value: unknown): void => {
-    if (value === undefined) return;
-    const known = String(name).toLowerCase();
-    const text = Array.isArray(value) ? value.join(', ') : String(value);
-    record[known] = known in record ? `${record[known]}, ${text}` : text;
-  };
-  if (Array.isArray(headers)) {
-    const flat = headers.flat();
-    for (let index = 0; index < flat.length; index += 2) put(flat[index], flat[index + 1]);
-  } else {
-    for (const [name, value] of Object.entries(headers)) put(name, value);
-  }
-  return record;
+function headersOf(set: OutgoingHttpHeaders, given: GivenHeaders = {}): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name in set) if (set[name] !== undefined) headers[name] = textOf(set[name]);
+  if (Array.isArray(given)) return Object.assign(headers, headersOfList(given.flat()));
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined) headers[name.toLowerCase()] = textOf(value);
+  return headers;
 }
+
+function headersOfList(list: readonly (string | number)[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (let index = 0; index < list.length; index += 2) {
+    const name = String(list[index]).toLowerCase();
+    const value = textOf(list[index + 1]);
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+  }
+  return headers;
+}
+
+const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value));

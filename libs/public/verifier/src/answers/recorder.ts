@@ -1,4 +1,4 @@
-import { createBodyBuffer } from '../adapters/body-buffer.ts';
+import { BodyBuffer } from '../adapters/body-buffer.ts';
 import type { CallEnd } from '../replay/replay-store.ts';
 
 /** Records one answer while a handler gives it. */
@@ -8,7 +8,8 @@ export interface Recorder {
   /** The names are in lower case. */
   begin(status: number, headers: Readonly<Record<string, string>>): void;
   add(chunk: Uint8Array): void;
-  end(): void;
+  /** `last` is not copied: it must not change afterwards. */
+  end(last?: Uint8Array): void;
   /** The handler gave up. */
   lose(): void;
 }
@@ -28,45 +29,59 @@ const NOT_KEPT = new Set([
 ]);
 const NO_STORE = /(?:^|,)[ \t]*no-store[ \t]*(?:,|$)/i;
 
-/** Calls `settle` once, with what there is to keep. */
-export function createRecorder(
-  { bytesMax, noStore }: { bytesMax: number; noStore: boolean },
-  settle: (end: CallEnd) => void,
-): Recorder {
-  const body = createBodyBuffer();
-  let status = 200;
-  let headers: Record<string, string> = {};
-  let isOver = false;
+/** What is kept of an answer. */
+export interface Limits {
+  readonly bytesMax: number;
+  readonly noStore: boolean;
+}
 
-  function over(end: CallEnd): void {
-    if (isOver) return;
-    isOver = true;
-    settle(end);
+/** Calls `settle` once, with what there is to keep. */
+export class AnswerRecorder implements Recorder {
+  isOver = false;
+  readonly #limits: Limits;
+  readonly #settle: (end: CallEnd) => void;
+  readonly #body = new BodyBuffer();
+  #status = 200;
+  #headers: Record<string, string> = {};
+
+  constructor(limits: Limits, settle: (end: CallEnd) => void) {
+    this.#limits = limits;
+    this.#settle = settle;
   }
 
-  return {
-    get isOver() {
-      return isOver;
-    },
-    begin(given, all) {
-      status = given;
-      headers = headersToKeep(all);
-      if (!noStore && NO_STORE.test(headers['cache-control'] ?? '')) over('lost');
-    },
-    add(chunk) {
-      if (isOver) return;
-      if (body.length + chunk.byteLength > bytesMax) over('too_large');
-      else body.add(chunk);
-    },
-    end() {
-      if (!isOver) over({ status, headers, body: body.bytes() });
-    },
-    lose: () => over('lost'),
-  };
+  begin(status: number, headers: Readonly<Record<string, string>>): void {
+    this.#status = status;
+    this.#headers = headersToKeep(headers);
+    if (!this.#limits.noStore && NO_STORE.test(this.#headers['cache-control'] ?? '')) this.lose();
+  }
+
+  add(chunk: Uint8Array): void {
+    if (this.isOver) return;
+    if (this.#body.length + chunk.byteLength > this.#limits.bytesMax) this.#end('too_large');
+    else this.#body.add(chunk);
+  }
+
+  end(last?: Uint8Array): void {
+    const isWhole = this.#body.length === 0 && last !== undefined && last.byteLength <= this.#limits.bytesMax;
+    if (!isWhole && last !== undefined) this.add(last);
+    const body = isWhole ? last : this.#body.bytes();
+    this.#end({ status: this.#status, headers: this.#headers, body });
+  }
+
+  lose(): void {
+    this.#end('lost');
+  }
+
+  #end(end: CallEnd): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#settle(end);
+  }
 }
 
 function headersToKeep(all: Readonly<Record<string, string>>): Record<string, string> {
-  const named = (all['connection'] ?? '').split(',').map((name) => name.trim().toLowerCase());
-  const isKept = ([name]: [string, string]) => !NOT_KEPT.has(name) && !named.includes(name);
-  return Object.fromEntries(Object.entries(all).filter(isKept));
+  const named = all['connection']?.split(',').map((name) => name.trim().toLowerCase());
+  const kept: Record<string, string> = {};
+  for (const name in all) if (!NOT_KEPT.has(name) && !named?.includes(name)) kept[name] = all[name] as string;
+  return kept;
 }

@@ -22,7 +22,7 @@ export interface Spend {
   /** SHA-256 of the version 1 signing input in lower-case hex. A version 2 proof has one too. */
   v1Id(): string;
   /** Set if the answer to this call is to be kept: the same step then records that a call of this person is running. */
-  readonly caller?: string;
+  readonly caller?: string | undefined;
 }
 
 /** An answer as its handler gave it. Names are in lower case; repeated headers are joined by a comma. */
@@ -48,7 +48,10 @@ export interface Question {
 
 /** The records of calls, in the same store as their spent proofs: REPLAY-STORES.md, N14 to N22. */
 export interface AnswerStore {
-  /** Replaces the record `running` of a spend that this process made; does nothing if the record was lost. */
+  /**
+   * Replaces the record `running` of a spend that this process made; does nothing if the record was lost. Called again with `lost` to
+   * forget an answer before its time.
+   */
   keep(call: Pick<Question, 'policy' | 'user' | 'nonce'>, end: CallEnd): Promise<void> | void;
   /**
    * The record of the call. An unknown nonce is spent in the same step. `not_received` means that no call with it was ever accepted

@@ -10,79 +10,101 @@ export interface Records {
 
 export interface CallRecord {
   readonly user: string;
+  /** Its body is part of a larger buffer. */
   readonly end: CallEnd | 'running';
 }
 
-/** Beyond this, the oldest answers are lost; their calls stay recorded. */
-const BYTES_MAX = 64 * 1024 * 1024;
+interface Timed extends CallRecord {
+  readonly nonce: string;
+  /** The calls of its intern. */
+  readonly calls: Map<string, Timed>;
+  end: CallEnd | 'running';
+  /** When it began, then when it ended. */
+  atMs: number;
+  /** The one that ended next. */
+  next: Timed | undefined;
+}
 
 /** `uptime` is in milliseconds, and does not step. */
 export function createRecords(uptime: () => number): Records {
-  /** Each in the order in which its entries expire. */
-  const running = new Map<string, Timed>();
-  const ended = new Map<string, Timed>();
-  const withBody = new Set<string>();
-  let bytes = 0;
+  /** By intern and nonce, in the order in which they began. */
+  const interns = new Map<string, Map<string, Timed>>();
+  const store = createBodies();
+  let oldest: Timed | undefined;
+  let newest: Timed | undefined;
+  let size = 0;
+  let forgotMs = 0;
 
-  function forget(): void {
-    const nowMs = uptime();
-    drop(running, nowMs - RUNNING_SECONDS_MAX * 1000);
-    drop(ended, nowMs - ANSWER_SECONDS * 1000);
+  function forget(nowMs: number): void {
+    forgotMs = nowMs;
+    for (; oldest !== undefined && oldest.atMs <= nowMs - ANSWER_SECONDS * 1000; oldest = oldest.next)
+      drop(oldest);
+    for (const calls of interns.values()) forgetRunning(calls, nowMs - RUNNING_SECONDS_MAX * 1000);
   }
 
-  function drop(records: Map<string, Timed>, untilMs: number): void {
-    for (const [key, record] of records) {
-      if (record.atMs > untilMs) return;
-      dropBody(key, record);
-      records.delete(key);
+  function forgetRunning(calls: Map<string, Timed>, untilMs: number): void {
+    for (const record of calls.values()) {
+      if (record.end !== 'running' || record.atMs > untilMs) return;
+      drop(record);
     }
   }
 
-  function dropBody(key: string, { end }: Timed): void {
-    if (withBody.delete(key)) bytes -= sizeOf(end);
-  }
-
-  /** The record keeps its place, because a Map keeps that of a key. */
-  function makeRoom(): void {
-    for (const key of withBody) {
-      if (bytes <= BYTES_MAX) return;
-      const record = ended.get(key) as Timed;
-      dropBody(key, record);
-      ended.set(key, { ...record, end: 'lost' });
-    }
+  function drop({ calls, nonce }: Timed): void {
+    if (calls.delete(nonce)) size -= 1;
   }
 
   return {
     get size() {
-      return running.size + ended.size;
+      return size;
     },
     begin(internId, nonce, user) {
-      forget();
-      running.set(keyOf(internId, nonce), { user, end: 'running', atMs: uptime() });
+      const nowMs = uptime();
+      if (nowMs - forgotMs >= FORGET_EVERY_MS) forget(nowMs);
+      let calls = interns.get(internId);
+      if (calls === undefined) {
+        calls = new Map();
+        interns.set(internId, calls);
+      }
+      calls.set(nonce, { user, nonce, calls, end: 'running', atMs: nowMs, next: undefined });
+      size += 1;
     },
     end(internId, nonce, end) {
-      const key = keyOf(internId, nonce);
-      const record = running.get(key);
+      const record = interns.get(internId)?.get(nonce);
       if (record === undefined) return;
-      running.delete(key);
-      ended.set(key, { user: record.user, end, atMs: uptime() });
-      if (sizeOf(end) === 0) return;
-      withBody.add(key);
-      bytes += sizeOf(end);
-      makeRoom();
+      if (record.end === 'running') {
+        record.atMs = uptime();
+        if (oldest === undefined || newest === undefined) oldest = record;
+        else newest.next = record;
+        newest = record;
+      }
+      record.end = typeof end === 'string' ? end : { ...end, body: store(end.body) };
     },
     of(internId, nonce) {
-      forget();
-      const key = keyOf(internId, nonce);
-      return running.get(key) ?? ended.get(key);
+      forget(uptime());
+      return interns.get(internId)?.get(nonce);
     },
   };
 }
 
-interface Timed extends CallRecord {
-  readonly atMs: number;
+const FORGET_EVERY_MS = 1000;
+const SLAB_BYTES = 256 * 1024;
+
+/**
+ * Copies bodies, small ones one after another into slabs: a buffer for each would cost more than all else of keeping it. Bodies are
+ * forgotten in this order too, so that a few slabs at most are kept for a part of theirs.
+ */
+function createBodies(): (body: Uint8Array) => Uint8Array {
+  let slab = new Uint8Array(0);
+  let used = 0;
+  return (body) => {
+    const bytes = body.byteLength;
+    if (bytes > SLAB_BYTES / 4) return Uint8Array.from(body);
+    if (used + bytes > slab.byteLength) {
+      slab = new Uint8Array(SLAB_BYTES);
+      used = 0;
+    }
+    slab.set(body, used);
+    used += bytes;
+    return slab.subarray(used - bytes, used);
+  };
 }
-
-const keyOf = (internId: string, nonce: string): string => `${internId} ${nonce}`;
-
-const sizeOf = (end: CallRecord['end']): number => (typeof end === 'object' ? end.body.byteLength : 0);

@@ -46,6 +46,13 @@ function world(entriesMax = 1000, errorSeconds = 0, createdMs = NOW * 1000) {
   return { clock, spend, spendV1, seconds, step };
 }
 
+test('calls whose answers are kept count beside their proofs', () => {
+  const { spend, seconds } = world(4);
+  seconds(10);
+  for (const id of [1, 2]) spend(id, NOW + 10, { caller: 'ada' });
+  expect(() => spend(3)).toThrow(expect.objectContaining({ code: 'replay_store_full' }));
+});
+
 test('never accepts a forgotten proof again when the clock goes back', () => {
   const { spend, seconds, step } = world();
   seconds(10);

@@ -1,0 +1,73 @@
+import { ANSWER_SECONDS, type AnswerStore, type CallEnd } from '../replay/replay-store.ts';
+import { messageOf, warn } from '../warning.ts';
+
+type Call = Parameters<AnswerStore['keep']>[0];
+
+/** The answers that this process keeps at once. Beyond this, the oldest are lost; their calls stay recorded. */
+const BYTES_MAX = 64 * 1024 * 1024;
+/** What the record of an answer takes, beside its headers and body. */
+const RECORD_BYTES = 512;
+/** An answer that is not kept would be reported as running for as long as this process lives. */
+const RETRY_AFTER_MS = [100, 1000, 5000, 30_000];
+
+/** An answer of this process that its store has, or is to have. */
+interface Kept extends Call {
+  readonly bytes: number;
+  readonly untilMs: number;
+  /** What the store does not have yet. */
+  end: CallEnd | undefined;
+  next: Kept | undefined;
+}
+
+/** Puts the ends of calls into a store: again if it fails, and within the bytes of this process. */
+export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => void {
+  let oldest: Kept | undefined;
+  let newest: Kept | undefined;
+  let bytes = 0;
+
+  function count(kept: Kept): void {
+    if (newest === undefined) oldest = kept;
+    else newest.next = kept;
+    newest = kept;
+    bytes += kept.bytes;
+    const nowMs = kept.untilMs - ANSWER_SECONDS * 1000;
+    while (oldest !== undefined && (bytes > BYTES_MAX || oldest.untilMs <= nowMs)) {
+      const dropped = oldest;
+      oldest = dropped.next;
+      bytes -= dropped.bytes;
+      // Otherwise the store has forgotten it too.
+      if (dropped.untilMs > nowMs) void put(Object.assign(dropped, { end: 'lost' }));
+    }
+    if (oldest === undefined) newest = undefined;
+  }
+
+  async function put(kept: Kept): Promise<void> {
+    for (const pauseMs of [...RETRY_AFTER_MS, undefined]) {
+      const { end } = kept;
+      if (end === undefined) return;
+      try {
+        const done = store.keep(kept, end);
+        if (done !== undefined) await done;
+        if (kept.end === end) kept.end = undefined;
+        return;
+      } catch (error) {
+        if (pauseMs === undefined) warn('answer_not_kept', messageOf(error));
+        else await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    }
+  }
+
+  return ({ policy, user, nonce }, end) => {
+    const untilMs = performance.now() + ANSWER_SECONDS * 1000;
+    const kept: Kept = { policy, user, nonce, bytes: bytesOf(end), untilMs, end, next: undefined };
+    void put(kept);
+    if (typeof end === 'object') count(kept);
+  };
+}
+
+function bytesOf(end: CallEnd): number {
+  if (typeof end === 'string') return 0;
+  let bytes = RECORD_BYTES + end.body.byteLength;
+  for (const name in end.headers) bytes += name.length + (end.headers[name]?.length ?? 0);
+  return bytes;
+}
