@@ -86,6 +86,12 @@ export const GUARD_SPEC = {
     default: false,
     doc: 'Keep the answer of each call for ten minutes, so that its caller can ask for it; mode `proxy`',
   }),
+  answersKey: secret({
+    optional: true,
+    doc: 'Seals answers in Redis or PostgreSQL, the same for every guard of the daemon: 32 bytes in base64',
+    expected: '32 bytes in base64',
+    accepts: (value) => /^[A-Za-z0-9+/]{43}=$/.test(value),
+  }),
   bodyBytesMax: integer({
     min: 0,
     max: 1024 * MIB,

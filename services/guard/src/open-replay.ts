@@ -20,17 +20,18 @@ const CONNECT_MS = 1000;
 
 /** Opens the store of `GUARD_REPLAY`. Returns immediately: while the server is down, proofs are refused. */
 export function openReplay(
-  config: Pick<GuardConfig, 'replay' | 'redisUrl' | 'databaseUrl' | 'replayReplicas'>,
+  config: Pick<GuardConfig, 'replay' | 'redisUrl' | 'databaseUrl' | 'replayReplicas' | 'answersKey'>,
   { log, now }: { readonly log: Logger; readonly now: () => number },
 ): Replay {
   const { replay, replayReplicas: replicas } = config;
+  const answersKey = config.answersKey && Buffer.from(config.answersKey.reveal(), 'base64');
   if (replay === 'memory') {
     const clocks = now === Date.now ? {} : { now };
     return { store: memoryReplayStore(clocks), async check() {}, async close() {} };
   }
   if (replay === 'redis') {
     const redis = connectRedis(config.redisUrl as Secret, { purpose: 'guard', log });
-    const store = redisReplayStore(redis, { mode: 'spend', replicas });
+    const store = redisReplayStore(redis, { mode: 'spend', replicas, answersKey });
     return {
       store,
       check: () => store.touch(),
@@ -46,7 +47,7 @@ export function openReplay(
     connectionTimeoutMillis: CONNECT_MS,
     application_name: 'ori-guard',
   });
-  const store = postgresReplayStore(pool, { replicas });
+  const store = postgresReplayStore(pool, { replicas, answersKey });
   return {
     store,
     check: () => store.touch(),

@@ -12,25 +12,31 @@ import type { SharedReplayStore } from './shared-store.ts';
 
 const ANSWER = { status: 201, headers: { 'x-own': '1' }, body: Uint8Array.of(0, 255, 10) };
 
+/** The keys under which the two processes seal answers. */
+type Keys = readonly (Uint8Array | undefined)[];
+
 /** An old store as two processes see it; in memory there is only one. */
-const STORES: Record<string, (internId: string) => Promise<[ReplayStore, ReplayStore]>> = {
+const STORES: Record<string, (internId: string, keys: Keys) => Promise<[ReplayStore, ReplayStore]>> = {
   async memory() {
     let earlierMs = 3_600_000;
     const store = memoryReplayStore({ now: () => Date.now() - earlierMs });
     earlierMs = 0;
     return [store, store];
   },
-  async redis(internId) {
+  async redis(internId, keys) {
     const redis = await connect(sharedRedisUrl());
     await plantOldFence(redis, internId);
-    return [0, 1].map(() => closing(redisReplayStore(redis, { mode: 'spend', timeoutMs: 5000 }))) as never;
+    const open = (answersKey?: Uint8Array) =>
+      closing(redisReplayStore(redis, { mode: 'spend', timeoutMs: 5000, answersKey }));
+    return [open(keys[0]), open(keys[1])];
   },
-  async postgres() {
+  async postgres(_internId, keys) {
     shared ??= startLedgerServer();
     const server = await shared;
     await plantOldEvent(server.url);
-    const open = () => closing(postgresReplayStore(openPool(server.url), { replicas: 0, timeoutMs: 5000 }));
-    return [open(), open()];
+    const open = (answersKey?: Uint8Array) =>
+      closing(postgresReplayStore(openPool(server.url), { replicas: 0, timeoutMs: 5000, answersKey }));
+    return [open(keys[0]), open(keys[1])];
   },
 };
 
@@ -44,6 +50,21 @@ const GONE: Record<string, (internId: string) => Promise<unknown>> = {
   postgres: async () => query((await shared)?.url ?? '', 'UPDATE ori_replay.process SET seen = 0'),
 };
 
+/** Everything that the server has of the answers of this intern. */
+const DUMPS: Record<string, (internId: string) => Promise<string>> = {
+  async redis(internId) {
+    const redis = await connect(sharedRedisUrl());
+    return String(await redis.mget(await redis.keys(`ori:{${internId}}:answer:*`)));
+  },
+  postgres: async (internId) =>
+    JSON.stringify(
+      await query(
+        (await shared)?.url ?? '',
+        `SELECT * FROM ori_replay.answer WHERE intern_id = '${internId}'`,
+      ),
+    ),
+};
+
 let shared: ReturnType<typeof startLedgerServer> | undefined;
 afterAll(async () => (await shared)?.stop());
 
@@ -52,10 +73,10 @@ function closing(store: SharedReplayStore): SharedReplayStore {
   return store;
 }
 
-async function world(kind: string) {
+async function world(kind: string, keys: Keys = []) {
   const internId = `int_${randomBytes(8).toString('hex')}`;
   const policy = { internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false, answers: {} };
-  const stores = await (STORES[kind] as (typeof STORES)[string])(internId);
+  const stores = await (STORES[kind] as (typeof STORES)[string])(internId, keys);
   for (const store of stores) {
     store.attach?.(policy);
     if ('touch' in store) await (store as SharedReplayStore).touch();
@@ -123,6 +144,36 @@ describe.each(Object.keys(STORES))('in %s', (kind) => {
     await GONE[kind]?.(policy.internId);
     expect(await ask(second)).toBe('lost');
   });
+
+  test.skipIf(kind === 'memory')(
+    'a sealed answer is not in the server, and opens under its key alone',
+    async () => {
+      const [key, other] = [randomBytes(32), randomBytes(32)];
+      const body = Buffer.from('other people read this');
+      for (const keys of [
+        [key, key],
+        [key, other],
+        [key, undefined],
+        [undefined, key],
+      ]) {
+        const { stores, policy, nonce, spend, ask } = await world(kind, keys);
+        const [first, second] = stores;
+        await spend(first);
+        await first.answers?.keep(
+          { policy, user: 'ada', nonce },
+          { ...ANSWER, headers: { 'x-own': 'secret' }, body },
+        );
+        const stored = (await DUMPS[kind]?.(policy.internId)) ?? '';
+        const told = await ask(second);
+        if (keys[0] === keys[1])
+          expect(told).toMatchObject({ status: 201, headers: { 'x-own': 'secret' }, body });
+        else expect(told).toBe('lost');
+        expect(stored).toContain('ada');
+        const plain = [body.toString('base64').slice(0, 12), 'x-own', 'secret', 'status'];
+        expect(plain.filter((text) => stored.includes(text))).toEqual(keys[0] === undefined ? plain : []);
+      }
+    },
+  );
 
   test('nothing is known of a spend without a record, nor of a nonce from before the fence', async () => {
     const { stores, spend, ask } = await world(kind);

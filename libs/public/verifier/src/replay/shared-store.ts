@@ -1,5 +1,6 @@
 import { UnavailableError } from '@ori/proof';
 import { requireNames } from '../options.ts';
+import { createCallEnds } from './call-end.ts';
 import {
   type AnswerStore,
   LIFE_SECONDS,
@@ -48,6 +49,13 @@ export interface SharedReplayStoreOptions {
    */
   touchSeconds?: number | undefined;
   /**
+   * 32 bytes under which kept answers are sealed (AES-256-GCM), the same in every process of the daemon; absent, they are in the
+   * server as plain text. Answers that were kept under another key are lost.
+   *
+   * @example answersKey: Buffer.from(process.env.ANSWERS_KEY, 'base64')
+   */
+  answersKey?: Uint8Array | undefined;
+  /**
    * Unix time in milliseconds for these checks; `Date.now` by default.
    *
    * @example now: () => clock.now() // in a test
@@ -60,14 +68,16 @@ export function requireSharedOptions(
   options: SharedReplayStoreOptions,
   others: readonly string[],
   where: string,
-): { [Name in keyof SharedReplayStoreOptions]-?: NonNullable<SharedReplayStoreOptions[Name]> } {
-  requireNames(options, ['replicas', 'timeoutMs', 'touchSeconds', 'now', ...others], where);
-  const { replicas = 0, timeoutMs = 200, touchSeconds = 2, now = Date.now } = options;
+) {
+  requireNames(options, ['replicas', 'timeoutMs', 'touchSeconds', 'answersKey', 'now', ...others], where);
+  const { replicas = 0, timeoutMs = 200, touchSeconds = 2, answersKey, now = Date.now } = options;
   if (!(Number.isInteger(replicas) && replicas >= 0))
     throw new TypeError('replicas: expected an integer from 0');
   if (!(timeoutMs > 0 && timeoutMs <= 5000)) throw new TypeError('timeoutMs: expected 1 to 5000');
   if (!(touchSeconds > 0 && touchSeconds <= 60)) throw new TypeError('touchSeconds: expected up to 60');
-  return { replicas, timeoutMs, touchSeconds, now };
+  if (answersKey !== undefined && !(answersKey instanceof Uint8Array && answersKey.byteLength === 32))
+    throw new TypeError('answersKey: expected 32 bytes');
+  return { replicas, timeoutMs, touchSeconds, callEnds: createCallEnds(answersKey), now };
 }
 
 /**

@@ -32,7 +32,7 @@ export interface PostgresAnswer extends Verdict {
   readonly due?: boolean;
   /** `touch` only: the version of the schema. */
   readonly version?: number;
-  /** `ask` only: how the call ended, as `parseCallEnd` reads it. */
+  /** `ask` only: how the call ended, as `CallEnds.parse` reads it. */
   readonly outcome?: string;
 }
 

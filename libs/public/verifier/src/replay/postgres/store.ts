@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { UnavailableError } from '@ori/proof';
-import { parseCallEnd, renderCallEnd } from '../call-end.ts';
 import { type AnswerStore, type ReplayPolicy, retentionSeconds, type Spend } from '../replay-store.ts';
 import {
   requireAttached,
@@ -51,7 +50,7 @@ export function postgresReplayStore(
   given: PostgresPool | PostgresJs,
   options: PostgresReplayStoreOptions,
 ): SharedReplayStore {
-  const { replicas, timeoutMs, touchSeconds, now } = requireSharedOptions(
+  const { replicas, timeoutMs, touchSeconds, callEnds, now } = requireSharedOptions(
     options,
     ['acquireMs'],
     'postgresReplayStore',
@@ -183,10 +182,12 @@ export function postgresReplayStore(
   }
 
   const answers: AnswerStore = {
-    async keep({ policy, nonce }, end) {
-      await call('keep', () => [policy.internId, Buffer.from(nonce, 'base64url'), renderCallEnd(end)]);
+    async keep(of, end) {
+      const ended = callEnds.render(of, end);
+      await call('keep', () => [of.policy.internId, Buffer.from(of.nonce, 'base64url'), ended]);
     },
-    async ask({ policy, user, nonce, timestamp, nowMs }) {
+    async ask(question) {
+      const { policy, user, nonce, timestamp, nowMs } = question;
       const answer = await callOnce('ask', (waitedMs) => [
         user,
         timestamp,
@@ -196,7 +197,7 @@ export function postgresReplayStore(
       ]);
       if (answer.verdict === 'not_received') return 'not_received';
       if (answer.verdict !== 'recorded') requireSpent(answer);
-      return parseCallEnd(answer.outcome ?? '');
+      return callEnds.parse(question, answer.outcome ?? '');
     },
   };
 

@@ -8,7 +8,7 @@ import type { RedisScriptName } from './scripts.ts';
 export interface Answer extends Verdict {
   /** Unix seconds with six decimals, as text so that no digit changes; absent if the server is unsafe. */
   readonly fence?: string;
-  /** `ask` only: how the call ended, as `parseCallEnd` reads it. */
+  /** `ask` only: how the call ended, as `CallEnds.parse` reads it. */
   readonly outcome?: string;
 }
 

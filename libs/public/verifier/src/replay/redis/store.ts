@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { UnavailableError } from '@ori/proof';
-import { parseCallEnd, renderCallEnd } from '../call-end.ts';
 import {
   ANSWER_SECONDS,
   type AnswerStore,
@@ -49,7 +48,7 @@ export function redisReplayStore(
   const redis = isNodeRedis(given) ? adaptNodeRedis(given) : given;
   requireRedisClient(redis);
   surviveErrors(given);
-  const { replicas, timeoutMs, touchSeconds, now } = requireSharedOptions(
+  const { replicas, timeoutMs, touchSeconds, callEnds, now } = requireSharedOptions(
     options,
     ['mode'],
     'redisReplayStore',
@@ -134,20 +133,21 @@ export function redisReplayStore(
   }
 
   const answers: AnswerStore = {
-    keep: ({ policy, user, nonce }, end) =>
-      run.replace(
-        answerKey(policy.internId, nonce),
-        [user, process, renderCallEnd(end)].join('\n'),
-        ANSWER_SECONDS,
-      ),
-    async ask({ policy, user, nonce, timestamp, nowMs }) {
+    keep(call, end) {
+      const { policy, user, nonce } = call;
+      const record = [user, process, callEnds.render(call, end)].join('\n');
+      return run.replace(answerKey(policy.internId, nonce), record, ANSWER_SECONDS);
+    },
+    async ask(question) {
+      const { policy, user, nonce, timestamp, nowMs } = question;
       if (unsafe !== undefined) throw unsafe;
       const keys = [spentKey(policy.internId), answerKey(policy.internId, nonce)];
       const args = [...common(policy, nowMs, false), timestamp, Buffer.from(nonce, 'base64url'), user];
       const answer = await run.spend('ask', keys, args);
       learn(policy.internId, answer);
       requireSafe(answer);
-      return answer.verdict === 'not_received' ? 'not_received' : parseCallEnd(answer.outcome ?? '');
+      if (answer.verdict === 'not_received') return 'not_received';
+      return callEnds.parse(question, answer.outcome ?? '');
     },
   };
 
