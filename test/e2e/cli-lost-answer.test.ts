@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { openGuardWorld } from '@ori/test-env/guard-world';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from './cli-world.ts';
+import { startCuttingHop } from './cutting-hop.ts';
 import { guarded } from './mcp-world.ts';
 
 const { world, home } = await openSignedInWorld();
@@ -47,6 +49,24 @@ it.each([
   expect(result.stderr).toContain('asking the daemon for it');
   expect(daemon.asked).toEqual(Array(3).fill(`/.well-known/ori/calls/${daemon.nonces[0]}`));
   expect(daemon.nonces).toHaveLength(1);
+});
+
+it('prints what a guard has kept of the answer of a daemon that knows nothing of proofs', async () => {
+  await using guard = await openGuardWorld({
+    env: { GUARD_INTERN_ID: INTERN_ID, GUARD_ANSWERS: 'true' },
+    jwks: world.jwks,
+    daemon: (_req, res) => res.writeHead(200, { 'content-type': 'application/json' }).end(BODY),
+  });
+  let isCut = false;
+  await using hop = await startCuttingHop(guard.guard.url, () => {
+    if (isCut) return undefined;
+    isCut = true;
+    return { answer: 20 };
+  });
+  const result = await run(hop.url);
+  expect(result).toMatchObject({ exit: 0, stdout: BODY });
+  expect(result.stderr).toContain('asking the daemon for it');
+  expect(guard.seen).toMatchObject([{ method: 'POST', url: '/pay' }]);
 });
 
 it('says how to ask for the answer of a call that was interrupted', async () => {

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { INTERN_ID, listen, openSignedInWorld } from './cli-world.ts';
+import { guarded } from './mcp-world.ts';
 
-const { home } = await openSignedInWorld();
+const { world, home } = await openSignedInWorld();
 
 interface Received {
   readonly message: { readonly method: string; readonly id?: number };
@@ -39,6 +40,30 @@ async function bridged(messages: readonly object[], daemonUrl: string, ...option
   const lines = stdout.split('\n').filter(Boolean);
   return { exit, stderr, answers: lines.map((line) => JSON.parse(line)) };
 }
+
+it('passes a cancellation in a session on to a daemon that keeps answers', async () => {
+  const cancelled: unknown[] = [];
+  let waiting: ServerResponse | undefined;
+  const handle = (_req: IncomingMessage, res: ServerResponse, { body }: { body: Buffer }) => {
+    const { method, id, params } = JSON.parse(body.toString());
+    if (method === 'initialize')
+      return toJson(res, 200, resultOf(id, { protocolVersion: '2025-06-18' }), { 'mcp-session-id': 's1' });
+    if (id !== undefined) {
+      waiting = res;
+      return undefined;
+    }
+    res.writeHead(202).end();
+    if (method !== 'notifications/cancelled') return undefined;
+    cancelled.push(params.requestId);
+    return toJson(waiting as ServerResponse, 200, resultOf(params.requestId));
+  };
+  const daemon = await guarded(world, handle, { answers: true });
+  onTestFinished(() => daemon.stop());
+  const cancel = { method: 'notifications/cancelled', params: { requestId: 2 } };
+  const { answers } = await bridged([INITIALIZE, INITIALIZED, ping(2), cancel], daemon.url);
+  expect(answers.map(({ id }) => id)).toEqual([1, 2]);
+  expect(cancelled).toEqual([2]);
+});
 
 // vercel/ai#16865, modelcontextprotocol/java-sdk#1050.
 it('takes the last awaited answer for the end of a stream that the server leaves open', async () => {

@@ -119,8 +119,11 @@ it('keeps the session, the order of a stream and the requests of the server, and
   expect(new Set(headers.slice(1).map(String))).toEqual(new Set(['session-of-ada,2025-11-25']));
 });
 
-it('serves a stateless client of the newest SDK, and cancels by ending the request', async () => {
-  const [started, cancelled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+it.each([
+  ['cancels by ending the request', false],
+  ['ends no request of a daemon that keeps answers', true],
+])('serves a stateless client of the newest SDK, and %s', async (_, answers) => {
+  const [started, finish, ended] = [0, 0, 0].map(() => Promise.withResolvers<string>());
   const handler = createMcpHandler(() => {
     const server = new NewServer({ name: 'new', version: '1.0.0' });
     server.registerTool('whoami', {}, (context) => ({
@@ -130,17 +133,27 @@ it('serves a stateless client of the newest SDK, and cancels by ending the reque
       'wait',
       {},
       ({ mcpReq }) =>
-        new Promise((_, reject) => {
+        new Promise((resolve, reject) => {
           mcpReq.signal.addEventListener('abort', () => {
-            cancelled.resolve();
+            ended?.resolve('cancelled');
             reject(new Error('cancelled'));
           });
-          started.resolve();
+          void finish?.promise.then((how) => {
+            ended?.resolve(how);
+            resolve({ content: [] });
+          });
+          started?.resolve('');
         }),
     );
     return server;
   });
-  const daemon = await guarded(world, answersOf(handler));
+  let left: Promise<unknown> | undefined;
+  const answer = answersOf(handler);
+  const handle: typeof answer = (req, res, proven) => {
+    left = once(req.socket, 'close');
+    return answer(req, res, proven);
+  };
+  const daemon = await guarded(world, handle, { answers });
   onTestFinished(() => daemon.stop());
   const client = new NewClient(
     { name: 'new', version: '1.0.0' },
@@ -152,10 +165,12 @@ it('serves a stateless client of the newest SDK, and cancels by ending the reque
   const waiting = new AbortController();
   const call = client.callTool({ name: 'wait' }, { signal: waiting.signal });
   call.catch(() => {});
-  await started.promise;
+  await started?.promise;
   waiting.abort();
   await expect(call).rejects.toThrow();
-  await cancelled.promise;
+  await left;
+  if (answers) finish?.resolve('finished');
+  expect(await ended?.promise).toBe(answers ? 'finished' : 'cancelled');
 });
 
 /** The lines that `ori mcp` writes for the given ones. */

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
+import { LIMITS } from '@ori/runtime/limits';
 import { openGuardWorld } from '@ori/test-env/guard-world';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 const CALL = { path: '/api/invoke', body: '{"prompt":"hello"}', user: 'ada' };
 
@@ -32,6 +33,22 @@ it('with GUARD_ANSWERS, goes on when the client leaves, and gives the answer aga
   await vi.waitFor(async () => expect(await ask()).toMatchObject({ status: 201, body: 'done' }));
   expect((await ask()).headers.get('ori-answer')).toBe('kept');
   expect(called).toHaveBeenCalledOnce();
+});
+
+it('goes on when the client reads nothing, and is cut off', async () => {
+  const { writeTimeoutMs } = LIMITS;
+  Object.assign(LIMITS, { writeTimeoutMs: 100 });
+  onTestFinished(() => void Object.assign(LIMITS, { writeTimeoutMs }));
+  const { world, request, ask } = await lostCall({
+    daemon: (_req, res) => void res.end(Buffer.alloc(16 * 1024 * 1024)),
+  });
+  await using _ = world;
+  const socket = connect(world.port, '127.0.0.1').pause();
+  socket.write(request);
+  await vi.waitFor(async () =>
+    expect(await ask()).toMatchObject({ status: 410, body: expect.stringContaining('answer_too_large') }),
+  );
+  socket.destroy();
 });
 
 it('keeps that the daemon failed', async () => {

@@ -77,7 +77,7 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
   };
 }
 
-/** Passes an answer on. A client that reads nothing for `writeTimeoutMs` is cut off. */
+/** Passes an answer on. A client that reads nothing for `writeTimeoutMs` is cut off, as if it had left: its answer may be kept. */
 function stream(
   res: ServerResponse,
   writeTimeoutMs: number,
@@ -112,7 +112,7 @@ function stream(
       if (res.write(chunk)) return;
       controller.pause();
       clearTimeout(stalled);
-      stalled = setTimeout(() => res.destroy(), writeTimeoutMs);
+      stalled = setTimeout(() => res.socket?.destroy(), writeTimeoutMs);
     },
     onResponseEnd() {
       settle(() => {

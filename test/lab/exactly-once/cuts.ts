@@ -45,7 +45,7 @@ interface Heard {
 }
 
 const ANSWER_MS = 10_000;
-/** Half a minute in all: a daemon that was killed starts again. */
+/** Half a minute in all, with a daemon that runs: its store may refuse what was signed in the first seconds. */
 const ASKED_MAX = 70;
 const LANES = 8;
 
@@ -87,6 +87,7 @@ export async function callThroughCuts(options: CutOptions): Promise<CutTally> {
         tally,
         notReceived,
         proxy,
+        running: processes.running,
         random: draw,
         isDoomed: doom !== undefined,
       });
@@ -105,12 +106,14 @@ interface CallParts {
   readonly tally: CutTally;
   readonly notReceived: Set<string>;
   readonly proxy: Awaited<ReturnType<typeof startCutProxy>>;
+  /** Resolves when a daemon that was killed has started again. */
+  readonly running: () => Promise<unknown>;
   readonly random: Random;
   readonly isDoomed: boolean;
 }
 
 async function oneCall(id: string, parts: CallParts): Promise<void> {
-  const { signer, tally, notReceived, proxy, random, isDoomed } = parts;
+  const { signer, tally, notReceived, proxy, running, random, isDoomed } = parts;
   const body = JSON.stringify({ id, slowMs: random.chance(0.15) ? random.below(60) : 0 });
   const sign = (path: string, content: string, user = 'ada') => signer.sign({ path, body: content, user });
   let how: 'direct' | 'again' = 'direct';
@@ -119,6 +122,7 @@ async function oneCall(id: string, parts: CallParts): Promise<void> {
   let heard = await post(proxy.port, '/api/invoke', body, proof);
   for (let asked = 0; asked < ASKED_MAX && heard?.status !== 200; asked += 1) {
     const path = `/.well-known/ori/calls/${proof['x-ori-invoke-nonce']}`;
+    await running();
     if (random.chance(0.1)) await askForeign(path, parts);
     const isCut = random.chance(0.3);
     if (isCut) proxy.cutNext(drawCut(random));
@@ -226,6 +230,7 @@ async function startDaemon(settings: object, onKill: () => Promise<void>) {
       void settle();
       return port;
     },
+    running: settle,
     async doom(step: Step | undefined) {
       const { child } = await current;
       // It may be dying of an earlier one.
