@@ -38,7 +38,10 @@ export const SHIPPED: readonly ShippedFolder[] = [
       main: 'services/log/src/witness/main.ts',
     },
   },
-  service('guard'),
+  {
+    name: 'guard',
+    programs: { 'ori-guard': 'services/guard/bin/ori-guard.js', main: 'services/guard/src/main.ts' },
+  },
   {
     name: 'kms-agent',
     programs: { 'ori-kms-agent': 'services/kms-agent/src/main.ts' },

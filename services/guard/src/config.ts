@@ -23,7 +23,7 @@ import { complaintsOfAddress } from '@ori/store/postgres-address';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
 import type { RootJwk } from '@ori/verifier';
 
-const { regionalHosts, databasePoolMax, ...COMMON_SPEC } = SERVICE_SPEC;
+const { regionalHosts, databasePoolMax, otlpEndpoint, ...COMMON_SPEC } = SERVICE_SPEC;
 
 const MIB = 1024 * 1024;
 

@@ -1,5 +1,4 @@
 import { openPorts } from '@ori/http/open-ports';
-import { openTracing } from '@ori/http/tracing';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createRemoteKeySet, createVerifier } from '@ori/verifier';
 import { createCheck } from './check.ts';
@@ -27,8 +26,6 @@ export async function startGuard(
   const metrics = createGuardMetrics();
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
-  const tracing = await openTracing({ service: 'guard', config, log });
-  if (tracing) stack.defer(tracing.close);
   const keys = createRemoteKeySet(config.keysUrl, {
     root: config.root,
     onRefusedKey: ({ error }) => log.warn({ err: error }, 'a key of the set was ignored'),
@@ -65,7 +62,6 @@ export async function startGuard(
       app,
       log,
       metrics: metrics.http,
-      tracing,
       checks: mode === 'proxy' ? { ...checks, daemon: daemon.check } : checks,
     },
     stack,

@@ -119,10 +119,9 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
   const { api, opsUrl, stop } = await openPorts(
     config,
     {
-      app,
+      app: tracing?.serve(app) ?? app,
       log,
       metrics: metrics.http,
-      tracing,
       checks: {
         async sources() {
           for (const error of failing.values()) throw error;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { collectConnections, collectIssuerKeysAge, timeDependencies } from '@ori/http/dependency-metrics';
 import { openPorts } from '@ori/http/open-ports';
+import { whileReady } from '@ori/http/serve-while-ready';
 import type { Sinks } from '@ori/http/server';
 import { parseTarget } from '@ori/http/target';
 import { openTracing } from '@ori/http/tracing';
@@ -135,11 +136,10 @@ export async function startManagement(
   const { api, opsUrl, stop } = await openPorts(
     config,
     {
-      app,
+      app: tracing?.serve(app) ?? app,
       log,
       metrics,
-      tracing,
-      own: [],
+      behindGateway: whileReady(),
       checks: { postgresql: store.ping, issuer: identity.check },
       presentBusy: (req, budget) => presentOverload(isOfCaller(budget), operationOf(req)),
     },

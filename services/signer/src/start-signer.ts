@@ -1,6 +1,7 @@
 import { collectConnections, collectIssuerKeysAge, timeDependencies } from '@ori/http/dependency-metrics';
 import { type OpenPorts, openPorts } from '@ori/http/open-ports';
 import type { Express } from '@ori/http/routes';
+import { whileReady } from '@ori/http/serve-while-ready';
 import type { Sinks } from '@ori/http/server';
 import { openTracing } from '@ori/http/tracing';
 import { createDpopNonces, DPOP_NONCE_PURPOSE } from '@ori/identity/dpop/nonces';
@@ -199,12 +200,11 @@ export async function startSigner(
   ports = await openPorts(
     config,
     {
-      app,
+      app: tracing?.serve(app) ?? app,
       log,
       metrics: metrics.http,
-      tracing,
       presentBusy,
-      own: ['audit', 'clock', 'kek'],
+      behindGateway: whileReady('audit', 'clock', 'kek'),
       checks: {
         ...(redis && {
           async redis() {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { readJsonBody } from '@ori/http/body';
 import { exchangeOf } from '@ori/http/exchange';
+import { readJsonBody } from '@ori/http/json-body';
 import { onlyValueOf } from '@ori/http/raw-headers';
 import { JsonError, parseStrictJson } from '@ori/http/strict-json';
 import { ContentDigest } from '@ori/identity/dpop/content';

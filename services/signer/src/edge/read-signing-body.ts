@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyError, readJsonBody } from '@ori/http/body';
+import { BodyError } from '@ori/http/body';
 import type { Deadline } from '@ori/http/deadline';
+import { readJsonBody } from '@ori/http/json-body';
 import type { JsonBudget } from '@ori/http/json-scan';
 import { onlyValueOf } from '@ori/http/raw-headers';
 import type { ContentDigest } from '@ori/identity/dpop/content';

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { pageHeaders } from '@ori/faces/html';
-import { BodyError, readJsonBody } from '@ori/http/body';
+import { BodyError } from '@ori/http/body';
+import { readJsonBody } from '@ori/http/json-body';
 import type { Presentation } from '@ori/http/presentation';
 import { createExpressApp } from '@ori/http/routes';
 import { isPath, PROOF_HEADERS } from '@ori/proof';

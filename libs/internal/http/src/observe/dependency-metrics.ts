@@ -67,24 +67,3 @@ export function collectIssuerKeysAge(registry: Registry, ageSeconds: () => numbe
   const help = 'Time since the issuer keys were last fetched.';
   instrumentsOf(registry).reading('ori_issuer_keys_age_seconds', help, ageSeconds);
 }
-
-/**
- * Checks every dependency at each scrape, so that a failure is visible before a request runs into it.
- *
- * @param verdicts `ok` or a failure, by the name of the dependency; the names are always the same
- */
-export function collectDependencyMetrics(
-  registry: Registry,
-  verdicts: () => Promise<Readonly<Record<string, string>>>,
-): void {
-  instrumentsOf(registry).readings(
-    'ori_dependency_up',
-    '1 if the dependency worked at the time of the scrape, else 0.',
-    ['dependency'],
-    async () =>
-      Object.entries(await verdicts()).map(([dependency, verdict]) => [
-        { dependency },
-        verdict === 'ok' ? 1 : 0,
-      ]),
-  );
-}

@@ -1,9 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Registry } from 'prom-client';
+import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import { sendEnvelope } from '../server/envelope.ts';
 import { parseTarget } from '../server/target.ts';
-import { collectDependencyMetrics } from './dependency-metrics.ts';
 import { explainFailure } from './explain-failure.ts';
 
 type ReadinessCheck = () => Promise<void>;
@@ -141,4 +140,25 @@ function nameFailure(error: unknown): string {
 function sendJson(res: ServerResponse, status: number, value: unknown): void {
   res.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
   res.end(JSON.stringify(value));
+}
+
+/**
+ * Checks every dependency at each scrape, so that a failure is visible before a request runs into it.
+ *
+ * @param verdicts `ok` or a failure, by the name of the dependency; the names are always the same
+ */
+function collectDependencyMetrics(
+  registry: Registry,
+  verdicts: () => Promise<Readonly<Record<string, string>>>,
+): void {
+  instrumentsOf(registry).readings(
+    'ori_dependency_up',
+    '1 if the dependency worked at the time of the scrape, else 0.',
+    ['dependency'],
+    async () =>
+      Object.entries(await verdicts()).map(([dependency, verdict]) => [
+        { dependency },
+        verdict === 'ok' ? 1 : 0,
+      ]),
+  );
 }

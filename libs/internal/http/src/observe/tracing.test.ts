@@ -58,12 +58,11 @@ async function startService(
     present: () => undefined,
   });
   const api = await startApiServer({
-    app,
+    app: tracing?.serve(app) ?? app,
     host: '127.0.0.1',
     port: 0,
     deadlineMs: 10_000,
     log,
-    tracing,
   });
   const stop = async () => {
     await api.stop({ graceMs: 0 });

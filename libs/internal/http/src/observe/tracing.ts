@@ -2,9 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
 import { extname } from 'node:path';
-import { isSea } from 'node:sea';
 import type { Attributes, Span } from '@opentelemetry/api';
-import { ConfigError } from '@ori/runtime/config';
 import type { Logger } from '@ori/runtime/log';
 import type { Secret } from '@ori/runtime/secret';
 import { VERSION } from '@ori/runtime/version';
@@ -46,10 +44,6 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'D
 export async function openTracing({ service, config, log }: TracingOptions): Promise<Tracing | undefined> {
   const { otlpEndpoint } = config;
   if (otlpEndpoint === undefined) return undefined;
-  if (isSea())
-    throw new ConfigError([
-      `${service.toUpperCase()}_OTLP_ENDPOINT: the executable contains no tracing code`,
-    ]);
   // The SDK's file is beside this one, as source or built.
   const file = `./tracing-sdk${extname(import.meta.filename)}`;
   const { createSpanSource } = (await import(file)) as typeof import('./tracing-sdk.ts');

@@ -3,9 +3,9 @@ import type { Limits } from '@ori/runtime/limits';
 import { createMetrics } from '@ori/runtime/metrics';
 import { type RawClient, rawClient } from '@ori/test-env/raw-client';
 import { expect, test } from 'vitest';
-import { readJsonBody } from '../server/body.ts';
 import { sendEnvelope } from '../server/envelope.ts';
 import { countFor, exchangeOf } from '../server/exchange.ts';
+import { readJsonBody } from '../server/json-body.ts';
 import { startApiServer } from '../server/server.ts';
 import { networkOf } from './admission.ts';
 

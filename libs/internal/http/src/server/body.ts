@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BusyError } from '@ori/runtime/busy-error';
 import type { Deadline } from './deadline.ts';
 import { findExchange } from './exchange.ts';
-import { type JsonBudget, JsonScanner } from './json-scan.ts';
 import { decideKeepAlive } from './keep-alive.ts';
 
 export type BodyErrorCode =
@@ -47,56 +46,19 @@ export interface ReadBodyOptions {
 }
 
 /**
- * Enough for a body with some thousand names, and far below what would delay other requests while it is parsed and
- * validated.
- */
-const JSON_BUDGET: JsonBudget = { bytesMax: 512 * 1024, depthMax: 16, valuesMax: 5000 };
-
-/**
- * Reads a JSON body, checking it against a budget as it arrives: by default 512 KiB, 16 levels and 5000 values. Each
- * run of white space between tokens is stored as one space. Data beyond the budget is still counted, so that a body
- * that is also too long is refused for its length. Call it once the caller is known, because it
- * sends `100 Continue`. It checks neither media type nor syntax.
+ * Reads a body byte for byte, for content other than JSON. Call it once the caller is known, because it sends
+ * `100 Continue`.
  *
- * @throws {BodyError} `content_encoding_unsupported` (anything but identity) and `body_too_large` (announced) before
- * a byte is read, `body_too_large` as soon as it exceeds the limit, `json_beyond_budget` at the end, `body_aborted` when the
- * client went away.
+ * @throws {BodyError} `content_encoding_unsupported` (anything but identity) and `body_too_large` (announced) before a byte is
+ * read, `body_too_large` as soon as it exceeds the limit, `body_aborted` when the client went away
  * @throws {BusyError} `bodies`, if another body needs room and this one is the oldest of the network that has most
  * @throws {DeadlineError}
  */
-export async function readJsonBody(
-  req: IncomingMessage,
-  options: ReadBodyOptions & { json?: JsonBudget },
-): Promise<Buffer> {
-  let grown = 0;
-  const scanner = new JsonScanner(options.json ?? JSON_BUDGET, (bytes) => {
-    grown += bytes;
-  });
-  const whole = begin(req, options);
-  if (whole !== undefined) scanner.push(whole);
-  else {
-    await drain(req, options, (chunk) => {
-      grown = 0;
-      scanner.push(chunk);
-      return grown;
-    });
-  }
-  if (!scanner.isBeyond) return scanner.text;
-  throw new BodyError('json_beyond_budget', 'the JSON is too large, too deep or has too many values');
-}
-
-/**
- * Reads a body byte for byte, for content other than JSON. Call it once the caller is known, like {@link readJsonBody}.
- *
- * @throws {BodyError} like {@link readJsonBody}, except `json_beyond_budget`
- * @throws {BusyError} `bodies`
- * @throws {DeadlineError}
- */
 export async function readBytes(req: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
-  const whole = begin(req, options);
+  const whole = beginBody(req, options);
   if (whole !== undefined) return whole;
   const chunks: Buffer[] = [];
-  await drain(req, options, (chunk) => {
+  await drainBody(req, options, (chunk) => {
     chunks.push(chunk);
     return chunk.length;
   });
@@ -113,13 +75,18 @@ export async function readChunks(
   options: ReadBodyOptions,
   take: (chunk: Buffer) => number,
 ): Promise<void> {
-  const whole = begin(req, options);
-  if (whole === undefined) await drain(req, options, take);
+  // What arrived with the head can be read as a whole after this: see `hasArrived`.
+  await undefined;
+  const whole = beginBody(req, options);
+  if (whole === undefined) await drainBody(req, options, take);
   else take(whole);
 }
 
 /** Checks the headers, tells a waiting client to continue, and returns a body that has already arrived. */
-function begin(req: IncomingMessage, { bytesMax, deadline, onContent }: ReadBodyOptions): Buffer | undefined {
+export function beginBody(
+  req: IncomingMessage,
+  { bytesMax, deadline, onContent }: ReadBodyOptions,
+): Buffer | undefined {
   deadline?.check();
   const encoding = req.headers['content-encoding'];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
@@ -155,7 +122,7 @@ function hasArrived(req: IncomingMessage): boolean {
 }
 
 /** Passes on the chunks of a body until its end. @param take returns how much memory a chunk took */
-function drain(
+export function drainBody(
   req: IncomingMessage,
   { bytesMax, deadline, onContent }: ReadBodyOptions,
   take: (chunk: Buffer) => number,

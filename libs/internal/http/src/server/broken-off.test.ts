@@ -2,8 +2,8 @@ import { createMetrics } from '@ori/runtime/metrics';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { rawClient } from '@ori/test-env/raw-client';
 import { expect, test } from 'vitest';
-import { readJsonBody } from './body.ts';
 import { exchangeOf } from './exchange.ts';
+import { readJsonBody } from './json-body.ts';
 import { startApiServer } from './server.ts';
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\n';

@@ -1,8 +1,8 @@
+import type { Registry } from '@ori/runtime/instruments';
 import { LIMITS, type Limits } from '@ori/runtime/limits';
 import type { Logger } from '@ori/runtime/log';
 import type { Metrics } from '@ori/runtime/metrics';
-import { type OpsServerOptions, startOpsServer } from '../observe/ops.ts';
-import { type Serving, serveWhileReady } from './serve-while-ready.ts';
+import { type OpsServer, type OpsServerOptions, startOpsServer } from '../observe/ops.ts';
 import { type ApiServer, type ApiServerOptions, startApiServer } from './server.ts';
 import { STOP_TIMES, type StopTimes, stopService } from './stop-service.ts';
 
@@ -22,18 +22,32 @@ type PortsConfig = ServingConstants &
     readonly opsPort: number;
   };
 
-interface PortsParts extends Pick<ApiServerOptions, 'app' | 'tracing' | 'presentBusy'> {
+interface PortsParts extends Pick<ApiServerOptions, 'app' | 'presentBusy'> {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly checks: OpsServerOptions['checks'];
-  /** Behind a gateway, the API listens only while these checks succeed, and for the first time once all do. */
-  readonly own?: readonly string[];
+  /** How the API starts behind a gateway: see `whileReady`. */
+  readonly behindGateway?: (start: () => Promise<ApiServer>, parts: ServingParts) => Promise<Serving>;
+}
+
+export interface ServingParts {
+  readonly ops: Pick<OpsServer, 'verdicts' | 'causes'>;
+  readonly registry: Registry;
+  readonly log: Logger;
+}
+
+/** An API that listens only at times. */
+export interface Serving<Api = ApiServer> {
+  readonly api: Api;
+  /** Checks now, because a request has just failed. */
+  look(): void;
+  close(): void;
 }
 
 export interface OpenPorts {
   readonly api: ApiServer;
   readonly opsUrl: string;
-  /** Runs the `own` checks now, because a request has just failed. */
+  /** Checks whether to listen now, because a request has just failed. */
   look(): void;
   /** Stops as `stopService` does, then releases the stack. */
   stop(): Promise<void>;
@@ -46,7 +60,7 @@ export interface OpenPorts {
  */
 export async function openPorts(
   config: PortsConfig,
-  { app, tracing, presentBusy, log, metrics, checks, own }: PortsParts,
+  { app, presentBusy, log, metrics, checks, behindGateway }: PortsParts,
   stack: AsyncDisposableStack,
 ): Promise<OpenPorts> {
   const { registry } = metrics;
@@ -62,13 +76,11 @@ export async function openPorts(
       trustGateway,
       log,
       metrics,
-      tracing,
       limits: { connectionsMax: Math.max(LIMITS.connectionsMax, requestsInFlightMax), ...config },
       tls: config,
       ...(presentBusy && { presentBusy }),
     });
-  let serving: Serving<ApiServer> | undefined;
-  if (trustGateway && own) serving = await serveWhileReady(start, { ops, log, registry, own });
+  const serving = trustGateway ? await behindGateway?.(start, { ops, log, registry }) : undefined;
   const api = serving?.api ?? (await start());
   const owned = stack.move();
   return {

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
-import type { Logger } from '@ori/runtime/log';
-import type { OpsServer } from '../observe/ops.ts';
+import { instrumentsOf } from '@ori/runtime/instruments';
+import type { Serving, ServingParts } from './open-ports.ts';
 import type { ApiServer } from './server.ts';
 
 const LOOK_EVERY_MS = 500;
@@ -9,21 +8,11 @@ const REPEAT_EVERY_MS = 30_000;
 
 type Verdicts = Readonly<Record<string, string>>;
 
-export interface ServingOptions {
-  readonly ops: Pick<OpsServer, 'verdicts' | 'causes'>;
-  readonly registry: Registry;
-  readonly log: Logger;
+export interface ServingOptions extends ServingParts {
   /** Checks of what only this instance uses. While one fails, another instance can serve instead. */
   readonly own?: readonly string[];
   /** How often the log repeats what the start waits for, in milliseconds. */
   readonly repeatEveryMs?: number;
-}
-
-export interface Serving<Api> {
-  readonly api: Api;
-  /** Checks now, because a request has just failed. */
-  look(): void;
-  close(): void;
 }
 
 /** Resolves once every check succeeds. Logs what it is waiting for and why, at each change and every 30 s. */
@@ -102,3 +91,9 @@ export async function serveWhileReady<Api extends Pick<ApiServer, 'withdraw' | '
 function failuresIn(verdicts: Verdicts): Verdicts {
   return Object.fromEntries(Object.entries(verdicts).filter(([, verdict]) => verdict !== 'ok'));
 }
+
+/** For `openPorts`: behind a gateway, the API listens only while these checks succeed, and for the first time once all do. */
+export const whileReady =
+  (...own: string[]) =>
+  (start: () => Promise<ApiServer>, parts: ServingParts): Promise<Serving> =>
+    serveWhileReady(start, { ...parts, own });

@@ -2,7 +2,6 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Limits } from '@ori/runtime/limits';
 import type { Logger } from '@ori/runtime/log';
 import type { Budget, Metrics } from '@ori/runtime/metrics';
-import type { Tracing } from '../observe/tracing.ts';
 import type { GracefulStop } from './graceful-stop.ts';
 import type { Presentation } from './presentation.ts';
 import type { Sinks } from './request-line.ts';
@@ -26,7 +25,6 @@ export interface ApiServerOptions {
   trustGateway?: boolean;
   log?: Logger;
   metrics?: Metrics;
-  tracing?: Tracing | undefined;
   /** Records each request instead, for a server in front of several services. */
   sinksOf?: (req: IncomingMessage) => Sinks;
 }

@@ -6,10 +6,10 @@ import { createMetrics } from '@ori/runtime/metrics';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { type RawAnswer, type RawClient, rawClient } from '@ori/test-env/raw-client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readJsonBody } from './body.ts';
 import { presentDeadline } from './deadline.ts';
 import { sendEnvelope } from './envelope.ts';
 import { exchangeOf } from './exchange.ts';
+import { readJsonBody } from './json-body.ts';
 import { type ApiServer, type ApiServerOptions, startApiServer } from './server.ts';
 
 const open: { stop(): Promise<void> }[] = [];

@@ -48,7 +48,6 @@ export type { ApiServer, ApiServerOptions } from './server-options.ts';
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { app, deadlineMs } = options;
-  const serve = options.tracing?.serve(app) ?? app;
   const connections = new Map<Socket, Connection>();
   const admission = new Admission(options.limits);
   const { limits } = admission;
@@ -93,7 +92,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   function handle(req: IncomingMessage, res: ServerResponse): void {
     if (accept(req, res) === undefined) return;
     const refusal = judgeHead(req);
-    if (refusal === undefined) serve(req, res);
+    if (refusal === undefined) app(req, res);
     else sendEnvelope(res, refusal);
   }
 
