@@ -8,7 +8,8 @@ import {
   type ReplayStore,
   type Verifier,
 } from '@ori/verifier';
-import { POSTGRES_REPLAY_SQL, postgresReplayStore } from '@ori/verifier/postgres';
+import { postgresReplayStore } from '@ori/verifier/postgres';
+import { POSTGRES_REPLAY_SQL } from '@ori/verifier/postgres/schema';
 import { redisReplayStore } from '@ori/verifier/redis';
 import { createTestSigner } from '@ori/verifier/testing';
 import { Redis } from 'ioredis';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type Exchange, exchangeOf } from '@ori/http/exchange';
 import type { Verifier } from '@ori/verifier';
-import { recordAnswer } from '@ori/verifier/node';
+import { recordAnswer } from '@ori/verifier/answers';
 import type { GuardConfig } from './config.ts';
 import { type Daemon, DaemonError, type DaemonFailure } from './daemon.ts';
 import { headersForDaemon, namesOthers } from './headers.ts';

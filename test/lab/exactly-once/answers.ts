@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { POSTGRES_REPLAY_SQL } from '@ori/verifier/postgres';
+import { POSTGRES_REPLAY_SQL } from '@ori/verifier/postgres/schema';
 import { spentKey } from '@ori/verifier/redis';
 import { Redis } from 'ioredis';
 import { startRedis } from '../../env/redis.ts';

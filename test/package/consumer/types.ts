@@ -12,7 +12,8 @@ import {
 import { provenOf, requireProof } from '@ori/verifier/express';
 import { requireProof as requireFetchProof } from '@ori/verifier/fetch';
 import { requireProof as requireNodeProof } from '@ori/verifier/node';
-import { POSTGRES_REPLAY_SQL, postgresReplayStore } from '@ori/verifier/postgres';
+import { postgresReplayStore } from '@ori/verifier/postgres';
+import { POSTGRES_REPLAY_SQL } from '@ori/verifier/postgres/schema';
 import { redisReplayStore } from '@ori/verifier/redis';
 import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
 import express from 'express';

@@ -11,7 +11,6 @@ import {
   toNodeProven,
 } from './node-request.ts';
 
-export { recordAnswer } from '../answers/record-node.ts';
 export type { RequireProofOptions } from './guard.ts';
 export type { NodeProven as Proven, NodeRequest } from './node-request.ts';
 
