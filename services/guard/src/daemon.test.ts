@@ -115,6 +115,17 @@ it('an answer that breaks off looks broken off', async () => {
   expect(client.received()).not.toContain('\r\n0\r\n');
 });
 
+it('a second answer of the daemon on one connection reaches nobody', async () => {
+  await using world = await openGuardWorld({
+    daemon({ url, socket }, res) {
+      res.end(url, () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen'));
+    },
+  });
+  for (const path of ['/a', '/b', '/c']) {
+    expect(await world.raw(world.signed({ ...CALL, path }))).toMatchObject({ status: 200, body: path });
+  }
+});
+
 it('a large body waits on disk under no name until it is verified, and arrives unchanged', async () => {
   await using room = await openRoom('ori-guard');
   await using world = await openGuardWorld({

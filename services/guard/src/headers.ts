@@ -104,11 +104,12 @@ export function headersForClient(rawHeaders: readonly (Buffer | string)[]): stri
     if (all[index]?.toLowerCase() !== 'connection') continue;
     for (const name of (all[index + 1] ?? '').split(',')) own.add(name.trim().toLowerCase());
   }
-  return all.flatMap((name, index) => {
+  const headers: string[] = [];
+  for (let index = 0; index < all.length; index += 2) {
+    const name = all[index] ?? '';
     const known = name.toLowerCase();
-    const isKept =
-      known === 'content-length' ||
-      !(PER_CONNECTION.has(known) || own.has(known) || known === 'x-request-id');
-    return index % 2 === 0 && isKept ? [name, all[index + 1] ?? ''] : [];
-  });
+    const isDropped = PER_CONNECTION.has(known) || own.has(known) || known === 'x-request-id';
+    if (known === 'content-length' || !isDropped) headers.push(name, all[index + 1] ?? '');
+  }
+  return headers;
 }
