@@ -20,13 +20,3 @@ it.concurrent('signs in with a code confirmed on another device, and can then si
     stdout: '{"user":"acct_ada"}',
   });
 });
-
-it.concurrent('reports that the person denied on the other device', async () => {
-  await using home = await world.newHome();
-  const login = home.begin(['login', '--oidc', '--device']);
-  const [, page = ''] = await login.told(/or open\n {2}(\S+)\n/);
-  await walkThrough(new URL(page), { user: 'ada', decision: 'deny' }).catch(() => {});
-  const { exit, stderr } = await login.result;
-  expect(exit).toBe(4);
-  expect(stderr).toContain('denied');
-});

@@ -7,7 +7,6 @@ import { signGatewayRow, signRow, signUnseenRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
 import { verifyRow } from './rows/verify.ts';
-import { verifyStreamRow } from './rows/verify-stream.ts';
 
 /** Every comparison, in the order of the table. */
 export const ROWS: readonly Row[] = [
@@ -20,6 +19,5 @@ export const ROWS: readonly Row[] = [
   guardRow,
   verifyRow,
   answersRow,
-  verifyStreamRow,
   logRow,
 ];

@@ -115,8 +115,8 @@ export const AREAS: Readonly<Record<string, Area>> = {
     ],
     tests: beside(MANAGEMENT),
     slowTests: [
-      'test/contract/management/{any-route,byok,conditions,dpop,evaluation,examples,guardrails}.test.ts',
-      'test/contract/management/{interns,keys,openapi,workspaces}.test.ts',
+      'test/contract/management/{any-route,byok,conditions,dpop,endings,evaluation,examples}.test.ts',
+      'test/contract/management/{guardrails,interns,keys,openapi,workspaces}.test.ts',
     ],
     isStaticTriedSlowly: true,
     mark: 95,
