@@ -18,14 +18,14 @@ const SOCKET_MODE = 0o660;
 export async function startAgent(
   { socket, key }: AgentConfig,
   log: AgentLog,
-  wrapper: AgentKey = 'aws' in key ? createAwsKms(key.aws) : createPkcs11(key.pkcs11, log),
+  injected?: AgentKey,
 ): Promise<{ stop(): Promise<void> }> {
   const former = lstatSync(socket, { throwIfNoEntry: false });
   if (former !== undefined && !former.isSocket()) {
     throw new ConfigError(['KMS_AGENT_SOCKET: the path exists and is not a socket']);
   }
   rmSync(socket, { force: true });
-  const server = serveTransit(wrapper, log);
+  const server = serveTransit(injected ?? openKey(key, log), log);
   // No other user may connect before the mode is set.
   const mask = process.umask(0o177);
   try {
@@ -42,4 +42,8 @@ export async function startAgent(
       await once(server, 'close');
     },
   };
+}
+
+function openKey(key: AgentConfig['key'], log: AgentLog): AgentKey {
+  return 'aws' in key ? createAwsKms(key.aws) : createPkcs11(key.pkcs11, log);
 }

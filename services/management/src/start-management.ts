@@ -104,7 +104,6 @@ export async function startManagement(
   const possession = createPossession({
     nonces: dpopNonces,
     spent,
-    requireNonce: config.dpopRequireNonce,
     requireContent: config.dpopRequireContent,
     now,
   });

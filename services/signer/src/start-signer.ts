@@ -160,7 +160,6 @@ export async function startSigner(
       possession: createPossession({
         nonces: dpopNonces,
         spent: tracing?.part('redis', outside.spentProofs) ?? outside.spentProofs,
-        requireNonce: config.dpopRequireNonce,
         requireContent: config.dpopRequireContent,
         now,
       }),

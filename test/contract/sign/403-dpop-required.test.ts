@@ -37,18 +37,3 @@ test.each(['freeze', 'stop'] as const)('without Redis, no DPoP proof is accepted
   expect(await broken.auditLines()).toEqual([]);
   if (fault === 'freeze') await redis.thaw();
 });
-
-test('without a required nonce, iat decides', async () => {
-  const clock = steadyClock();
-  await using lax = await startSignerWorld({
-    parts: { now: clock, clocks: {} },
-    environment: { DPOP_REQUIRE_NONCE: 'false' },
-  });
-  const dpop = await createDpopWorld(lax, clock);
-  const send = async (iat: number, nonce?: string) =>
-    dpop.send({ proofs: [await dpop.proof({ claims: { iat: clock() / 1000 + iat, nonce } })] });
-  for (const iat of [0, -60, 10]) expect((await send(iat)).status).toBe(200);
-  for (const iat of [-61, 11, -600, 600]) expect(dpopErrorOf(await send(iat))).toBe('use_dpop_nonce');
-  expect((await send(-600, dpop.nonce())).status).toBe(200);
-  expect(dpopErrorOf(await send(0, dpop.nonce(-2)))).toBe('use_dpop_nonce');
-});

@@ -43,10 +43,6 @@ export const IDENTITY_SPEC = {
     default: false,
     doc: 'Refuses every session that is not bound to a key (RFC 9449): a stolen token is then useless',
   }),
-  dpopRequireNonce: flag({
-    default: true,
-    doc: "Whether a DPoP proof must contain a server nonce; without one the client's clock decides how old a proof may be, and a proof could be used again after the store lost its data",
-  }),
   dpopRequireContent: flag({
     default: true,
     doc: "Whether a DPoP proof must contain the claim `x-camara:bh` over the request's content; without it a server in between can change the request of a bound session",

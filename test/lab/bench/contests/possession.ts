@@ -37,7 +37,6 @@ async function openPossession(algorithm: Algorithm): Promise<Contestant> {
       async learn() {},
       spend: ({ id }) => (seen.size < seen.add(id).size ? 'spent' : 'replayed'),
     },
-    requireNonce: true,
     requireContent: true,
     now: Date.now,
   });

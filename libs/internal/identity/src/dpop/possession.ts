@@ -8,9 +8,8 @@ import { type ProofClaims, readClaims, readHeader, splitProof } from './read-pro
 import type { SpendableProof, Spending, SpentProofs } from './spent-proofs.ts';
 import { isTarget, type ProofTarget } from './target.ts';
 
-/** How old a proof without a nonce may be by its own `iat`, and how far ahead, in seconds. */
-const IAT_PAST_SECONDS = 60;
-const IAT_FUTURE_SECONDS = 10;
+/** How far ahead `nbf` may be, in seconds. The nonce bounds the age of a proof, so `iat` is not compared. */
+const NBF_FUTURE_SECONDS = 10;
 
 /** A request whose sender must prove possession of a key. */
 export interface ProvenRequest extends ProofTarget {
@@ -75,37 +74,23 @@ export interface Possession {
 export interface PossessionOptions {
   readonly nonces: DpopNonces;
   readonly spent: SpentProofs;
-  /** False: a proof without a nonce is accepted if its `iat` is current by this server's clock. */
-  readonly requireNonce: boolean;
   /** False: a proof without {@link CONTENT_CLAIM} is accepted for any content. */
   readonly requireContent: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-export function createPossession({
-  nonces,
-  spent,
-  requireNonce,
-  requireContent,
-  now,
-}: PossessionOptions): Possession {
+export function createPossession({ nonces, spent, requireContent, now }: PossessionOptions): Possession {
   const headers = createFamiliarHeaders();
 
   /** @returns the epoch in the nonce */
-  function checkTime({ nonce, iat, exp, nbf }: ProofClaims): string | undefined {
+  function checkTime({ nonce, exp, nbf }: ProofClaims): string {
     const seconds = now() / 1000;
-    const epoch = nonce === undefined ? undefined : nonces.epochOf(nonce);
-    if (nonce !== undefined) {
-      if (epoch === undefined) throw nonceRequired('the nonce is not from this server, or is too old');
-    } else {
-      if (requireNonce) throw nonceRequired('no nonce');
-      if (iat < seconds - IAT_PAST_SECONDS || iat > seconds + IAT_FUTURE_SECONDS) {
-        throw nonceRequired('no nonce, and iat is not current');
-      }
-    }
+    if (nonce === undefined) throw nonceRequired('no nonce');
+    const epoch = nonces.epochOf(nonce);
+    if (epoch === undefined) throw nonceRequired('the nonce is not from this server, or is too old');
     if (exp !== undefined && exp <= seconds) throw refused('exp');
-    if (nbf !== undefined && nbf > seconds + IAT_FUTURE_SECONDS) throw refused('nbf');
+    if (nbf !== undefined && nbf > seconds + NBF_FUTURE_SECONDS) throw refused('nbf');
     return epoch;
   }
 

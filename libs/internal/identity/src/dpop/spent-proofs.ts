@@ -1,15 +1,15 @@
 import { drawEpoch, NONCE_SLOT_SECONDS } from './nonces.ts';
 
 /**
- * How long a used proof is stored, in seconds: longer than any server accepts it. With a nonce that is three periods,
- * without one the window of `iat`; the rest allows for clocks that differ.
+ * How long a used proof is stored, in seconds: longer than the three periods for which any server accepts it; the rest
+ * allows for clocks that differ.
  */
 export const PROOF_KEPT_SECONDS = 4 * NONCE_SLOT_SECONDS;
 
 /** A verified proof, as a store remembers it. */
 export interface SpendableProof {
   readonly id: string;
-  /** The store's epoch when the proof's nonce was issued; undefined for a proof without a nonce, which no epoch protects. */
+  /** The store's epoch when the proof's nonce was issued; undefined: any. */
   readonly epoch: string | undefined;
 }
 

@@ -13,7 +13,7 @@ const SERVER = sql`concat_ws(':', (select system_identifier from pg_control_syst
 interface UsedProof {
   /** 43 characters. */
   readonly id: string;
-  /** The epoch that its nonce carries; undefined if it has none. */
+  /** The epoch that its nonce carries; undefined: any. */
   readonly epoch: string | undefined;
   /** The new epoch, if a new one begins. */
   readonly fresh: string;
