@@ -12,13 +12,6 @@ export const CHECK_ROUTE = '{check}';
 
 type CheckMode = Exclude<GuardConfig['mode'], 'proxy'>;
 
-/** The headers in which each proxy passes the method and path of the original request. Envoy repeats them. */
-const STATED: Readonly<Record<CheckMode, { method: string; target: string } | undefined>> = {
-  auth_request: { method: 'x-original-method', target: 'x-original-uri' },
-  forward_auth: { method: 'x-forwarded-method', target: 'x-forwarded-uri' },
-  ext_authz: undefined,
-};
-
 export interface CheckParts {
   readonly mode: CheckMode;
   readonly verifier: Verifier;
@@ -48,16 +41,16 @@ export function createCheck({ mode, verifier, bodyBytesMax }: CheckParts): Reque
   return (req, res) => void check(req, res);
 }
 
+/** Envoy repeats the method and path of the original request; the others state them in headers. */
 function headOf(req: IncomingMessage, mode: CheckMode): Head {
   const { rawHeaders, method, url: target } = req;
-  const stated = STATED[mode];
-  if (stated === undefined) return { rawHeaders, method, target };
+  if (mode === 'ext_authz') return { rawHeaders, method, target };
   // A missing or repeated header gives a value that is neither a method nor a path that a proof can cover.
   const single = (name: string): string => {
     const values = valuesOf(req, name);
     return values.length === 1 ? (values[0] ?? '') : '';
   };
-  return { rawHeaders, method: single(stated.method), target: single(stated.target) };
+  return { rawHeaders, method: single('x-forwarded-method'), target: single('x-forwarded-uri') };
 }
 
 /**

@@ -31,7 +31,7 @@ const MIB = 1024 * 1024;
 export const GUARD_SPEC = {
   ...addressSpec(8086, 'guard'),
   ...COMMON_SPEC,
-  mode: choice(['proxy', 'auth_request', 'ext_authz', 'forward_auth'], {
+  mode: choice(['proxy', 'ext_authz', 'forward_auth'], {
     default: 'proxy',
     doc: 'Whether to forward requests, or to authorize them for another proxy: see Modes',
   }),
