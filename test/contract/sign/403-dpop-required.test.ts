@@ -2,7 +2,7 @@ import { startRedis } from '@ori/test-env/redis';
 import { expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld, useSignerWorld } from '../signer-world.ts';
-import { createDpopWorld, dpopErrorOf, steadyClock } from './dpop-world.ts';
+import { createDpopWorld, steadyClock } from './dpop-world.ts';
 
 const clock = steadyClock();
 const world = await useSignerWorld({

@@ -86,6 +86,10 @@ describe('a proof with a nonce', () => {
 
   test.each<[string, (proof: string) => string]>([
     ['a signature over something else', (proof) => proof.replace(/[^.]*$/, RFC.proof.replace(/^.*\./, ''))],
+    [
+      'a second spelling of its signature',
+      (proof) => proof.replace(/.$/, (last) => String.fromCharCode(last.charCodeAt(0) + 1)),
+    ],
     ['padding after its signature', (proof) => `${proof}==`],
     ['a character before its signature that decoders skip', (proof) => proof.replace(/\.([^.]*)$/, '.!$1')],
     ['no signature', (proof) => proof.replace(/[^.]*$/, '')],
@@ -127,7 +131,7 @@ describe('the content', () => {
 
   test('of a proof without the claim is not judged where none is required', async () => {
     const { nonces, prove } = at(RFC.iat);
-    const sent = await proven(nonces.current());
+    const sent = await proven(nonces.current(), { claims: { 'x-camara:bh': undefined } });
     expect(await refusal(prove(key.thumbprint, sent, digestOf('any')))).toBe('accepted');
   });
 
