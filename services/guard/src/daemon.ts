@@ -112,7 +112,7 @@ function stream(
       if (res.write(chunk)) return;
       controller.pause();
       clearTimeout(stalled);
-      stalled = setTimeout(() => res.socket?.destroy(), writeTimeoutMs);
+      stalled = setTimeout(() => (res.socket ?? res).destroy(), writeTimeoutMs);
     },
     onResponseEnd() {
       settle(() => {

@@ -109,6 +109,18 @@ test('keeps the answer for a client that disconnects while the handler runs', as
   expect(closed).toHaveBeenCalledOnce();
 });
 
+test('keeps an answer of a known length for a client that disconnects in the middle of it', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { lose, ask } = await world(async (_request, response) => {
+    response.writeHead(200, { 'content-length': '4' }).write('la');
+    await promise;
+    response.end('te');
+  });
+  await lose();
+  resolve();
+  await vi.waitFor(async () => expect(await (await ask()).text()).toBe('late'));
+});
+
 // SPEC.md N19, N20.
 test('voids a call that did not arrive, also if the question is asked twice', async () => {
   const { call, ask, ran } = await world((_request, response) => response.end());

@@ -87,7 +87,9 @@ function recordDestroy(this: Recorded, ...args: unknown[]): unknown {
 }
 
 function recordEmit(this: Recorded, ...args: unknown[]): unknown {
-  const { emit, isEnded } = this[RECORDING];
+  const { emit, isEnded, isGone } = this[RECORDING];
+  // Node's own listener would fail on a response without a socket, and end the process.
+  if (isGone && args[0] === 'finish') return false;
   if (args[0] !== 'close' || isEnded || !(this instanceof ServerResponse))
     return Reflect.apply(emit, this, args);
   leave(this);
