@@ -14,7 +14,9 @@ export async function startMoodyServer() {
   let sessions = 0;
   const state = { mood: 'json' as Mood, executed: new Map<number, number>() };
   const server = await listen(async (req, res) => {
-    const { id, method } = JSON.parse(await text(req));
+    const body = await text(req);
+    if (req.url !== '/mcp') return res.writeHead(404).end();
+    const { id, method } = JSON.parse(body);
     const answer = (result: object) => JSON.stringify({ jsonrpc: '2.0', id, result });
     if (method === 'initialize') {
       known = `s${++sessions}`;
