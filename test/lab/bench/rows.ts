@@ -6,6 +6,7 @@ import { logRow } from './rows/log.ts';
 import { signGatewayRow, signRow, signUnseenRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
 import { signLatencyRow } from './rows/sign-latency.ts';
+import { startRow } from './rows/start.ts';
 import { verifyRow } from './rows/verify.ts';
 
 /** Every comparison, in the order of the table. */
@@ -20,4 +21,5 @@ export const ROWS: readonly Row[] = [
   verifyRow,
   answersRow,
   logRow,
+  startRow,
 ];
