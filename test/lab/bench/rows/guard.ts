@@ -77,7 +77,7 @@ export const guardRow: Row = {
         unit: 'µs',
         ours: { name: 'guard', rounds: guard.map(({ each }) => each) },
         theirs: { name: 'proxy of Node and one verification', rounds: withVerification(ofNode, 1) },
-        mark: { atMost: 1.6 },
+        mark: { atMost: 1.3 },
       },
       {
         title: 'throughput',
