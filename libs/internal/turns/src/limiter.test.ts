@@ -359,9 +359,10 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
 
   it('claim the first key even when they are refused, and do nothing if it exists', async () => {
     const who = person();
+    const epoch = { key: randomUUID(), expected: 'begun', fresh: 'begun' };
     const takeFirst = (first: string, key = randomUUID()) =>
       limiter().takeAndClaim?.(who, {
-        first: { key: first, value: '', keptMs: 20_000 },
+        first: { key: first, value: '', keptMs: 20_000, epoch },
         allowed: { key, value: 'mine', keptMs: 30_000 },
       });
     const [once, late, key] = [randomUUID(), randomUUID(), randomUUID()];

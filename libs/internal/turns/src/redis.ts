@@ -64,11 +64,14 @@ export function createRedisTurns(redis: RedisClient, windowSeconds: number): Tur
   scripted.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
   const limiter = new ScriptLimiter<PairState, OtherKeys>(redis, windowSeconds, {
     charge(user, windowMs, { organization, limits, claims }) {
-      const epoch = claims?.first?.epoch;
       const claimed = [claims?.allowed ?? [], claims?.first ?? []].flat();
-      const keys = [user, organization, ...claimed.map(({ key }) => key), ...(epoch ? [epoch.key] : [])];
+      const keys = [user, organization, ...claimed.map(({ key }) => key)];
       const values = claimed.flatMap(({ value, keptMs }) => [value, keptMs]);
-      if (epoch) values.push(epoch.expected, epoch.fresh);
+      if (claims?.first) {
+        const { key, expected, fresh } = claims.first.epoch;
+        keys.push(key);
+        values.push(expected, fresh);
+      }
       const of = [windowMs, limits.user, limits.organization];
       return scripted.oriTurnCharge(keys.length, ...keys, ...of, ...values);
     },

@@ -27,7 +27,7 @@ export interface Claim {
 /** The keys that are claimed with a turn. */
 export interface Claims {
   /** Claimed first, whether or not the turn is allowed. If it already exists, or in another epoch, nothing else is done. */
-  readonly first?: (Claim & { readonly epoch?: Epoch | undefined }) | undefined;
+  readonly first?: (Claim & { readonly epoch: Epoch }) | undefined;
   /** Claimed only with an allowed turn. */
   readonly allowed: Claim;
 }

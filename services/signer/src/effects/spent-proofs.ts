@@ -16,11 +16,11 @@ export interface ProofStore extends SpentProofs {
 const PREFIX = 'ori:dpop:{spent}:';
 const EPOCH_KEY = `${PREFIX}epoch`;
 
-/** Without a second key it only returns the epoch. ARGV: the expected epoch or '', a fresh one, milliseconds. */
+/** Without a second key it only returns the epoch. ARGV: the expected epoch, a fresh one, milliseconds. */
 const SPEND_SCRIPT = `${EPOCH_LUA}
 local epoch = epoch_of(KEYS[1], ARGV[2])
 if not KEYS[2] then return { 'told', epoch } end
-if ARGV[1] ~= '' and ARGV[1] ~= epoch then return { 'forgotten', epoch } end
+if ARGV[1] ~= epoch then return { 'forgotten', epoch } end
 if not redis.call('set', KEYS[2], '', 'PX', ARGV[3], 'NX') then return { 'replayed', epoch } end
 return { 'spent', epoch }
 `;
@@ -58,7 +58,7 @@ export function redisSpentProofs(redis: RedisClient, eviction?: EvictionWatch): 
       key: PREFIX + id,
       value: '',
       keptMs,
-      epoch: epoch === undefined ? undefined : { key: EPOCH_KEY, expected: epoch, fresh: drawEpoch() },
+      epoch: { key: EPOCH_KEY, expected: epoch, fresh: drawEpoch() },
     }),
     async spend({ id, epoch }) {
       const outcome = await run([EPOCH_KEY, PREFIX + id], epoch);

@@ -48,7 +48,11 @@ const partsIn = (client: RedisClient, eviction?: EvictionWatch): TurnsOptions =>
   eviction,
 });
 const inRedis = partsIn(redis);
-const proofOf = (id: string) => ({ id, epoch: undefined });
+/** A proof whose nonce is of the current epoch. */
+async function proofOf(id: string, { spentProofs }: TurnsOptions = inRedis) {
+  await spentProofs.learn();
+  return { id, epoch: spentProofs.epoch() ?? '' };
+}
 const memoryLimiter = () => createTurnLimiter({ memory: true, ...limits });
 
 test('a turn is counted with its nonce reserved, if one Redis has both', async () => {
@@ -65,9 +69,10 @@ test('a turn is counted with its nonce reserved, if one Redis has both', async (
 test('one command does it all, if one Redis has all', async () => {
   const { who, reservation } = subject();
   const turns = limiterTurns(inRedis);
-  await turns.take(who, reservation, proofOf(inRedis.nonces.draw()));
+  await turns.take(who, reservation, await proofOf(inRedis.nonces.draw()));
+  const proof = await proofOf(inRedis.nonces.draw());
   const sent = vi.spyOn(redis, 'sendCommand');
-  await turns.take(who, reservation, proofOf(inRedis.nonces.draw()));
+  await turns.take(who, reservation, proof);
   await turns.take(who, reservation, undefined);
   expect(sent).toHaveBeenCalledTimes(2);
   sent.mockRestore();
@@ -110,7 +115,7 @@ test.each(places)('a DPoP proof is spent once, and a replayed one changes nothin
   const { who, reservation } = subject();
   const options = { ...inRedis, ...open() };
   const turns = limiterTurns(options);
-  const proof = proofOf(options.nonces.draw());
+  const proof = await proofOf(options.nonces.draw(), options);
   expect(await turns.take(who, reservation, proof)).toMatchObject({
     verdict: { remaining: 1 },
     reserved: true,
@@ -118,7 +123,7 @@ test.each(places)('a DPoP proof is spent once, and a replayed one changes nothin
   const other = { ...reservation, nonce: options.nonces.draw() };
   for (const again of [other, undefined]) expect(await turns.take(who, again, proof)).toBe('replayed');
   expect(await options.spentProofs.spend(proof)).toBe('replayed');
-  expect(await turns.take(who, other, proofOf(options.nonces.draw()))).toMatchObject({
+  expect(await turns.take(who, other, await proofOf(options.nonces.draw(), options))).toMatchObject({
     verdict: { remaining: 0 },
     reserved: true,
   });
@@ -129,15 +134,16 @@ test.each(places)('a DPoP proof whose turn is refused is spent: %s', async (_, o
   const options = { ...inRedis, ...open() };
   const turns = limiterTurns(options);
   for (const one of ['first', 'second']) {
-    expect(await turns.take(who, undefined, proofOf(reservation.nonce + one))).toMatchObject({
+    expect(await turns.take(who, undefined, await proofOf(reservation.nonce + one, options))).toMatchObject({
       verdict: { allowed: true },
     });
   }
-  expect(await turns.take(who, reservation, proofOf(reservation.nonce))).toMatchObject({
+  const proof = await proofOf(reservation.nonce, options);
+  expect(await turns.take(who, reservation, proof)).toMatchObject({
     verdict: { allowed: false },
     reserved: false,
   });
-  expect(await options.spentProofs.spend(proofOf(reservation.nonce))).toBe('replayed');
+  expect(await options.spentProofs.spend(proof)).toBe('replayed');
 });
 
 test.each(places)('a DPoP proof of another epoch takes no turn and is not spent: %s', async (_, open) => {
@@ -145,7 +151,7 @@ test.each(places)('a DPoP proof of another epoch takes no turn and is not spent:
   const options = { ...inRedis, ...open() };
   const turns = limiterTurns(options);
   await options.spentProofs.learn();
-  const of = (epoch: string | undefined) => ({ id: reservation.nonce, epoch });
+  const of = (epoch = '') => ({ id: reservation.nonce, epoch });
   for (const one of [reservation, undefined])
     expect(await turns.take(who, one, of('another'))).toBe('forgotten');
   expect(await options.spentProofs.spend(of('another'))).toBe('forgotten');
@@ -176,17 +182,15 @@ describe('a new epoch begins', async () => {
     const { who, reservation } = subject(client);
     const options = partsIn(client);
     const turns = limiterTurns(options);
-    await options.spentProofs.learn();
+    const proof = await proofOf(reservation.nonce, options);
     await client.save();
-    const epoch = options.spentProofs.epoch();
-    const proof = { id: reservation.nonce, epoch };
     expect(await turns.take(who, reservation, proof)).toMatchObject({ reserved: true });
     await lose(server, client);
     await back(client);
     expect(await turns.take(who, reservation, proof)).toBe('forgotten');
     // Learned with that answer, so that the caller gets a nonce that is good.
-    const renewed = options.spentProofs.epoch();
-    expect(renewed).not.toBe(epoch);
+    const renewed = options.spentProofs.epoch() ?? '';
+    expect(renewed).not.toBe(proof.epoch);
     expect(await turns.take(who, undefined, { ...proof, epoch: renewed })).toMatchObject({
       verdict: { allowed: true },
     });
@@ -205,7 +209,7 @@ test('a replica that lacks the last writes accepts none of their DPoP proofs whe
 
   link.set('silent');
   const { who, reservation } = subject(before);
-  const proof = { id: reservation.nonce, epoch: options.spentProofs.epoch() };
+  const proof = { id: reservation.nonce, epoch: options.spentProofs.epoch() ?? '' };
   expect(await limiterTurns(options).take(who, reservation, proof)).toMatchObject({ reserved: true });
   await primary.kill();
   await after.replicaof('NO', 'ONE');
@@ -233,7 +237,10 @@ test.each([true, false])(
     clients.push(nowhere);
     const { who, reservation } = subject();
     const turns = limiterTurns(partsIn(nowhere));
-    const taking = turns.take(who, isWithNonce ? reservation : undefined, proofOf('proof'));
+    const taking = turns.take(who, isWithNonce ? reservation : undefined, {
+      id: 'proof',
+      epoch: 'epoch',
+    });
     await expect(taking).rejects.toMatchObject({ name: 'DependencyError', dependency: 'redis' });
   },
 );
@@ -247,7 +254,10 @@ test.each([true, false])(
     await eviction.settled();
     const { who, reservation } = subject(client);
     const turns = limiterTurns(partsIn(client, eviction));
-    const taking = turns.take(who, isWithNonce ? reservation : undefined, proofOf('proof'));
+    const taking = turns.take(who, isWithNonce ? reservation : undefined, {
+      id: 'proof',
+      epoch: 'epoch',
+    });
     await expect(taking).rejects.toMatchObject({ dependency: 'redis' });
     expect(await client.dbsize()).toBe(0);
     eviction.close();

@@ -239,7 +239,7 @@ test('a nonce carries the epoch of its moment, and the secrets are read once in 
 test('remembers a used proof for as long as any server could accept it', () => {
   let now = 0;
   const store = memorySpentProofs(() => now);
-  const spend = (id: string, epoch = store.epoch()) => store.spend({ id, epoch });
+  const spend = (id: string, epoch = store.epoch() ?? '') => store.spend({ id, epoch });
   expect([spend('a'), spend('b'), spend('a')]).toEqual(['spent', 'spent', 'replayed']);
   now = 119_999;
   expect(spend('a')).toBe('replayed');
@@ -251,7 +251,7 @@ test('remembers a used proof for as long as any server could accept it', () => {
 
 test('refuses further proofs instead of forgetting one, or growing without a bound', () => {
   const store = memorySpentProofs(() => 0);
-  const spend = (id: string) => store.spend({ id, epoch: store.epoch() });
+  const spend = (id: string) => store.spend({ id, epoch: store.epoch() ?? '' });
   for (let id = 0; id < 1_000_000; id += 1) void spend(String(id));
   expect(() => spend('one more')).toThrow('full');
   expect(spend('0')).toBe('replayed');

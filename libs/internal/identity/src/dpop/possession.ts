@@ -86,9 +86,8 @@ export function createPossession({ nonces, spent, requireContent, now }: Possess
   /** @returns the epoch in the nonce */
   function checkTime({ nonce, exp, nbf }: ProofClaims): string {
     const seconds = now() / 1000;
-    if (nonce === undefined) throw nonceRequired('no nonce');
-    const epoch = nonces.epochOf(nonce);
-    if (epoch === undefined) throw nonceRequired('the nonce is not from this server, or is too old');
+    const epoch = nonce === undefined ? undefined : nonces.epochOf(nonce);
+    if (epoch === undefined) throw nonceRequired('no nonce of this server, or one that is too old');
     if (exp !== undefined && exp <= seconds) throw refused('exp');
     if (nbf !== undefined && nbf > seconds + NBF_FUTURE_SECONDS) throw refused('nbf');
     return epoch;

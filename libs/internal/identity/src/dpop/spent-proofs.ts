@@ -9,8 +9,8 @@ export const PROOF_KEPT_SECONDS = 4 * NONCE_SLOT_SECONDS;
 /** A verified proof, as a store remembers it. */
 export interface SpendableProof {
   readonly id: string;
-  /** The store's epoch when the proof's nonce was issued; undefined: any. */
-  readonly epoch: string | undefined;
+  /** The store's epoch when the proof's nonce was issued. */
+  readonly epoch: string;
 }
 
 /** `forgotten`: the store may have lost proofs since the nonce of this one was issued, so it may have been used. */
@@ -37,7 +37,7 @@ export function memorySpentProofs(now: () => number = performance.now.bind(perfo
     epoch: () => own,
     async learn() {},
     spend({ id, epoch }) {
-      if (epoch !== undefined && epoch !== own) return 'forgotten';
+      if (epoch !== own) return 'forgotten';
       const at = now();
       for (const [spent, expiry] of expiries) {
         if (expiry > at) break;

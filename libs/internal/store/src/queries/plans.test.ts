@@ -136,7 +136,7 @@ type Operation = (management: ManagementQueries) => Promise<unknown>;
 const MANAGEMENT: Record<Exclude<keyof ManagementQueries, 'ping'> | `${string} ${string}`, Operation> = {
   findApiKeyCaller: (q) => q.findApiKeyCaller(facts.ownHash),
   dpopEpoch: (q) => q.dpopEpoch('fresh'),
-  spendDpopProof: (q) => q.spendDpopProof({ id: 'x'.repeat(43), epoch: undefined, fresh: 'fresh' }),
+  spendDpopProof: (q) => q.spendDpopProof({ id: 'x'.repeat(43), epoch: 'epoch', fresh: 'fresh' }),
   findPerson: (q) => q.findPerson(facts.scenario.question),
   listInterns: (q) => q.listInterns({ workspaceIds: [facts.scenario.workspaceId] }, { limit: 51 }),
   findIcon: (q) => q.findIcon({ workspaceIds: [facts.scenario.workspaceId] }, facts.scenario.internId),

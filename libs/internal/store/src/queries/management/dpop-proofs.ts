@@ -13,8 +13,8 @@ const SERVER = sql`concat_ws(':', (select system_identifier from pg_control_syst
 interface UsedProof {
   /** 43 characters. */
   readonly id: string;
-  /** The epoch that its nonce carries; undefined: any. */
-  readonly epoch: string | undefined;
+  /** The epoch that its nonce carries. */
+  readonly epoch: string;
   /** The new epoch, if a new one begins. */
   readonly fresh: string;
 }
@@ -45,16 +45,11 @@ export async function spendDpopProof(
         select id from spent_dpop_proofs where spent_at < now() - ${KEPT_SECONDS} * interval '1 second'
         order by spent_at limit ${FORGOTTEN_AT_ONCE} for update skip locked))),
     spent as (
-      insert into spent_dpop_proofs (id) select ${id} from here where ${epoch ?? null}::text is null or epoch = ${epoch ?? null}
+      insert into spent_dpop_proofs (id) select ${id} from here where epoch = ${epoch}
       on conflict do nothing returning id)
     select (select epoch from here) as current, exists (select from spent) as spent`.execute(db.kysely);
   const [{ current, spent } = { current: null, spent: false }] = rows;
-  if (current === null) {
-    const begun = await dpopEpoch(db, fresh);
-    return epoch === undefined
-      ? spendDpopProof(db, { id, epoch, fresh })
-      : { spending: 'forgotten', epoch: begun };
-  }
-  if (epoch !== undefined && epoch !== current) return { spending: 'forgotten', epoch: current };
+  if (current === null) return { spending: 'forgotten', epoch: await dpopEpoch(db, fresh) };
+  if (epoch !== current) return { spending: 'forgotten', epoch: current };
   return { spending: spent ? 'spent' : 'replayed', epoch: current };
 }
