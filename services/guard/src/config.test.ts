@@ -2,6 +2,9 @@ import { ConfigError } from '@ori/runtime/config';
 import { expect, it } from 'vitest';
 import { loadGuardConfig } from './config.ts';
 
+const KEY = Buffer.alloc(32).toString('base64');
+const REDIS = { GUARD_REPLAY: 'redis', GUARD_REDIS_URL: 'redis://127.0.0.1' };
+
 const complaintsOf = (env: Record<string, string>): readonly string[] => {
   try {
     loadGuardConfig({ GUARD_INTERN_ID: 'int_1', GUARD_KEYS_URL: 'https://api.example/jwks.json', ...env });
@@ -21,7 +24,15 @@ it.each([
   [{ GUARD_REPLAY: 'postgres' }, /^GUARD_DATABASE_URL: required/],
   [{ GUARD_DATABASE_URL: 'postgres://a@one,two/db' }, /^GUARD_DATABASE_URL: expected postgres:.*one host/],
   [{ GUARD_DATABASE_URL: 'one' }, /^GUARD_DATABASE_URL: expected postgres:/],
+  [{ GUARD_ANSWERS: 'true', GUARD_MODE: 'ext_authz' }, /^GUARD_ANSWERS: expected GUARD_MODE=proxy/],
+  [{ GUARD_ANSWERS_KEY: KEY, ...REDIS }, /^GUARD_ANSWERS_KEY: expected GUARD_ANSWERS/],
+  [{ GUARD_ANSWERS_KEY: KEY, GUARD_ANSWERS: 'true' }, /^GUARD_ANSWERS_KEY: expected GUARD_ANSWERS/],
+  [{ GUARD_ANSWERS_KEY: 'short', GUARD_ANSWERS: 'true', ...REDIS }, /^GUARD_ANSWERS_KEY: expected 32/],
   [{ GUARD_ROOT_FILE: '/nowhere' }, /^GUARD_ROOT_FILE: cannot read/],
 ])('refuses %o', (env, complaint) => {
   expect(complaintsOf(env)).toContainEqual(expect.stringMatching(complaint));
+});
+
+it('takes a key for answers in Redis', () => {
+  expect(complaintsOf({ GUARD_ANSWERS: 'true', GUARD_ANSWERS_KEY: KEY, ...REDIS })).toEqual([]);
 });

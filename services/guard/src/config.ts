@@ -154,6 +154,8 @@ export function loadGuardConfig(env: Environment): GuardConfig {
   if (config.replay === 'postgres' && !config.databaseUrl) complaints.push(missing('GUARD_DATABASE_URL'));
   if (config.answers && config.mode !== 'proxy')
     complaints.push('GUARD_ANSWERS: expected GUARD_MODE=proxy: the guard must see the answers');
+  if (config.answersKey && (!config.answers || config.replay === 'memory'))
+    complaints.push('GUARD_ANSWERS_KEY: expected GUARD_ANSWERS, and GUARD_REPLAY=redis or postgres');
   if (config.databaseUrl)
     complaints.push(...complaintsOfAddress('GUARD_DATABASE_URL', config.databaseUrl.reveal()));
   if (complaints.length > 0) throw new ConfigError(complaints);
