@@ -3,14 +3,14 @@ import { messageOf, warn } from '../warning.ts';
 
 type Call = Parameters<AnswerStore['keep']>[0];
 
-/** The answers that this process keeps at once. Beyond this, the oldest are lost; their calls stay recorded. */
+/** The answers that a verifier keeps at once. Beyond this, the oldest are lost; their calls stay recorded. */
 const BYTES_MAX = 64 * 1024 * 1024;
 /** What the record of an answer takes, beside its headers and body. */
 const RECORD_BYTES = 512;
 /** An answer that is not kept would be reported as running for as long as this process lives. */
 const RETRY_AFTER_MS = [100, 1000, 5000, 30_000];
 
-/** An answer of this process that its store has, or is to have. */
+/** An answer that the store has, or is to have. */
 interface Kept extends Call {
   readonly bytes: number;
   readonly untilMs: number;
@@ -19,7 +19,7 @@ interface Kept extends Call {
   next: Kept | undefined;
 }
 
-/** Puts the ends of calls into a store: again if it fails, and within the bytes of this process. */
+/** Puts the ends of calls into a store: again if it fails, and within `BYTES_MAX`. */
 export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => void {
   let oldest: Kept | undefined;
   let newest: Kept | undefined;

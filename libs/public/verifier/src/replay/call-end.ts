@@ -43,7 +43,7 @@ const SEALED = 'sealed:';
 const CIPHER = 'aes-256-gcm';
 const [IV_BYTES, TAG_BYTES] = [12, 16];
 
-/** A key for this call of this person alone: an answer cannot be moved to another call, and no random IV is ever used twice. */
+/** A key for this call of this person alone: an answer cannot be moved to another call, and only its few attempts draw an IV. */
 function keyOf(key: Uint8Array, { policy, user, nonce }: Call): Buffer {
   const info = ['ori kept answer', policy.internId, nonce, user].join('\n');
   return Buffer.from(hkdfSync('sha256', key, '', info, 32));
