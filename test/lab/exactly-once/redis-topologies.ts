@@ -18,6 +18,8 @@ export interface Parties {
   readonly internId: string;
   readonly nonces: Nonces;
   request(): SignedRequest;
+  /** Rejects with the refusal. */
+  verify(request: SignedRequest): Promise<unknown>;
   /** `accepted` or the refusal code. */
   present(request: SignedRequest): Promise<string>;
   /** The verdict on a fresh proof. */
@@ -68,8 +70,9 @@ export function openParties(url: string, replicas: number): Parties {
   });
   const client = open();
   const limits = { turnsPerUser: 1000, turnsPerOrganization: 1000, windowSeconds: 600 };
+  const verify: Parties['verify'] = (request) => verifier.verify(request);
   const present: Parties['present'] = (request) =>
-    verifier.verify(request).then(
+    verify(request).then(
       () => 'accepted',
       (error: { code?: string }) => error.code ?? String(error),
     );
@@ -85,6 +88,7 @@ export function openParties(url: string, replicas: number): Parties {
         .catch(() => 'unavailable'),
     takeTurn: () => turns.take({ userId: 'u', organizationId: 'o' }).then(({ allowed }) => allowed, String),
     request,
+    verify,
     present,
     presentFresh: () => present(request()),
   };
