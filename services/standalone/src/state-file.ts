@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { RootJwk } from '@ori/verifier';
 import type { DemoData } from './demo-data.ts';
@@ -16,20 +15,16 @@ export interface StandaloneState extends DemoData {
   readonly metrics: { readonly signer: string; readonly management: string };
 }
 
-const FILE = 'standalone.json';
-
 /**
- * Writes the state, readable only by its owner because it contains keys. Each standalone of a folder has a file named
- * after its port; `standalone.json` is that of the one that runs longest.
+ * Writes the state, readable only by its owner because it contains keys: into a file named after the port, and into
+ * `standalone.json`, which is that of the last one to start.
  *
- * @returns the function that removes what was written
+ * @returns the function that removes what was written, as far as it is still there
  */
-export async function writeState(home: string, state: StandaloneState): Promise<() => void> {
+export function writeState(home: string, state: StandaloneState): () => void {
   const folder = makeStateFolder(home);
   const text = `${JSON.stringify(state, null, 2)}\n`;
-  const paths = [join(folder, fileOf(new URL(state.baseUrl).port))];
-  const first = readState(home);
-  if (first === undefined || !(await isRunning(first))) paths.push(join(folder, FILE));
+  const paths = [new URL(state.baseUrl).port, undefined].map((port) => join(folder, fileOf(port)));
   for (const path of paths) {
     removeFile(path);
     writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
@@ -41,7 +36,7 @@ export async function writeState(home: string, state: StandaloneState): Promise<
 
 /** The state of the standalone that runs from this folder, on `port` if given; undefined if there is none. */
 export function readState(home: string, port?: string): StandaloneState | undefined {
-  const text = readText(join(home, STATE_FOLDER, port === undefined ? FILE : fileOf(port)));
+  const text = readText(join(home, STATE_FOLDER, fileOf(port)));
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {
@@ -49,21 +44,8 @@ export function readState(home: string, port?: string): StandaloneState | undefi
   }
 }
 
-function fileOf(port: string): string {
-  return `standalone-${port}.json`;
-}
-
-/** Whether something still listens at the address in the state, because a killed standalone leaves its file behind. */
-function isRunning({ baseUrl }: StandaloneState): Promise<boolean> {
-  const { hostname, port } = new URL(baseUrl);
-  return new Promise((resolve) => {
-    const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ''));
-    const settle = (running: boolean) => {
-      socket.destroy();
-      resolve(running);
-    };
-    socket.once('connect', () => settle(true)).once('error', () => settle(false));
-  });
+function fileOf(port: string | undefined): string {
+  return port === undefined ? 'standalone.json' : `standalone-${port}.json`;
 }
 
 function readText(path: string): string | undefined {
