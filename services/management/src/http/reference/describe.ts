@@ -6,7 +6,7 @@ import { readerOf } from '../execute.ts';
 import type { Operation } from '../operation.ts';
 import { OPERATIONS } from '../operations.ts';
 import { answer, describeRefusals } from './answers.ts';
-import { codeSamplesOf } from './code-samples.ts';
+import { curlOf } from './curl.ts';
 import type { Described, DescribedAnswer } from './described.ts';
 import { exampleOf } from './example-of.ts';
 import { AppHeaders, IdempotencyKey, IfMatch, IfNoneMatch, pathParametersOf } from './parameters.ts';
@@ -94,7 +94,7 @@ export function renderOperation(described: Described, baseUrl: string): ZodOpenA
     },
     ...(body && { requestBody: { required: true, content: json(body) } }),
     responses: { ...Object.fromEntries(answers), ...describeRefusals(described.refusals) },
-    'x-codeSamples': codeSamplesOf(described, baseUrl),
+    'x-codeSamples': [{ lang: 'bash', label: 'curl', source: curlOf(described, baseUrl) }],
   };
 }
 

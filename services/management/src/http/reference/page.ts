@@ -3,13 +3,10 @@ import { createPublishedFile, type PublishedFile } from '../published-file.ts';
 import { DOCUMENT_CACHE_CONTROL, DOCUMENT_PATH } from './description-operation.ts';
 import { type ApiDocument, createApiDocument } from './document.ts';
 import { markdown } from './markdown.ts';
-import { PAGE_SCRIPT } from './page-script.ts';
 import { type ReferenceOperation, renderReferenceOperation } from './render-operation.ts';
 import { renderMembers, type Schema, typeOf } from './render-schema.ts';
 
-const SCRIPT_PATH = '/docs.js';
-
-/** The files of the reference: the document, and a page of it with a script for search and copying. */
+/** The files of the reference: the document, and a page of it. */
 export function createReferenceFiles(baseUrl: string, tryAt?: string): PublishedFile[] {
   const document = createApiDocument(baseUrl);
   return [
@@ -24,18 +21,12 @@ export function createReferenceFiles(baseUrl: string, tryAt?: string): Published
       mediaType: 'text/html; charset=utf-8',
       content: renderReference(document, baseUrl, tryAt),
       cacheControl: 'public, max-age=60',
-      headers: { 'Content-Security-Policy': pageHeaders({ scripts: true })['content-security-policy'] ?? '' },
-    }),
-    createPublishedFile({
-      path: SCRIPT_PATH,
-      mediaType: 'text/javascript; charset=utf-8',
-      content: PAGE_SCRIPT,
-      cacheControl: 'public, max-age=60',
+      headers: { 'Content-Security-Policy': pageHeaders()['content-security-policy'] ?? '' },
     }),
   ];
 }
 
-/** The whole API on one page, so that a browser's own search finds everything, also without the script. */
+/** The whole API on one page, so that a browser's own search finds everything. */
 function renderReference(
   { info, tags = [], paths = {}, components = {} }: ApiDocument,
   baseUrl: string,
@@ -82,6 +73,6 @@ ${renderMembers(schema)}
 `,
 )}</div>
 </div>`,
-    { of: 'reference', note: '', script: new URL(baseUrl).pathname + SCRIPT_PATH },
+    { of: 'reference', note: '' },
   );
 }

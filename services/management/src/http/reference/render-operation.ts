@@ -31,7 +31,7 @@ export interface ReferenceOperation {
   readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
   readonly responses: Readonly<Record<string, Answer>>;
-  readonly 'x-codeSamples': readonly { readonly label: string; readonly source: string }[];
+  readonly 'x-codeSamples': readonly { readonly source: string }[];
 }
 
 export function renderReferenceOperation(
@@ -46,7 +46,7 @@ export function renderReferenceOperation(
 <h3 id="${operationId}">${summary}</h3>
 <p><code><b>${method.toUpperCase()}</b> ${path}</code>${tryAt && takesSession(operation) ? tryIt(`${method.toUpperCase()} ${path}`, requestBody, tryAt) : undefined}</p>
 ${markdown(description)}
-${operation['x-codeSamples'].map(({ label, source }, index) => foldable(label, html`<pre><code>${source}</code></pre>`, index === 0))}
+${operation['x-codeSamples'].map(({ source }) => html`<pre><code>${source}</code></pre>`)}
 ${parameters.length === 0 ? undefined : html`<h4>Parameters</h4>\n<ul>${parameters.map(renderParameter)}</ul>`}
 ${requestBody && html`<h4>Body</h4>\n${contentsOf(requestBody.content)}`}
 <h4>Answers</h4>
@@ -97,8 +97,8 @@ function json(value: unknown): Html {
 `;
 }
 
-function foldable(title: string, content: Html, isOpen = false): Html {
-  return html`<details${isOpen ? html` open` : undefined}><summary>${title}</summary>
+function foldable(title: string, content: Html): Html {
+  return html`<details><summary>${title}</summary>
 ${content}</details>
 `;
 }
