@@ -82,7 +82,7 @@ it('lets signing keys end after 90 days, and rotates every one that is due', LON
   const intern = await admin.get('intern', 'create', 'due', '--workspace', made.ws);
   await admin.get('signing-key', 'add', intern, '--lifetime', '10');
   expect((await admin.json('signing-key', 'list', '--expiring')).data).toMatchObject([{ intern_id: intern }]);
-  expect(await admin.json('signing-key', 'rotate', '--due')).toMatchObject({ intern_id: intern });
+  expect(await admin.json('signing-key', 'rotate', '--due')).toEqual({ rotated: 1, failed: [] });
   expect((await admin.json('signing-key', 'list', '--expiring')).data).toEqual([]);
   expect(await admin.run(['signing-key', 'rotate', '--due'])).toMatchObject({ exit: 0, stdout: '' });
   expect(await admin.run(['signing-key', 'rotate'])).toMatchObject({ exit: 2 });
@@ -294,7 +294,7 @@ it.each([
       stderr: expect.stringContaining('does not answer'),
     });
     const before = await admin.run([...reseal, seals.url], { ...asPromoted, screens: ['stderr'] });
-    expect(before.stderr).toMatch(/resealing: 1 of 1, \d+ rows\/s, 0 s left/);
+    expect(before.stderr).toMatch(/resealing: 1 of 1/);
     const sealed = await world.query<{ text: string }>(sealedTexts);
     expect(sealed.map(({ text }) => sealedUnder(text))).toEqual([kid]);
     const { stdout } = await admin.run(['kek', 'list', owner, '--usage', '--json'], asPromoted);

@@ -10,7 +10,6 @@ export * from './queries/admin/ended-keys.ts';
 export * from './queries/admin/icons.ts';
 export { filePartOf } from './queries/admin/ids.ts';
 export * from './queries/admin/interns.ts';
-export * from './queries/admin/kek-usage.ts';
 export {
   type KeyStater,
   type Restated,

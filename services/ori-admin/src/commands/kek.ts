@@ -1,6 +1,6 @@
 import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile } from '@ori/runtime/secret-file';
-import { countByKek, type ResealProgress, resealTable } from '@ori/store/admin';
+import { countByKek, resealTable } from '@ori/store/admin';
 import {
   extendKekRing,
   generateKekRing,
@@ -162,7 +162,7 @@ async function resealRing(admin: Context, owner: KekOwner, options: InstanceOpti
   admin.config('databaseUrl', ringSetting(owner));
   const ring = await admin.readRing(owner);
   await requireInstances('seals under', ring.primary.kid, options);
-  const onProgress = (progress: ResealProgress) => admin.progress.show(renderProgress(progress));
+  const onProgress = (done: number, total: number) => admin.progress.show(`resealing: ${done} of ${total}`);
   const report = await admin
     .withDatabase((db) => resealTable(db, owner, { ring, onProgress }))
     .finally(admin.progress.end);
@@ -176,10 +176,6 @@ async function resealRing(admin: Context, owner: KekOwner, options: InstanceOpti
       'Keep the former keys in the ring until these are resealed or deleted.',
     );
   }
-}
-
-function renderProgress({ done, total, rowsPerSecond, secondsLeft }: ResealProgress): string {
-  return `resealing: ${done} of ${total}, ${Math.round(rowsPerSecond)} rows/s, ${Math.ceil(secondsLeft)} s left`;
 }
 
 async function writeRing(admin: Context, where: SecretOptions, make: () => Promise<string>): Promise<void> {

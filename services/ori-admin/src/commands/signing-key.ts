@@ -1,23 +1,25 @@
 import {
   type AddedSigningKey,
-  AdminError,
   addSigningKey,
-  type DueKey,
   dueKeys,
   listSigningKeys,
   retireSigningKey,
   revokeSigningKey,
   rotateSigningKey,
-  unlessAdminError,
 } from '@ori/store/admin';
-import type { Database } from '@ori/store/database';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { EXIT } from '../exit-codes.ts';
-import { PartialFailure, UsageError } from '../failure.ts';
+import { UsageError } from '../failure.ts';
 import { addList, confirmed, type ListOptions, toDate, unixSeconds, wholeNumber } from '../options.ts';
 import { staterOf } from './root.ts';
-import { type BulkOptions, bulk, isBulk, revokeInBulk, rotateInBulk } from './signing-keys-in-bulk.ts';
+import {
+  type BulkOptions,
+  bulk,
+  isBulk,
+  revokeInBulk,
+  rotateDue,
+  rotateInBulk,
+} from './signing-keys-in-bulk.ts';
 
 interface TimingOptions {
   notBefore?: number;
@@ -82,15 +84,8 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       const keys = await keysOf(admin);
       const next = { ...keys, ...timingOf(options), overlapSeconds: overlap };
       if (isBulk(options)) return await rotateInBulk(admin, options, next);
-      const rotate = (db: Database, id: string) => rotateSigningKey(db, { internId: id, ...next });
-      if (internId !== undefined) {
-        reportKey(admin, await admin.withDatabase((db) => rotate(db, internId)));
-        return;
-      }
-      await admin.withDatabase(async (db) => {
-        const found = await dueKeys(db, { at: nowSeconds(), seconds: daysOf(due) * DAY_SECONDS });
-        await rotateAll(admin, found, (id) => rotate(db, id));
-      });
+      if (internId === undefined) return await rotateDue(admin, dueWithin(due), next);
+      reportKey(admin, await admin.withDatabase((db) => rotateSigningKey(db, { internId, ...next })));
     });
 
   addList(signingKey, 'list signing keys without their seeds, including retired ones')
@@ -103,8 +98,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
     .action(async ({ limit, after, intern, expiring }: KeyListOptions) => {
       const admin = context();
       if (expiring !== undefined) {
-        const seconds = daysOf(expiring) * DAY_SECONDS;
-        const due = await admin.withDatabase((db) => dueKeys(db, { at: nowSeconds(), seconds }));
+        const due = await admin.withDatabase((db) => dueKeys(db, dueWithin(expiring)));
         const rows = due
           .filter(({ internId }) => intern === undefined || internId === intern)
           .map(({ id, internId, expiresAt }) => ({ id, intern_id: internId, expires_at: expiresAt }));
@@ -173,35 +167,10 @@ interface KeyListOptions extends ListOptions<'intern'> {
 }
 
 const days = wholeNumber(1, 3650);
-const daysOf = (given: number | true | undefined): number => (typeof given === 'number' ? given : DUE_DAYS);
-const nowSeconds = (): number => Math.floor(Date.now() / 1000);
-
-/** Continues after an intern whose key cannot be rotated, and fails at the end. */
-async function rotateAll(
-  admin: Context,
-  due: readonly DueKey[],
-  rotate: (internId: string) => Promise<AddedSigningKey>,
-): Promise<void> {
-  let failed = 0;
-  for (const { internId } of due) {
-    const outcome = await unlessAdminError(rotate(internId));
-    const isFailure = outcome instanceof AdminError;
-    failed += isFailure ? 1 : 0;
-    admin.report(
-      isFailure
-        ? { intern_id: internId, error: outcome.message }
-        : { intern_id: internId, id: outcome.id, kid: outcome.kid, expires_at: outcome.expiresAt },
-      { lines: [`${internId} ${isFailure ? outcome.message : outcome.id}`] },
-    );
-  }
-  if (failed > 0) {
-    throw new PartialFailure(
-      EXIT.conflict,
-      `${failed} of ${due.length} interns were not rotated.`,
-      'Each is listed with its error.',
-    );
-  }
-}
+const dueWithin = (given: number | true | undefined) => ({
+  at: Math.floor(Date.now() / 1000),
+  seconds: (typeof given === 'number' ? given : DUE_DAYS) * DAY_SECONDS,
+});
 
 function timed(command: Command): Command {
   return command

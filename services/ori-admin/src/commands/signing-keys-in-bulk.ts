@@ -1,5 +1,7 @@
 import {
   afterEveryKey,
+  dueKeys,
+  internsWithKeysBefore,
   type MadeBefore,
   type RotateInput,
   revokeSigningKeys,
@@ -34,11 +36,13 @@ export const isBulk = ({ all, before, organization }: BulkOptions): boolean =>
   (all ?? before ?? organization) !== undefined;
 
 export async function revokeInBulk(admin: Context, options: BulkOptions): Promise<void> {
-  admin.config('databaseUrl');
-  const { outcome, before } = await inBatches(admin, options, 'revoked', revokeSigningKeys);
-  const report = { revoked: outcome, before: before.toISOString() };
-  admin.report(report, {
-    note: `${outcome} keys revoked. Their interns sign again after signing-key rotate.`,
+  await admin.withDatabase(async (db) => {
+    const chosen = await chosenBy(admin, db, options);
+    const revoked = await revokeSigningKeys(db, chosen);
+    admin.report(
+      { revoked, before: chosen.before.toISOString() },
+      { note: `${revoked} keys revoked. Their interns sign again after signing-key rotate.` },
+    );
   });
 }
 
@@ -47,13 +51,39 @@ export async function rotateInBulk(
   options: BulkOptions,
   key: Omit<RotateInput, 'internId'>,
 ): Promise<void> {
-  const { outcome, before } = await inBatches(admin, options, 'rotated', (db, chosen) =>
-    rotateSigningKeys(db, chosen, key),
-  );
-  const { rotated, failed } = outcome;
+  await admin.withDatabase(async (db) => {
+    const chosen = await chosenBy(admin, db, options);
+    const before = chosen.before.toISOString();
+    await rotateEach(admin, db, await internsWithKeysBefore(db, chosen), key, { before });
+  });
+}
+
+/** Those whose last key ends within `seconds`. */
+export async function rotateDue(
+  admin: Context,
+  due: { readonly at: number; readonly seconds: number },
+  key: Omit<RotateInput, 'internId'>,
+): Promise<void> {
+  await admin.withDatabase(async (db) => {
+    const interns = (await dueKeys(db, due)).map(({ internId }) => internId);
+    await rotateEach(admin, db, interns, key, {});
+  });
+}
+
+/** Continues after an intern whose key cannot be rotated, and fails at the end. */
+async function rotateEach(
+  admin: Context,
+  db: Database,
+  internIds: readonly string[],
+  key: Omit<RotateInput, 'internId'>,
+  more: object,
+): Promise<void> {
+  const { rotated, failed } = await rotateSigningKeys(db, internIds, key, (count) =>
+    admin.progress.show(`${count} of ${internIds.length} rotated`),
+  ).finally(admin.progress.end);
   const errors = failed.map(({ internId, error }) => ({ intern_id: internId, error: error.message }));
   admin.report(
-    { rotated, before: before.toISOString(), failed: errors },
+    { rotated, ...more, failed: errors },
     {
       lines: errors.map(({ intern_id: id, error }) => `${id} ${error}`),
       note: `${rotated} interns rotated.`,
@@ -68,20 +98,14 @@ export async function rotateInBulk(
   }
 }
 
-async function inBatches<Outcome>(
+async function chosenBy(
   admin: Context,
-  { before: given, organization: organizationId }: BulkOptions,
-  done: string,
-  work: (db: Database, chosen: MadeBefore) => Promise<Outcome>,
-): Promise<{ readonly outcome: Outcome; readonly before: Date }> {
-  return await admin
-    .withDatabase(async (db) => {
-      const before = given ?? (await afterEveryKey(db));
-      admin.note(`To continue after an interruption, repeat with --before ${before.toISOString()}.`);
-      const onProgress = (count: number) => admin.progress.show(`${count} ${done}`);
-      return { outcome: await work(db, { before, organizationId, onProgress }), before };
-    })
-    .finally(admin.progress.end);
+  db: Database,
+  { before, organization: organizationId }: BulkOptions,
+): Promise<MadeBefore> {
+  const until = before ?? (await afterEveryKey(db));
+  admin.note(`To continue after an interruption, repeat with --before ${until.toISOString()}.`);
+  return { before: until, organizationId };
 }
 
 function instant(text: string): Date {

@@ -1,11 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { createRing, createScenario } from '@ori/test-env/scenario';
 import { openTestStore } from '@ori/test-env/stores';
 import { describe, expect, it } from 'vitest';
+import { credentialContext } from '../../sealing/credential-context.ts';
 import { KekRing } from '../../sealing/kek-ring.ts';
-import { open } from '../../sealing/seal.ts';
+import { open, seal } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
 import { signerQueries } from '../../signer-sql.ts';
-import { resealTable } from './reseal.ts';
+import { countByKek, resealTable } from './reseal.ts';
 import { addSigningKey, revokeSigningKey } from './signing-keys.ts';
 
 describe('the operator', () => {
@@ -31,5 +33,41 @@ describe('the operator', () => {
     const kids = [next.primary.kid];
     await revokeSigningKey(own.owner, { keyId: elsewhere.id });
     expect(await signerQueries(own.owner).keksInUse()).toEqual(kids);
+  });
+
+  it('reads each row once, page by page, and leaves a text that was moved to another row', async () => {
+    await using own = await openTestStore('postgres');
+    const { organizationId: organization_id } = await createScenario(own.owner);
+    const [former, next] = [createRing(), createRing()];
+    const rows = await Promise.all(
+      Array.from({ length: 1001 }, async () => {
+        const row = { id: randomUUID(), organization_id };
+        const sealed_key = await seal(former, Buffer.from(row.id), credentialContext(row));
+        return { ...row, provider: 'openai' as const, label: '...', sealed_key };
+      }),
+    );
+    const [moved, other] = rows;
+    if (moved === undefined || other === undefined) throw new Error('no rows');
+    moved.sealed_key = other.sealed_key;
+    await own.owner.kysely.insertInto('byok_credentials').values(rows).execute();
+    const ring = new KekRing(new Map([next, former].map(({ primary }) => [primary.kid, primary.key])));
+    const seen: number[] = [];
+    const onProgress = (done: number) => seen.push(done);
+    const failed = [moved.id];
+    const report = await resealTable(own.owner, 'management', { ring, onProgress });
+    expect(report).toEqual({ resealed: 1000, kept: 0, failed });
+    expect(seen).toEqual([1000, 1001]);
+    expect(await resealTable(own.owner, 'management', { ring })).toEqual({ resealed: 0, kept: 1000, failed });
+    expect(await countByKek(own.owner, 'management')).toEqual(
+      new Map([
+        [former.primary.kid, 1],
+        [next.primary.kid, 1000],
+      ]),
+    );
+    for (const stored of await own.owner.kysely.selectFrom('byok_credentials').selectAll().execute()) {
+      if (stored.id === moved.id) continue;
+      const opened = await open(next, stored.sealed_key, credentialContext(stored));
+      expect(Buffer.from(opened).toString()).toBe(stored.id);
+    }
   });
 });

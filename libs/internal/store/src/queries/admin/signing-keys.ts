@@ -74,19 +74,22 @@ export async function addSigningKeyIn(tx: Transaction<Schema>, key: NewSigningKe
  *
  * @throws AdminError like `addSigningKey`
  */
-export async function rotateSigningKey(db: Database, input: RotateInput): Promise<AddedSigningKey> {
-  return await db.kysely.transaction().execute((tx) => rotateSigningKeyIn(tx, input));
-}
-
-export type RotateInput = NewSigningKey & { readonly overlapSeconds?: number | undefined };
-
-/** The same within a transaction. */
-export async function rotateSigningKeyIn(
-  tx: Transaction<Schema>,
+export async function rotateSigningKey(
+  db: Database,
   { overlapSeconds = ROTATION_OVERLAP_SECONDS, ...input }: RotateInput,
 ): Promise<AddedSigningKey> {
   const key = requireInput(newSigningKey, input);
   const overlap = requireInput(z.int().min(0).max(86_400), overlapSeconds);
+  return await db.kysely.transaction().execute((tx) => rotateIn(tx, key, overlap));
+}
+
+export type RotateInput = NewSigningKey & { readonly overlapSeconds?: number | undefined };
+
+async function rotateIn(
+  tx: Transaction<Schema>,
+  key: NewSigningKey,
+  overlap: number,
+): Promise<AddedSigningKey> {
   await lockIntern(tx, key.internId);
   const notBefore = key.notBefore ?? (await defaultNotBefore(tx, key.internId));
   const end = notBefore + overlap;
