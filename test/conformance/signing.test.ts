@@ -1,4 +1,4 @@
-import { isUser, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
+import { isUser, renderProof, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createSigningKey } from '@ori/proof/signing';
 import { expect, test } from 'vitest';
 import { readRequest } from '../../services/signer/src/core/stages/read-request.ts';
@@ -24,11 +24,14 @@ function sign({ seed, internId, subject, now, nonce, requestBase64 }: SigningVec
     expect: 'ok',
     signingInputV1: Buffer.from(v1).toString('latin1'),
     ...(v2 && { signingInputV2: Buffer.from(v2).toString('latin1') }),
-    headers: renderProofHeaders({
+    headers: renderProof({
       timestamp: now,
       user: subject,
-      signatureV1: key.sign(v1),
-      ...(v2 && { v2: { signature: key.sign(v2), nonce } }),
+      nonce: v2 && nonce,
+      signatures: [
+        { version: 1, signature: key.sign(v1) },
+        ...(v2 ? [{ version: 2 as const, signature: key.sign(v2) }] : []),
+      ],
     }),
   };
 }

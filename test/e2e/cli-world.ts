@@ -10,7 +10,7 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { type JwkSet, renderJwkSet, renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
+import { type JwkSet, renderJwkSet, renderProof, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { requireProof } from '@ori/verifier/node';
@@ -136,11 +136,11 @@ export async function startCliWorld({ tls, ...options }: CliWorldOptions = {}): 
     const { bodySha256, route } = JSON.parse(json);
     const timestamp = Math.floor(Date.now() / 1000);
     const signed = { internId: INTERN_ID, timestamp, user, bodySha256 };
-    const signatureV1 = key.sign(signingInputV1(signed));
-    if (route === undefined) return renderProofHeaders({ timestamp, user, signatureV1 });
+    const first = { version: 1 as const, signature: key.sign(signingInputV1(signed)) };
+    if (route === undefined) return renderProof({ timestamp, user, signatures: [first] });
     const nonce = createNonce();
     const signature = key.sign(signingInputV2({ ...signed, ...route, nonce }));
-    return renderProofHeaders({ timestamp, user, signatureV1, v2: { signature, nonce } });
+    return renderProof({ timestamp, user, nonce, signatures: [first, { version: 2, signature }] });
   }
 
   const world: CliWorld = {

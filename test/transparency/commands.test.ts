@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { renderJwkSet, renderProofHeaders, signingInputV2 } from '@ori/proof';
+import { renderJwkSet, renderProof, signingInputV2 } from '@ori/proof';
 import { createSigningKey } from '@ori/proof/signing';
 import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
 import { type AuditLine, appendLines, auditLines } from '@ori/test-env/signer-lines';
@@ -57,11 +57,11 @@ async function openLoggedCalls() {
   const { timestamp, subject, nonce, bodySha256 } = JSON.parse(lines[3]?.line ?? '');
   const named = { internId: 'int_1', timestamp, user: subject, nonce, bodySha256 };
   const signature = key.sign(signingInputV2({ ...named, method: 'POST', path: '/api/invoke' }));
-  const proof = renderProofHeaders({
+  const proof = renderProof({
     timestamp,
     user: subject,
-    signatureV1: signature,
-    v2: { signature, nonce },
+    nonce,
+    signatures: ([1, 2] as const).map((version) => ({ version, signature })),
   });
   await writeFile(
     headers,

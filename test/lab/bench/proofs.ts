@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { renderProofHeaders, signingInputV1, signingInputV2 } from '@ori/proof';
+import { renderProof, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { createLocalKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
 
@@ -27,7 +27,13 @@ export function createProof(nowMs: number, bodySha256 = BODY_SHA256): Proof {
   const input = signingInputV2({ ...named, nonce, method: 'POST', path: PATH });
   const signature = key.sign(input);
   const signatureV1 = key.sign(signingInputV1(named));
-  const headers = renderProofHeaders({ ...named, signatureV1, v2: { signature, nonce } });
+  const headers = renderProof({
+    ...named,
+    signatures: [
+      { version: 1, signature: signatureV1 },
+      { version: 2, signature },
+    ],
+  });
   return { input, signature, rawHeaders: [...ORDINARY_HEADERS, ...Object.entries(headers).flat()] };
 }
 

@@ -4,7 +4,7 @@ import {
   type JwkSet,
   PROOF_METHOD,
   renderJwkSet,
-  renderProofHeaders,
+  renderProof,
   signingInputV1,
   signingInputV2,
 } from '@ori/proof';
@@ -74,11 +74,14 @@ export function requestOf(names: Names, proof: Proof, form: Form, change: Change
     signature: key.sign(realInputV2(names, proof)),
     nonce: nonceOf(another(proof.nonce, 'nonce')),
   };
-  const headers = renderProofHeaders({
+  const headers = renderProof({
     timestamp: secondsOf(change === 'at' ? proof.at + 1 : proof.at),
     user: `user_${another(proof.user, 'user')}`,
-    signatureV1: key.sign(signingInputV1(namesOf(names, proof))),
-    ...(form === 'pair' ? { v2 } : {}),
+    nonce: v2.nonce,
+    signatures: [
+      { version: 1, signature: key.sign(signingInputV1(namesOf(names, proof))) },
+      ...(form === 'pair' ? [{ version: 2 as const, signature: v2.signature }] : []),
+    ],
   });
   return {
     method: change === 'method' ? 'PUT' : PROOF_METHOD,

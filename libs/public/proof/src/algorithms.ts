@@ -1,9 +1,5 @@
-/**
- * The constants of a signature algorithm. Its functions are in tables indexed by its name: `Engine.load`, the rules of
- * verification-key.ts, and the signers of signing.ts.
- */
+/** The signature algorithm of every version. */
 export const ED25519 = {
-  name: 'Ed25519',
   /** y with the sign of x in the top bit (RFC 8032, section 5.1.2). */
   publicKeyBytes: 32,
   /** RFC 8032, section 5.1.5. */
@@ -19,8 +15,3 @@ export const ED25519 = {
   /** The accepted values of a JWK's `alg`, which may also be absent. */
   algs: ['EdDSA', 'Ed25519'],
 } as const;
-
-/** Every algorithm of a version. */
-export const ALGORITHMS = [ED25519] as const;
-export type Algorithm = (typeof ALGORITHMS)[number];
-export type AlgorithmName = Algorithm['name'];

@@ -8,19 +8,17 @@ const { Point } = ed25519;
 
 /** @noble/curves and @noble/hashes: any JavaScript runtime, no `node:crypto`, no `Buffer`. */
 export const engine: Engine = {
-  load: {
-    Ed25519(publicKey) {
-      const minusA = Point.fromBytes(publicKey).negate();
-      // RFC 8032, section 5.1.7, by the plain equation and on the encoded points, as OpenSSL does it: R = [S]B - [k]A. The
-      // library's own `verify` multiplies the equation by 8, and so accepts an R with a torsion part.
-      return (input, signature) => {
-        const encodedR = signature.subarray(0, 32);
-        const s = bytesToNumberLE(signature.subarray(32));
-        const k = Point.Fn.create(bytesToNumberLE(sha512(concatBytes(encodedR, publicKey, input))));
-        const pointR = Point.BASE.multiplyUnsafe(s).add(minusA.multiplyUnsafe(k));
-        return equalBytes(pointR.toBytes(), encodedR);
-      };
-    },
+  load(publicKey) {
+    const minusA = Point.fromBytes(publicKey).negate();
+    // RFC 8032, section 5.1.7, by the plain equation and on the encoded points, as OpenSSL does it: R = [S]B - [k]A. The
+    // library's own `verify` multiplies the equation by 8, and so accepts an R with a torsion part.
+    return (input, signature) => {
+      const encodedR = signature.subarray(0, 32);
+      const s = bytesToNumberLE(signature.subarray(32));
+      const k = Point.Fn.create(bytesToNumberLE(sha512(concatBytes(encodedR, publicKey, input))));
+      const pointR = Point.BASE.multiplyUnsafe(s).add(minusA.multiplyUnsafe(k));
+      return equalBytes(pointR.toBytes(), encodedR);
+    };
   },
 
   createSha256() {

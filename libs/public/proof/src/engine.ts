@@ -1,18 +1,16 @@
-import type { AlgorithmName } from './algorithms.ts';
-
 /**
  * What differs between runtimes: verification and SHA-256. Both engines give the same verdict for every key that
  * `requireAdmissible` accepts and every signature that `isJudgeable` accepts.
  */
 export interface Engine {
-  /** By algorithm: prepares an admitted key once; the returned function is called for each proof. */
-  readonly load: Readonly<Record<AlgorithmName, (publicKey: Uint8Array) => Verify>>;
+  /** Prepares an admitted key once; the returned function is called for each proof. */
+  load(publicKey: Uint8Array): Verify;
   createSha256(): Sha256;
   /** SHA-256 of one buffer, in lower-case hex. */
   sha256Hex(bytes: Uint8Array): string;
 }
 
-/** Whether `signature`, of the algorithm's length, is over `input`. Ed25519 is the pure one (RFC 8032, section 5.1.7). */
+/** Whether `signature`, 64 bytes, is over `input`, by pure Ed25519 (RFC 8032, section 5.1.7). */
 type Verify = (input: Uint8Array, signature: Uint8Array) => boolean;
 
 export interface Sha256 {

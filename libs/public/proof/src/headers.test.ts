@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseProofHeaders, renderProofHeaders } from './headers.ts';
+import { parseProofHeaders, renderProof } from './headers.ts';
 import { headersOf, issuedVersions, PROOF_HEADERS } from './versions.ts';
 
 const signature = fc.uint8Array({ minLength: 64, maxLength: 64 });
@@ -19,13 +19,23 @@ const EXAMPLE = {
   signatureV1: new Uint8Array(64).fill(1),
   v2: { signature: new Uint8Array(64).fill(2), nonce: 'AAECAwQFBgcICQoLDA0ODw' },
 };
-const RAW = Object.entries(renderProofHeaders(EXAMPLE)).flat();
+const render = ({ timestamp, user, signatureV1, v2 }: Omit<typeof EXAMPLE, 'v2'> & Partial<typeof EXAMPLE>) =>
+  renderProof({
+    timestamp,
+    user,
+    nonce: v2?.nonce,
+    signatures: [
+      { version: 1, signature: signatureV1 },
+      ...(v2 ? [{ version: 2 as const, signature: v2.signature }] : []),
+    ],
+  });
+const RAW = Object.entries(render(EXAMPLE)).flat();
 
 test('rendered headers are parsed back, among other headers and in any case', () => {
   const noise = fc.array(fc.tuple(fc.constantFrom('host', 'x_ori_invoke_user', 'accept'), fc.string()));
   fc.assert(
     fc.property(proof, noise, fc.infiniteStream(fc.boolean()), (p, others, upper) => {
-      const pairs = Object.entries(renderProofHeaders(p)).map(([name, value]) => [
+      const pairs = Object.entries(render(p)).map(([name, value]) => [
         [...name].map((letter) => (upper.next().value ? letter.toUpperCase() : letter)).join(''),
         value,
       ]);
@@ -40,9 +50,9 @@ test('rendered headers are parsed back, among other headers and in any case', ()
 });
 
 test('the signing response has three keys, or five with version 2', () => {
-  expect(Object.keys(renderProofHeaders(EXAMPLE)).toSorted()).toEqual(headersOf(2).toSorted());
+  expect(Object.keys(render(EXAMPLE)).toSorted()).toEqual(headersOf(2).toSorted());
   const { v2: _, ...v1 } = EXAMPLE;
-  expect(Object.keys(renderProofHeaders(v1))).toHaveLength(3);
+  expect(Object.keys(render(v1))).toHaveLength(3);
 });
 
 test.each([PROOF_HEADERS.signature, PROOF_HEADERS.timestamp, PROOF_HEADERS.user])(
@@ -75,7 +85,7 @@ test.each([
   ['a short signature', { ...EXAMPLE, signatureV1: new Uint8Array(63) }],
   ['a nonce outside its alphabet', { ...EXAMPLE, v2: { ...EXAMPLE.v2, nonce: 'x' } }],
 ])('renders nothing for %s', (_, values) => {
-  expect(() => renderProofHeaders(values)).toThrow(TypeError);
+  expect(() => render(values)).toThrow(TypeError);
 });
 
 test('a version 1 proof has three headers, and is all that is issued without a route', () => {

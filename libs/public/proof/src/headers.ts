@@ -1,14 +1,7 @@
 import { ProofError } from './errors.ts';
 import { isNonce, isTimestamp, isUser } from './fields.ts';
 import { decodeSignature, encodeSignature } from './signature.ts';
-import {
-  ALL_VERSIONS,
-  PROOF_HEADERS,
-  type ProofHeaderValues,
-  VERSIONS,
-  type Version,
-  versionFacts,
-} from './versions.ts';
+import { PROOF_HEADERS, type ProofHeaderValues, type Version, versionFacts } from './versions.ts';
 
 /** A well-formed proof that is not verified yet. */
 export interface PresentedProof {
@@ -37,7 +30,6 @@ const HEADER_OF = new Map<string, Header>(
 // Without the `u` flag, `/i` folds only ASCII, so no other letter matches one of these.
 const PROOF_HEADER = new RegExp(`^(?:${NAMES.join('|')})$`, 'i');
 const NAME_LENGTHS = lengthTable(NAMES);
-const LATER = ALL_VERSIONS.filter((version) => version !== 1);
 
 /**
  * Reads the proof from a raw header list, `[name, value, name, value, …]` like Node's `rawHeaders`: the first step of
@@ -62,7 +54,7 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
     repeated ||= values[header] !== undefined;
     values[header] = value;
   }
-  const { signature, timestamp, user, nonce } = values;
+  const { signature, timestamp, user, signatureV2, nonce } = values;
   if (signature === undefined || timestamp === undefined || user === undefined) {
     const absent = signature === undefined ? 'signature' : timestamp === undefined ? 'timestamp' : 'user';
     throw new ProofError(
@@ -73,40 +65,21 @@ export function parseProofHeaders(rawHeaders: readonly string[]): PresentedProof
   if (repeated) throw malformed('a proof header occurs more than once');
   if (!isTimestamp(timestamp)) throw malformed('the timestamp is not Unix seconds');
   if (!isUser(user)) throw malformed('the user is outside its alphabet');
-  const proof: Mutable<PresentedProof> = {
-    timestamp: Number(timestamp),
-    user,
-    v1: { signature: decodeSignature(signature) },
-  };
-  let absent: Header | undefined;
-  for (const version of LATER) {
-    const row = VERSIONS[version];
-    let isPresent = false;
-    for (const header of row.adds) {
-      if (values[header] === undefined) absent ??= header;
-      else isPresent = true;
-    }
-    if (!isPresent) continue;
-    const text = values[row.signature];
-    if (absent !== undefined || text === undefined || nonce === undefined) {
-      throw malformed(
-        `the header ${PROOF_HEADERS[absent ?? row.signature]} is absent although its counterpart is present`,
-      );
-    }
-    if (!isNonce(nonce)) throw malformed('the nonce is outside its alphabet');
-    proof[row.slot] = { signature: decodeSignature(text, row.algorithm), nonce };
+  const every = { timestamp: Number(timestamp), user, v1: { signature: decodeSignature(signature) } };
+  if (signatureV2 === undefined && nonce === undefined) return every;
+  if (signatureV2 === undefined || nonce === undefined) {
+    const absent = PROOF_HEADERS[nonce === undefined ? 'nonce' : 'signatureV2'];
+    throw malformed(`the header ${absent} is absent although its counterpart is present`);
   }
-  return proof;
+  if (!isNonce(nonce)) throw malformed('the nonce is outside its alphabet');
+  return { ...every, v2: { signature: decodeSignature(signatureV2), nonce } };
 }
 
 /** The newest version that is presented: a proof is verified by its signature alone (SPEC.md, V6). */
-export function newestSignature(presented: PresentedProof): NewestSignature {
-  let newest: NewestSignature = { version: 1, signature: presented.v1.signature };
-  for (const version of LATER) {
-    const own = presented[VERSIONS[version].slot];
-    if (own !== undefined) newest = { version, ...own };
-  }
-  return newest;
+export function newestSignature({ v1, v2 }: PresentedProof): NewestSignature {
+  return v2 === undefined
+    ? { version: 1, signature: v1.signature }
+    : { version: 2, signature: v2.signature, nonce: v2.nonce };
 }
 
 /** What a proof's headers contain; `signatures` are those of the versions that it has, the oldest first. */
@@ -132,25 +105,11 @@ export function renderProof({ timestamp, user, nonce, signatures }: SignedFields
     if (row.adds.includes('nonce') && !isNonce(nonce ?? ''))
       throw new TypeError('nonce is outside its alphabet');
     for (const header of row.adds) {
-      const own = header === row.signature ? encodeSignature(signature, row.algorithm) : fields[header];
+      const own = header === row.signature ? encodeSignature(signature) : fields[header];
       if (own !== undefined) values[PROOF_HEADERS[header]] = own;
     }
   }
   return values as ProofHeaderValues;
-}
-
-/** `renderProof` of a version 1 proof, or with `v2` of both versions. */
-export function renderProofHeaders(proof: {
-  timestamp: number;
-  user: string;
-  signatureV1: Uint8Array;
-  v2?: { signature: Uint8Array; nonce: string };
-}): ProofHeaderValues {
-  const { timestamp, user, signatureV1, v2 } = proof;
-  const first = { version: 1, signature: signatureV1 } as const;
-  if (v2 === undefined) return renderProof({ timestamp, user, signatures: [first] });
-  const { nonce, signature } = v2;
-  return renderProof({ timestamp, user, nonce, signatures: [first, { version: 2, signature }] });
 }
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };

@@ -1,4 +1,4 @@
-import { ALGORITHMS, type Algorithm, ED25519 } from './algorithms.ts';
+import { ED25519 } from './algorithms.ts';
 import { base64url } from './base64.ts';
 import { KeyError } from './errors.ts';
 import { admitPublicKey, thumbprint } from './public-key.ts';
@@ -53,9 +53,8 @@ export function parseJwkSet(value: unknown, onRefused?: (refused: RefusedKey) =>
     if (!isRecord(entry)) throw new KeyError('key_set_malformed', 'a key of the JWK Set is not an object');
     try {
       requirePublic(entry);
-      const algorithm = algorithmOf(entry);
-      if (algorithm === undefined) continue;
-      const key = admitJwk(entry, algorithm);
+      if (!isSignatureKey(entry)) continue;
+      const key = admitJwk(entry);
       if (admitted.has(key.kid)) throw new KeyError('key_repeated', 'the key is listed twice');
       admitted.set(key.kid, key);
     } catch (error) {
@@ -96,15 +95,12 @@ interface JsonObject {
   exp?: unknown;
 }
 
-/** Undefined for a key that is not for signatures of a known algorithm. */
-function algorithmOf({ kty, crv, use, alg, key_ops: operations }: JsonObject): Algorithm | undefined {
-  if (use !== undefined && use !== 'sig') return undefined;
-  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify')))
-    return undefined;
-  return ALGORITHMS.find(
-    ({ jwk, algs }) =>
-      kty === jwk.kty && crv === jwk.crv && (alg === undefined || algs.some((known) => known === alg)),
-  );
+/** Whether it is a key for Ed25519 signatures. */
+function isSignatureKey({ kty, crv, use, alg, key_ops: operations }: JsonObject): boolean {
+  if (use !== undefined && use !== 'sig') return false;
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) return false;
+  const { jwk, algs } = ED25519;
+  return kty === jwk.kty && crv === jwk.crv && (alg === undefined || algs.some((known) => known === alg));
 }
 
 /** The private members of every registered key type: OKP, EC and RSA (RFC 7518, RFC 8037), oct, and AKP. */
@@ -115,8 +111,8 @@ function requirePublic(jwk: JsonObject): void {
     throw new KeyError('key_private_part', 'a published key contains its private part');
 }
 
-function admitJwk(jwk: JsonObject, algorithm: Algorithm): VerificationKey {
-  const publicKey = typeof jwk.x === 'string' ? base64url.decode(jwk.x, algorithm.publicKeyBytes) : undefined;
+function admitJwk(jwk: JsonObject): VerificationKey {
+  const publicKey = typeof jwk.x === 'string' ? base64url.decode(jwk.x, ED25519.publicKeyBytes) : undefined;
   if (publicKey === undefined) throw new KeyError('key_encoding', 'x is not 32 bytes of canonical base64url');
   const notBefore = readNumericDate(jwk.nbf);
   const expiresAt = readNumericDate(jwk.exp);

@@ -1,5 +1,5 @@
 import { requireAdmissible } from './admission.ts';
-import { type Algorithm, type AlgorithmName, ED25519 } from './algorithms.ts';
+import { ED25519 } from './algorithms.ts';
 import { base64url } from './base64.ts';
 import type { Engine } from './engine.ts';
 import { KeyError } from './errors.ts';
@@ -33,26 +33,19 @@ export function holdsTimestamp(key: KeyInterval, timestamp: number): boolean {
   );
 }
 
-/** The checks before an engine is called: engines disagree about keys and signatures that do not pass. */
-const RULES: Readonly<Record<AlgorithmName, KeyRules>> = { Ed25519: { requireAdmissible, isJudgeable } };
-
-interface KeyRules {
-  readonly requireAdmissible: (publicKey: Uint8Array) => void;
-  readonly isJudgeable: (signature: Uint8Array) => boolean;
-}
-
-/** Admits a key and loads it into `engine`, once. Throws KeyError like `requireAdmissible`, and `key_interval`. */
+/**
+ * Admits a key and loads it into `engine`, once. Engines disagree about keys and signatures that `requireAdmissible` and
+ * `isJudgeable` do not pass. Throws KeyError like `requireAdmissible`, and `key_interval`.
+ */
 export function createVerificationKey(
   engine: Engine,
   bytes: Uint8Array,
   interval: KeyInterval,
-  { name }: Algorithm = ED25519,
 ): VerificationKey {
-  const { requireAdmissible, isJudgeable } = RULES[name];
   requireAdmissible(bytes);
   requireInterval(interval);
   const publicKey = Uint8Array.from(bytes);
-  const verify = engine.load[name](publicKey);
+  const verify = engine.load(publicKey);
   return Object.freeze({
     kid: thumbprintWith(engine, publicKey),
     publicKey,

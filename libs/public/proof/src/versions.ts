@@ -1,5 +1,3 @@
-import { type Algorithm, ED25519 } from './algorithms.ts';
-
 /** The names of the proof headers, in lower case. Other spellings are other headers: `x_ori_invoke_user` is not read. */
 export const PROOF_HEADERS = {
   signature: 'x-ori-invoke-signature',
@@ -22,13 +20,10 @@ export type ProofHeaderValues = {
 export type CoveredField = 'internId' | 'timestamp' | 'user' | 'bodySha256' | 'nonce' | 'method' | 'path';
 
 interface VersionFacts {
-  /** The member of a `PresentedProof`. */
-  readonly slot: `v${number}`;
   /** The first netstring of the signing input, up to its comma. */
   readonly label: string;
   /** The other netstrings, in their order. */
   readonly covers: readonly CoveredField[];
-  readonly algorithm: Algorithm;
   /** The header of its signature. */
   readonly signature: keyof Headers;
   /** The headers that it adds to those of the versions before it. All or none of them are present. */
@@ -41,18 +36,14 @@ interface VersionFacts {
  */
 export const VERSIONS = {
   1: {
-    slot: 'v1',
     label: '13:ori-invoke-v1',
     covers: ['internId', 'timestamp', 'user', 'bodySha256'],
-    algorithm: ED25519,
     signature: 'signature',
     adds: ['signature', 'timestamp', 'user'],
   },
   2: {
-    slot: 'v2',
     label: '13:ori-invoke-v2',
     covers: ['internId', 'timestamp', 'nonce', 'user', 'method', 'path', 'bodySha256'],
-    algorithm: ED25519,
     signature: 'signatureV2',
     adds: ['signatureV2', 'nonce'],
   },

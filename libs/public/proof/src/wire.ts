@@ -1,4 +1,4 @@
-export { ALGORITHMS, ED25519 } from './algorithms.ts';
+export { ED25519 } from './algorithms.ts';
 export { bodySha256, createBodyDigest } from './body-digest.ts';
 export {
   isBodySha256,
@@ -20,7 +20,6 @@ export {
   type PresentedProof,
   parseProofHeaders,
   renderProof,
-  renderProofHeaders,
 } from './headers.ts';
 export {
   ALL_VERSIONS,

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
-import { renderProofHeaders } from '@ori/proof/wire';
+import { renderProof } from '@ori/proof/wire';
 import { expect, it } from 'vitest';
 import { type Change, changesOf, type Diagnosis, readDiagnosis, type SentCall } from './arrival.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 const BODY = '{ "prompt": "hello" }\n';
-const proof = renderProofHeaders({
+const proof = renderProof({
   timestamp: 1_789_000_000,
   user: 'user_2abc',
-  signatureV1: new Uint8Array(64),
-  v2: { signature: new Uint8Array(64), nonce: 'AAECAwQFBgcICQoLDA0ODw' },
+  nonce: 'AAECAwQFBgcICQoLDA0ODw',
+  signatures: ([1, 2] as const).map((version) => ({ version, signature: new Uint8Array(64) })),
 });
 const SENT: SentCall = {
   origin: 'https://daemon.example',
