@@ -40,7 +40,7 @@ export async function fetchDocument<T>(
       return { document, etag, fetchedAt, freshMs: Math.min(freshMs, usableMs), endsAt: now() + usableMs };
     };
     if (former?.etag && response.status === 304) {
-      const confirm = () => options.confirm?.(former.document, headers) ?? former.document;
+      const confirm = () => options.confirm?.(headers) ?? former.document;
       return held(expected(confirm, url), former.etag);
     }
     requireAnswer(response, url);

@@ -19,7 +19,7 @@ export interface RemoteJsonOptions<T> {
   /** Validates the decoded JSON. If it throws, the fetch has failed. */
   parse: (value: unknown, answer: Answer) => T;
   /** Validates a 304: returns the document that remains in use. If it throws, the fetch has failed. Default: the former one. */
-  confirm?(former: T, headers: Headers): T;
+  confirm?: ((headers: Headers) => T) | undefined;
   /** How much longer the document may be used at most, in milliseconds. */
   usableMs?(document: T): number;
   /** How long a document is used before it is fetched again; a shorter `max-age` wins. */
@@ -37,12 +37,12 @@ export interface RemoteJsonOptions<T> {
   /** Called after each successful fetch, with how long the document is fresh. */
   onFetched?(document: T, freshSeconds: number): void;
   /** Makes shared caches revalidate with the origin each time (RFC 9111, section 5.2.1.4). */
-  pastCaches?: boolean;
+  pastCaches?: boolean | undefined;
   /** Allows http to any host: anyone on that network can then replace the document. */
-  allowPlainHttp?: boolean;
-  fetch?: typeof globalThis.fetch;
+  allowPlainHttp?: boolean | undefined;
+  fetch?: typeof globalThis.fetch | undefined;
   /** Milliseconds of a monotonic clock; `performance.now` by default. */
-  now?: () => number;
+  now?: (() => number) | undefined;
   /**
    * Whether callers may wait for a fetch that another caller started. True by default except on Cloudflare's workerd, where a request
    * cannot wait for another one's I/O: there each caller fetches, and nothing is renewed in the background.

@@ -50,18 +50,6 @@ export interface RemoteKeySetOptions {
    */
   coolDownSeconds?: number | undefined;
   /**
-   * Limit for one fetch; 2000 by default.
-   *
-   * @example timeoutMs: 500
-   */
-  timeoutMs?: number | undefined;
-  /**
-   * Maximum size of the document; 65536 by default.
-   *
-   * @example bytesMax: 16_384
-   */
-  bytesMax?: number | undefined;
-  /**
    * Allows http to any host: anyone on the network path can then decide whose proofs are accepted.
    *
    * @example allowPlainHttp: true // in a test network of containers
@@ -131,8 +119,6 @@ const OPTION_NAMES: readonly (keyof RemoteKeySetOptions)[] = [
   'staleSeconds',
   'revocationCheckSeconds',
   'coolDownSeconds',
-  'timeoutMs',
-  'bytesMax',
   'allowPlainHttp',
   'onRefusedKey',
   'snapshot',
@@ -150,8 +136,8 @@ const OPTION_NAMES: readonly (keyof RemoteKeySetOptions)[] = [
  */
 export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptions = {}): RemoteKeySet {
   requireNames(options, OPTION_NAMES, 'createRemoteKeySet');
-  const { onRefusedKey = warnOfKey(url), revocationCheckSeconds, snapshot, onSnapshot, ...others } = options;
-  const { root, unixTime = Date.now, ...limits } = others;
+  const { root, unixTime = Date.now, onRefusedKey = warnOfKey(url), snapshot, onSnapshot } = options;
+  const { revocationCheckSeconds } = options;
   if (typeof onRefusedKey !== 'function') throw new TypeError('onRefusedKey: expected a function');
   const check = root === undefined ? undefined : createRootCheck(url, root, unixTime);
   if (check === undefined) warnOnceOfNoRoot(url);
@@ -177,18 +163,20 @@ export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptio
     return found;
   }
 
+  const limits = revocationCheckSeconds === undefined ? LIMITS : checking(revocationCheckSeconds);
   const remote = createRemoteJson<KnownKeys>({
-    freshSeconds: 60,
-    staleSeconds: 600,
-    coolDownSeconds: 10,
-    timeoutMs: 2000,
-    bytesMax: 65_536,
-    ...(check && { pastCaches: true }),
-    ...(revocationCheckSeconds === undefined ? {} : checking(revocationCheckSeconds)),
-    ...Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined)),
     url,
+    freshSeconds: options.freshSeconds ?? limits.freshSeconds,
+    staleSeconds: options.staleSeconds ?? limits.staleSeconds,
+    coolDownSeconds: options.coolDownSeconds ?? limits.coolDownSeconds,
+    timeoutMs: TIMEOUT_MS,
+    bytesMax: DOCUMENT_BYTES_MAX,
+    pastCaches: check !== undefined || revocationCheckSeconds !== undefined,
+    allowPlainHttp: options.allowPlainHttp,
+    fetch: options.fetch,
+    now: options.now,
     parse: (value, answer) => known(check?.whole(answer) ?? { keys: read(value) }),
-    ...(check && { confirm: (_former, headers) => known(check.unchanged(headers)) }),
+    confirm: check && ((headers) => known(check.unchanged(headers))),
     usableMs: ({ usableMs = Number.POSITIVE_INFINITY }) => usableMs,
     seed: snapshot && seedOf(snapshot, (kept) => known(keptBy(kept, check) ?? { keys: read(kept.jwks) })),
     onFetched: ({ keys, vouched }, freshSeconds) => {
@@ -224,12 +212,17 @@ export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptio
   };
 }
 
+const LIMITS = { freshSeconds: 60, coolDownSeconds: 10, staleSeconds: 600 };
+/** For one fetch. */
+const TIMEOUT_MS = 2000;
+const DOCUMENT_BYTES_MAX = 65_536;
+
 /** A failed fetch is repeated within the interval, so that one lost packet does not cause refusals. */
 function checking(seconds: number) {
   if (!(Number.isFinite(seconds) && seconds > 0 && seconds <= 60)) {
     throw new TypeError('revocationCheckSeconds: expected a number above 0, at most 60');
   }
-  return { freshSeconds: seconds, coolDownSeconds: seconds / 4, staleSeconds: 0, pastCaches: true };
+  return { freshSeconds: seconds, coolDownSeconds: seconds / 4, staleSeconds: 0 };
 }
 
 type KnownKeys = Pick<VouchedKeys, 'keys'> & Partial<VouchedKeys>;

@@ -1,4 +1,5 @@
-import { ProofError } from '@ori/proof';
+import { bodySha256, ProofError } from '@ori/proof';
+import { createNonce } from '@ori/proof/signing';
 import { requireNames } from '../options.ts';
 import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from './replay-store.ts';
 
@@ -102,14 +103,15 @@ async function openBench(under: ReplayStoreUnderTest): Promise<Bench> {
 }
 
 function spendOf(bench: Bench, policy: ReplayPolicy, change: Partial<Spend> = {}): Spend {
-  const nonce = newNonce();
+  const nonce = createNonce();
+  const signingInput = new TextEncoder().encode(nonce);
   return {
     policy,
     timestamp: Math.floor(bench.seconds()),
     nowMs: bench.seconds() * 1000,
     nonce,
-    signingInput: new TextEncoder().encode(nonce),
-    v1Id: () => nonceDigest(nonce),
+    signingInput,
+    v1Id: () => bodySha256(signingInput),
     ...change,
   };
 }
@@ -301,21 +303,4 @@ async function requireFence(bench: Bench, { open, restart }: ReplayStoreUnderTes
   }
 }
 
-function newNonce(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .slice(0, 22);
-}
-
-const newDigest = (): string => nonceDigest(newNonce());
-
-/** 64 hex digits, different for each nonce. */
-function nonceDigest(nonce: string): string {
-  return [...nonce]
-    .map((character) => character.charCodeAt(0).toString(16).padStart(2, '0'))
-    .join('')
-    .padEnd(64, '0')
-    .slice(0, 64);
-}
+const newDigest = (): string => bodySha256(new TextEncoder().encode(createNonce()));

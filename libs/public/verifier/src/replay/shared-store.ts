@@ -108,15 +108,53 @@ export async function within<T>(limitMs: number, answer: Promise<T>, toError: ()
   }
 }
 
+/** Who uses a store, and the checks that it makes by itself. */
+export interface Attendance extends Pick<SharedReplayStore, 'attach' | 'touch' | 'ready'> {
+  /** The policy of each intern: with version 1 or answers if one of its verifiers has them. */
+  readonly policies: ReadonlyMap<string, ReplayPolicy>;
+  /** Checks, and leaves it to the next spend to learn that a check failed. */
+  touchQuietly(): void;
+  close(): void;
+}
+
+/**
+ * Checks the server when a verifier comes, and every `touchSeconds`.
+ *
+ * @param touchAll checks it for all policies, those too that are attached meanwhile
+ */
+export function attend(touchSeconds: number, touchAll: () => Promise<void>): Attendance {
+  const policies = new Map<string, ReplayPolicy>();
+  async function touch(): Promise<void> {
+    if (policies.size === 0)
+      throw new TypeError('no verifier uses this store yet: call createVerifier first');
+    await touchAll();
+  }
+  const touchQuietly = (): void => void touch().catch(() => undefined);
+  const timer = setInterval(touchQuietly, touchSeconds * 1000).unref();
+  return {
+    policies,
+    touch,
+    touchQuietly,
+    ready: (withinMs) => waitUntilReady(touch, withinMs),
+    attach(policy) {
+      if (policy.answers !== undefined && touchSeconds * 3 > LIFE_SECONDS) {
+        // Too rare to show that this process lives.
+        throw new TypeError(`touchSeconds: expected at most ${LIFE_SECONDS / 3} with answers`);
+      }
+      const known = policies.get(policy.internId);
+      const acceptV1 = policy.acceptV1 || known?.acceptV1 === true;
+      policies.set(policy.internId, { ...policy, acceptV1, answers: policy.answers ?? known?.answers });
+      touchQuietly();
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
 const READY_WITHIN_MS = 5000;
 const LOOK_AGAIN_MS = 50;
 
-/**
- * Checks until a check succeeds, for at most `withinMs`; 0 checks once.
- * @throws {UnavailableError} of the last check.
- * @throws {TypeError} no verifier uses the store yet, so there is nothing to wait for.
- */
-export async function waitUntilReady(look: () => Promise<void>, withinMs = READY_WITHIN_MS): Promise<void> {
+/** Checks until a check succeeds, for at most `withinMs`; 0 checks once. Throws the error of the last check. */
+async function waitUntilReady(look: () => Promise<void>, withinMs = READY_WITHIN_MS): Promise<void> {
   if (!(withinMs >= 0)) throw new TypeError('ready: expected milliseconds');
   const endMs = performance.now() + withinMs;
   for (;;) {
@@ -126,17 +164,5 @@ export async function waitUntilReady(look: () => Promise<void>, withinMs = READY
       if (!(error instanceof UnavailableError) || performance.now() + LOOK_AGAIN_MS > endMs) throw error;
       await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
     }
-  }
-}
-
-/** Throws TypeError if no verifier uses the store. */
-export function requireAttached(verifiers: { readonly size: number }): void {
-  if (verifiers.size === 0) throw new TypeError('no verifier uses this store yet: call createVerifier first');
-}
-
-/** Throws TypeError if answers are kept and checks are too rare to show that this process lives. */
-export function requireLively({ answers }: ReplayPolicy, touchSeconds: number): void {
-  if (answers !== undefined && touchSeconds * 3 > LIFE_SECONDS) {
-    throw new TypeError(`touchSeconds: expected at most ${LIFE_SECONDS / 3} with answers`);
   }
 }

@@ -2,12 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { UnavailableError } from '@ori/proof';
 import { type AnswerStore, type ReplayPolicy, retentionSeconds, type Spend } from '../replay-store.ts';
 import {
-  requireAttached,
-  requireLively,
+  attend,
   requireSharedOptions,
   type SharedReplayStore,
   type SharedReplayStoreOptions,
-  waitUntilReady,
 } from '../shared-store.ts';
 import { requireSafe, requireSpent } from '../verdict.ts';
 import {
@@ -64,7 +62,8 @@ export function postgresReplayStore(
   const acks = Math.ceil(replicas / 2);
   const call = createFunctionCaller(pool, { timeoutMs, acquireMs });
   const process = randomUUID();
-  const interns = new Map<string, ReplayPolicy>();
+  const attendance = attend(touchSeconds, touchAtOnce);
+  const { policies, touchQuietly } = attendance;
   let known: Known = { event: 0, identity: '', lsn: '0/0' };
   let refusal: UnavailableError | undefined;
   let doubts = 0;
@@ -119,10 +118,10 @@ export function postgresReplayStore(
       do {
         doubtsBefore = doubts;
         if (acks > 0) requireSafe(await call('waiting', () => []));
-        const isKeeping = [...interns.values()].some(({ answers }) => answers !== undefined);
+        const isKeeping = [...policies.values()].some(({ answers }) => answers !== undefined);
         if (isKeeping) await call('alive', () => [process]);
         // One at a time: a pool of one connection suffices, and a frozen server costs one timeout.
-        for (const policy of interns.values()) await touchOne(policy);
+        for (const policy of policies.values()) await touchOne(policy);
         // A check that began before the suspicion arose does not clear it.
       } while (doubts !== doubtsBefore);
       refusal = undefined;
@@ -132,15 +131,13 @@ export function postgresReplayStore(
     }
   }
 
-  async function touch(): Promise<void> {
-    requireAttached(interns);
+  /** Those who ask at the same time share a check. */
+  async function touchAtOnce(): Promise<void> {
     touching ??= touchAll().finally(() => {
       touching = undefined;
     });
     await touching;
   }
-
-  const touchQuietly = (): void => void touch().catch(() => undefined);
 
   /** The last arguments of `spend`, `spend_for` and `ask`. */
   const stateOf = (policy: ReplayPolicy, nowMs: number): unknown[] => [
@@ -201,22 +198,8 @@ export function postgresReplayStore(
     },
   };
 
-  const timer = setInterval(touchQuietly, touchSeconds * 1000).unref();
-
-  return {
-    attach(policy) {
-      requireLively(policy, touchSeconds);
-      const acceptV1 = policy.acceptV1 || interns.get(policy.internId)?.acceptV1 === true;
-      const answers = policy.answers ?? interns.get(policy.internId)?.answers;
-      interns.set(policy.internId, { ...policy, acceptV1, answers });
-      touchQuietly();
-    },
-    spend,
-    answers,
-    touch,
-    ready: (withinMs) => waitUntilReady(touch, withinMs),
-    close: () => clearInterval(timer),
-  };
+  const { attach, touch, ready, close } = attendance;
+  return { attach, spend, answers, touch, ready, close };
 }
 
 /** Refused spends trigger a check, at most this often. */

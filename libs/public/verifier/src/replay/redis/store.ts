@@ -8,13 +8,11 @@ import {
   type Spend,
 } from '../replay-store.ts';
 import {
-  requireAttached,
-  requireLively,
+  attend,
   requireSharedOptions,
   type SharedReplayStore,
   type SharedReplayStoreOptions,
   surviveErrors,
-  waitUntilReady,
 } from '../shared-store.ts';
 import { requireSafe, requireSpent } from '../verdict.ts';
 import { type RedisClient, requireRedisClient } from './client.ts';
@@ -58,13 +56,15 @@ export function redisReplayStore(
   const replicasMin = Math.ceil(replicas / 2);
   const run = createScriptRunner(redis, { replicasMin, timeoutMs });
   const process = randomUUID();
-  const interns = new Map<string, Attached>();
+  const attendance = attend(touchSeconds, touchAll);
+  /** By intern; text, so that no digit changes. */
+  const newestFences = new Map<string, string>();
   let unsafe: UnavailableError | undefined;
 
   /** The first arguments of every script. */
   const common = (policy: ReplayPolicy, nowMs: number, checksPolicy: boolean): (string | number)[] => [
     (nowMs / 1000).toFixed(6),
-    interns.get(policy.internId)?.newestFence ?? '0',
+    newestFences.get(policy.internId) ?? '0',
     retentionSeconds(policy),
     policy.clockToleranceSeconds,
     replicasMin,
@@ -73,11 +73,10 @@ export function redisReplayStore(
 
   /** Takes the newest fence only from successful answers: an unsafe server returns none. */
   function learn(internId: string, { fence = '0' }: Answer): void {
-    const intern = interns.get(internId);
-    if (intern !== undefined && Number(fence) > Number(intern.newestFence)) intern.newestFence = fence;
+    if (Number(fence) > Number(newestFences.get(internId) ?? '0')) newestFences.set(internId, fence);
   }
 
-  async function touchOne({ policy }: Attached): Promise<void> {
+  async function touchOne(policy: ReplayPolicy): Promise<void> {
     const args = [
       ...common(policy, now(), true),
       policy.acceptV1 ? '1' : '0',
@@ -88,10 +87,9 @@ export function redisReplayStore(
     requireSafe(answer);
   }
 
-  async function touch(): Promise<void> {
-    requireAttached(interns);
+  async function touchAll(): Promise<void> {
     try {
-      await Promise.all([...interns.values()].map(touchOne));
+      await Promise.all([...attendance.policies.values()].map(touchOne));
       unsafe = undefined;
     } catch (error) {
       if (error instanceof UnavailableError && error.code === 'replay_store_unsafe') unsafe = error;
@@ -151,37 +149,22 @@ export function redisReplayStore(
     },
   };
 
-  const touchQuietly = (): void => void touch().catch(() => undefined);
-  const timer = setInterval(touchQuietly, touchSeconds * 1000).unref();
-  redis.on('ready', touchQuietly);
+  redis.on('ready', attendance.touchQuietly);
 
   return {
     attach(policy) {
-      requireLively(policy, touchSeconds);
       if (mode === 'redeem' && policy.acceptV1) {
         throw new TypeError('acceptV1: a version 1 proof has no nonce to redeem');
       }
-      const known = interns.get(policy.internId);
-      const acceptV1 = policy.acceptV1 || known?.policy.acceptV1 === true;
-      const answers = policy.answers ?? known?.policy.answers;
-      interns.set(policy.internId, {
-        policy: { ...policy, acceptV1, answers },
-        newestFence: known?.newestFence ?? '0',
-      });
-      touchQuietly();
+      attendance.attach(policy);
     },
     spend,
     answers,
-    touch,
-    ready: (withinMs) => waitUntilReady(touch, withinMs),
+    touch: attendance.touch,
+    ready: attendance.ready,
     close() {
-      clearInterval(timer);
-      redis.off('ready', touchQuietly);
+      attendance.close();
+      redis.off('ready', attendance.touchQuietly);
     },
   };
-}
-
-interface Attached {
-  readonly policy: ReplayPolicy;
-  newestFence: string;
 }
