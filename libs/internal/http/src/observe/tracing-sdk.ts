@@ -21,9 +21,9 @@ import {
 import type { Logger } from '@ori/runtime/log';
 import type { Secret } from '@ori/runtime/secret';
 import { VERSION } from '@ori/runtime/version';
-import type { Exchange, findExchange } from '../server/exchange.ts';
+import type { Exchange } from '../server/exchange.ts';
 import { parseTraceparent } from './traceparent.ts';
-import type { Tracing, TracingOptions } from './tracing.ts';
+import type { CreateTracing, TracingOptions } from './tracing.ts';
 
 /** Spans waiting for the collector; more are dropped, so that a slow collector cannot exhaust memory. */
 const QUEUED_MAX = 2048;
@@ -81,12 +81,8 @@ function reportingLoss(exporter: SpanExporter, log: Logger): SpanExporter {
   };
 }
 
-interface SdkOptions extends TracingOptions {
-  readonly findExchange: typeof findExchange;
-}
-
 /** See `openTracing`, which loads this module only if an OTLP endpoint is configured. */
-export function createTracing(otlpEndpoint: string, options: SdkOptions): Tracing {
+export const createTracing: CreateTracing = (otlpEndpoint, options) => {
   const provider = openProvider(otlpEndpoint, options);
   const tracer = provider.getTracer('ori');
   const current = new AsyncLocalStorage<Span>();
@@ -149,7 +145,7 @@ export function createTracing(otlpEndpoint: string, options: SdkOptions): Tracin
       clearTimeout(timer);
     },
   };
-}
+};
 
 /** The attributes of a database's server; without its address if the URL is that of a Sentinel or a Cluster. */
 function serverOf(system: string, url: Secret | undefined): Attributes {

@@ -26,6 +26,12 @@ export interface TracingOptions {
   readonly log: Logger;
 }
 
+/** What tracing-sdk.ts has. Built, it is a bundle of its own, whose copy of exchange.ts would find nothing. */
+export type CreateTracing = (
+  otlpEndpoint: string,
+  options: TracingOptions & { readonly findExchange: typeof findExchange },
+) => Tracing;
+
 /**
  * Traces a service with OpenTelemetry and exports to a collector (OTLP over HTTP, JSON). Without an endpoint it loads nothing and
  * returns undefined. Spans contain names, statuses and codes from closed sets, the request id, and the
@@ -36,7 +42,6 @@ export async function openTracing(options: TracingOptions): Promise<Tracing | un
   if (otlpEndpoint === undefined) return undefined;
   // The SDK's file is beside this one, as source or built.
   const file = `./tracing-sdk${extname(import.meta.filename)}`;
-  const { createTracing } = (await import(file)) as typeof import('./tracing-sdk.ts');
-  // Built, that file is a bundle of its own, whose copy of exchange.ts would find nothing.
+  const { createTracing } = (await import(file)) as { createTracing: CreateTracing };
   return createTracing(otlpEndpoint, { ...options, findExchange });
 }
