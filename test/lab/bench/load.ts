@@ -1,22 +1,19 @@
 import { type Answer, HttpConnection, isRepeatable, REPEAT_AFTER_MS } from './http-connection.ts';
-import { startPacer } from './pacer.ts';
 
 /** An order to the load generator. */
 export interface LoadOrder {
   readonly port: number;
   /** Complete requests, sent in turn, starting over at the end. */
   readonly requests: readonly string[];
-  /** Stops early when all of them were sent. Not with `perSecond`. */
+  /** Stops early when all of them were sent. */
   readonly eachOnce?: boolean;
   readonly connections: number;
   readonly seconds: number;
-  /** Arrivals per second, evenly spaced, independent of the responses. Absent: each connection sends when its response arrived. */
-  readonly perSecond?: number;
   /** Samples one in this many responses. */
   readonly sampleEvery: number;
 }
 
-/** The result. Latencies are in milliseconds; in an open loop they count from the time the request was due. */
+/** The result. Latencies are in milliseconds. */
 export interface LoadReport {
   readonly answers: number;
   /** Requests that were sent again after a retryable response. */
@@ -31,9 +28,6 @@ export interface LoadReport {
 /** If the machine stalls for longer than a dependency's timeout, each connection may get a retryable response or two. */
 const REPEATS_PER_CONNECTION = 5;
 
-/** The time that a pacer's thread has to start. */
-const PACER_LEAD_MS = 200;
-
 /**
  * A request with a retryable response is sent again after a pause; its time counts from the first attempt.
  *
@@ -45,6 +39,7 @@ export async function runLoad(order: LoadOrder): Promise<LoadReport> {
   });
 }
 
+/** Each connection sends when its response has arrived. */
 async function generate(order: LoadOrder, fail: (error: Error) => void): Promise<LoadReport> {
   const { port, requests, seconds, sampleEvery } = order;
   const connections = await Promise.all(
@@ -54,8 +49,9 @@ async function generate(order: LoadOrder, fail: (error: Error) => void): Promise
   const samples: string[] = [];
   let sent = 0;
   let repeats = 0;
-  const ask = (connection: HttpConnection, dueAt: number, then: () => void) => {
+  const ask = (connection: HttpConnection, then: () => void) => {
     const request = requests[sent++ % requests.length] as string;
+    const sentAt = performance.now();
     const settle = (answer: Answer) => {
       const { status, text } = answer;
       if (isRepeatable(answer) && repeats < REPEATS_PER_CONNECTION * order.connections) {
@@ -64,16 +60,21 @@ async function generate(order: LoadOrder, fail: (error: Error) => void): Promise
         return;
       }
       if (status !== 200) return fail(new Error(`an answer other than 200:\n${text}`));
-      latencies.push(performance.now() - dueAt);
+      latencies.push(performance.now() - sentAt);
       if (latencies.length % sampleEvery === 1) samples.push(text);
       then();
     };
     connection.send(request, settle);
   };
-  const startedAt = performance.now() + (order.perSecond === undefined ? 0 : PACER_LEAD_MS);
-  const isUsedUp = () => order.eachOnce === true && sent >= requests.length;
-  const plan = { connections, ask, isUsedUp, startedAt, endsAt: startedAt + seconds * 1000 };
-  await (order.perSecond === undefined ? closedLoop(plan) : openLoop(plan, order.perSecond));
+  const startedAt = performance.now();
+  const isOver = () =>
+    performance.now() >= startedAt + seconds * 1000 || (order.eachOnce === true && sent >= requests.length);
+  const lane = (connection: HttpConnection) =>
+    new Promise<void>((done) => {
+      const again = () => (isOver() ? done() : ask(connection, again));
+      again();
+    });
+  await Promise.all(connections.map(lane));
   const took = (performance.now() - startedAt) / 1000;
   for (const connection of connections) connection.close();
   latencies.sort((a, b) => a - b);
@@ -87,53 +88,4 @@ async function generate(order: LoadOrder, fail: (error: Error) => void): Promise
     p99Ms: percentile(0.99),
     samples,
   };
-}
-
-interface Plan {
-  readonly connections: readonly HttpConnection[];
-  readonly ask: (connection: HttpConnection, dueAt: number, then: () => void) => void;
-  readonly isUsedUp: () => boolean;
-  readonly startedAt: number;
-  readonly endsAt: number;
-}
-
-async function closedLoop({ connections, ask, isUsedUp, endsAt }: Plan): Promise<void> {
-  await Promise.all(
-    connections.map(
-      (connection) =>
-        new Promise<void>((done) => {
-          const again = () => {
-            const now = performance.now();
-            if (now >= endsAt || isUsedUp()) done();
-            else ask(connection, now, again);
-          };
-          again();
-        }),
-    ),
-  );
-}
-
-/** A request without a free connection waits, and the wait counts: a slow server does not hide its own latency. */
-async function openLoop({ connections, ask, startedAt, endsAt }: Plan, perSecond: number): Promise<void> {
-  const free = [...connections];
-  const spacingMs = 1000 / perSecond;
-  const over = Promise.withResolvers<void>();
-  let due = 0;
-  const catchUp = () => {
-    const now = performance.now();
-    for (;;) {
-      const dueAt = startedAt + due * spacingMs;
-      if (dueAt >= endsAt && free.length === connections.length) over.resolve();
-      if (dueAt > now || dueAt >= endsAt) return;
-      const connection = free.pop();
-      if (connection === undefined) return;
-      due += 1;
-      ask(connection, dueAt, () => {
-        free.push(connection);
-        catchUp();
-      });
-    }
-  };
-  await using _pacer = startPacer(startedAt, spacingMs, catchUp);
-  await over.promise;
 }

@@ -3,9 +3,8 @@ import { answersRow } from './rows/answers.ts';
 import { costRow } from './rows/cost.ts';
 import { guardRow } from './rows/guard.ts';
 import { logRow } from './rows/log.ts';
-import { signGatewayRow, signRow, signUnseenRow } from './rows/sign.ts';
+import { signGatewayRow, signRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
-import { signLatencyRow } from './rows/sign-latency.ts';
 import { startRow } from './rows/start.ts';
 import { verifyRow } from './rows/verify.ts';
 
@@ -13,10 +12,8 @@ import { verifyRow } from './rows/verify.ts';
 export const ROWS: readonly Row[] = [
   costRow,
   signRow,
-  signUnseenRow,
   signBoundRow,
   signGatewayRow,
-  signLatencyRow,
   guardRow,
   verifyRow,
   answersRow,

@@ -1,14 +1,7 @@
 import { NGINX, startGateway } from '../../../env/gateway.ts';
 import { pin } from '../processes.ts';
 import { alternate, type Bench, type Finding, type Mark, NO_NGINX, type Row } from '../row.ts';
-import {
-  type LoadWish,
-  type Measured,
-  requestBytes,
-  type SigningSide,
-  type SignStage,
-  warmStage,
-} from '../sign-stage.ts';
+import { type Measured, type SigningSide, type SignStage, warmStage } from '../sign-stage.ts';
 
 interface Comparison {
   readonly ours: SigningSide;
@@ -19,17 +12,15 @@ interface Comparison {
   readonly cpu?: number;
   /** The maximum of p99 / p50, as a ratio to theirs. */
   readonly tail?: number;
-  /** Creates the requests for each round. Default: requests of sessions seen before. */
-  wish?(): Promise<Partial<LoadWish>>;
 }
 
 /** Loads both sides in turn as fast as they answer, and compares throughput and CPU time. */
 async function compare(
   bench: Bench,
   stage: SignStage,
-  { ours, theirs, throughput, cpu, tail, wish = async () => ({}) }: Comparison,
+  { ours, theirs, throughput, cpu, tail }: Comparison,
 ): Promise<readonly Finding[]> {
-  const load = async (side: SigningSide) => stage.load(side, { ...bench.load, ...(await wish()) });
+  const load = (side: SigningSide) => stage.load(side, bench.load);
   const measured = await alternate(bench, { ours: () => load(ours), theirs: () => load(theirs) });
   const finding = (title: string, unit: string, read: (one: Measured) => number, mark?: Mark): Finding => ({
     title,
@@ -58,27 +49,6 @@ export const signRow: Row = {
     const stage = await warmStage(bench);
     const { ours, leastWork: theirs } = stage;
     return compare(bench, stage, { ours, theirs, throughput: 0.92, cpu: 1.15, tail: 1 });
-  },
-};
-
-/** More than a server can answer in a second. */
-const TOKENS_PER_SECOND = 6000;
-
-/** With a new ES256 token in each request, against the bare route. */
-export const signUnseenRow: Row = {
-  name: 'sign-unseen',
-  async run(bench) {
-    const stage = await warmStage(bench);
-    const { ours, floor: theirs, world } = stage;
-    const wish = async () => {
-      const tokens = Array.from({ length: TOKENS_PER_SECOND * bench.load.seconds }, () =>
-        world.token({ signWith: 'ES256' }),
-      );
-      const requests = (await Promise.all(tokens)).map((token) => requestBytes(world, token));
-      return { requests, eachOnce: true };
-    };
-    await stage.load(ours, { ...bench.load, ...(await wish()) });
-    return compare(bench, stage, { ours, theirs, throughput: 0.4, wish });
   },
 };
 
