@@ -1,10 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { ROUNDS, SCHEDULES_MIN, SETTINGS, type StoreName } from './repertoire.ts';
-import { VARIANTS } from './variants.ts';
-
-/** A broken guard counts as missed if it is not detected within this many schedules. */
-export const VARIANT_SCHEDULES_MAX = 40;
 
 /** The options of a run. */
 export interface RunArguments {
@@ -15,7 +11,6 @@ export interface RunArguments {
   /** Each fault once. */
   readonly quick: boolean;
   readonly faults: readonly string[] | undefined;
-  readonly variant: string | undefined;
   /** Only the calls over connections that are cut, this many per store. */
   readonly answers: number | undefined;
 }
@@ -33,14 +28,7 @@ The last line is the verdict. Exit status: 0 passed, 1 failed, 2 not understood.
   --schedules N     per store; by default each fault ${ROUNDS} times, and at least ${SCHEDULES_MIN}
   --fault NAME      stages only this one; may be repeated; a name that is none lists those there are
   --seed TEXT       of an earlier run, for the same schedules and choices
-  --answers N       only N calls to a daemon of each of memory, redis and postgres over connections that are cut
-  --variant NAMES   the library with a guard broken, which must be caught within ${VARIANT_SCHEDULES_MAX} schedules; all, or some of
-${Object.keys(SETTINGS).map(variantsOf).filter(Boolean).join('\n')}`;
-
-function variantsOf(store: string): string {
-  const those = Object.entries(VARIANTS).filter(([, variant]) => variant.store === store);
-  return those.map(([name, { guard }]) => `                      ${name.padEnd(26)}${guard}`).join('\n');
-}
+  --answers N       only N calls to a daemon of each of memory, redis and postgres over connections that are cut`;
 
 /** Undefined if help was requested. @throws TypeError with a message for the user */
 export function readArguments(argv: readonly string[]): RunArguments | undefined {
@@ -52,7 +40,6 @@ export function readArguments(argv: readonly string[]): RunArguments | undefined
       schedules: { type: 'string' },
       quick: { type: 'boolean', default: false },
       fault: { type: 'string', multiple: true },
-      variant: { type: 'string' },
       answers: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -62,21 +49,12 @@ export function readArguments(argv: readonly string[]): RunArguments | undefined
     if (Object.hasOwn(SETTINGS, name)) return name as StoreName;
     throw new TypeError(`--store: expected one of ${names(SETTINGS)}, got ${JSON.stringify(name)}`);
   });
-  const { variant, quick } = values;
-  if (
-    variant !== undefined &&
-    variant !== 'all' &&
-    !variant.split(',').every((name) => Object.hasOwn(VARIANTS, name))
-  ) {
-    throw new TypeError(`--variant: expected all or some of ${names(VARIANTS)}`);
-  }
   return {
     seed: values.seed ?? randomBytes(4).toString('hex'),
     stores,
     schedules: positive('--schedules', values.schedules),
-    quick,
+    quick: values.quick,
     faults: values.fault,
-    variant,
     answers: positive('--answers', values.answers),
   };
 }

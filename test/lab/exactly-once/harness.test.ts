@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { type Break, breakLibrary, LIBRARY } from './library.ts';
 import { SETTINGS } from './repertoire.ts';
 import { type RunOptions, runSchedules } from './run.ts';
-import { breakLibrary, LIBRARY } from './variants.ts';
 
 /** The machine may be busy, so a late recovery does not fail this test. A missing one does. */
 const LIMITS = {
@@ -45,13 +45,24 @@ test('npm run faults runs a schedule of PostgreSQL', () => {
   expect(status).toBe(0);
 }, 60_000);
 
+const WITHOUT_FENCE: Break = [
+  'replay/redis/scripts.ts',
+  'if timestamp <= math.ceil(fence) then return before(fence) end',
+  '',
+];
+const WITHOUT_BIRTH: Break = [
+  'replay/memory/store.ts',
+  'requireAfter(Math.max(...fences), timestamp, seconds);',
+  '',
+];
+
 test.each([
-  ['redis-fence', SETTINGS.redis[0], 'FLUSHALL'],
-  ['memory-boot-refusal', SETTINGS.memory[0], 'verifier killed'],
+  ['the fence of the Redis store', WITHOUT_FENCE, SETTINGS.redis[0], 'FLUSHALL'],
+  ['the fence of the memory store', WITHOUT_BIRTH, SETTINGS.memory[0], 'verifier killed'],
 ] as const)(
   'detects a library without a guard: %s',
-  async (variant, setting, fault) => {
-    await using broken = await breakLibrary(variant);
+  async (_, guard, setting, fault) => {
+    await using broken = await breakLibrary(guard);
     const options: RunOptions = { ...LIMITS, settings: [setting], library: broken.folder, schedules: 4 };
     const { violations } = await runSchedules({ ...options, faults: [fault], stopsAtFirst: true });
     expect(violations.map(({ what }) => what)).toContain('accepted twice');

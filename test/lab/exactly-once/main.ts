@@ -1,11 +1,9 @@
-import { renderTable } from '../../env/text-table.ts';
 import { ANSWER_STORES, cutAnswers } from './answers.ts';
-import { type RunArguments, readArguments, USAGE, VARIANT_SCHEDULES_MAX } from './arguments.ts';
-import { isLateness } from './checker.ts';
+import { type RunArguments, readArguments, USAGE } from './arguments.ts';
+import { LIBRARY } from './library.ts';
 import { ROUNDS, SCHEDULES_MIN, SETTINGS } from './repertoire.ts';
 import { renderReport, renderVerdict } from './report.ts';
 import { type Done, type Result, runSchedules } from './run.ts';
-import { breakLibrary, LIBRARY, VARIANTS } from './variants.ts';
 
 // `npm run faults`: injects faults into the real stores and replays every proof. The last line and the exit status are the verdict.
 const PARTIES = { callers: 4, adversaries: 4 } as const;
@@ -24,7 +22,6 @@ try {
 }
 
 async function judge(asked: RunArguments): Promise<boolean> {
-  if (asked.variant !== undefined) return judgeVariants(asked);
   console.log(`seed ${asked.seed}`);
   if (asked.answers !== undefined) return judgeAnswers(asked.answers, asked.seed);
   return judgeStores(asked);
@@ -70,38 +67,4 @@ async function judgeStores({ stores, seed, schedules, quick, faults }: RunArgume
   const verdict = renderVerdict(seed, results);
   console.log(verdict);
   return verdict.startsWith('PASSED');
-}
-
-/** True if every broken guard was detected. */
-async function judgeVariants({ variant, seed, schedules }: RunArguments): Promise<boolean> {
-  const names = variant === 'all' ? Object.keys(VARIANTS) : (variant ?? '').split(',');
-  const rows: string[][] = [];
-  let missed = 0;
-  console.log(`seed ${seed}`);
-  for (const name of names) {
-    const variant = VARIANTS[name];
-    if (!variant) throw new TypeError(`no variant ${name}`);
-    await using broken = await breakLibrary(name);
-    const { outcomes, violations } = await runSchedules({
-      ...PARTIES,
-      seed,
-      library: broken.folder,
-      faults: variant.faults,
-      settings: SETTINGS[variant.store],
-      schedules: Math.min(schedules ?? VARIANT_SCHEDULES_MAX, VARIANT_SCHEDULES_MAX),
-      stopsAtFirst: true,
-      // A late recovery does not indicate a broken guard.
-      recoveryMsMax: 40_000,
-      progress: showProgress,
-    });
-    const first = violations.find((violation) => !isLateness(violation));
-    if (!first) missed += 1;
-    const found = first ? `${outcomes.length}` : `NOT in ${outcomes.length}`;
-    rows.push([name, found, first?.what ?? '', variant.guard]);
-    console.log(`${name}: ${first ? `caught: ${first.what}: ${first.detail}` : 'NOT caught'}\n`);
-  }
-  console.log(`${renderTable([['variant', 'schedules until caught', 'by', 'broken guard'], ...rows])}\n`);
-  const sum = `${names.length - missed} of ${names.length} broken guards caught`;
-  console.log(`${missed === 0 ? 'PASSED' : 'FAILED'}, ${sum}; seed ${seed}`);
-  return missed === 0;
 }
