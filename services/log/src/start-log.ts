@@ -6,7 +6,7 @@ import { createLogger, type Logger } from '@ori/runtime/log';
 import { createLogKeys, type LogVkeys, renderVkeys } from '@ori/tlog/log-keys';
 import type { LogConfig } from './config.ts';
 import { openLogFolder, publicFolder } from './disk/log-folder.ts';
-import { openSource } from './follow/open-source.ts';
+import { followFile } from './follow/audit-files.ts';
 import type { Source } from './follow/source.ts';
 import { createLogApp, logRoutes } from './http/log-app.ts';
 import { createLogMetrics } from './metrics.ts';
@@ -73,7 +73,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
   await publisher.confirm();
   const sources = new Map<string, Source>();
   for (const path of config.auditFiles) {
-    const source = await openSource(path, folder.positions[path]);
+    const source = await followFile(path, folder.positions[path]);
     sources.set(path, source);
     stack.defer(source.close);
   }

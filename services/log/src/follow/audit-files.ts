@@ -1,4 +1,4 @@
-import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
+import { constants, type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { sha256 } from '@ori/tlog/merkle';
 import { LogError } from '../log-error.ts';
@@ -68,12 +68,12 @@ export async function followFile(path: string, start: Position | undefined): Pro
 
   /** The file that was begun after `former`; it has at least one line. */
   async function openNext(former: OpenFile): Promise<OpenFile | undefined> {
-    const { ino } = await stat(path).catch(() => ({ ino: former.inode }));
-    if (ino === former.inode) return undefined;
+    const inode = (await inodeAt(path)) ?? former.inode;
+    if (inode === former.inode) return undefined;
     const all = await filesOf(path);
     const others = all.filter((one) => one.id !== former.id && !done.includes(one.id));
     const later = others.find(({ firstTime }) => former.firstTime !== '' && firstTime > former.firstTime);
-    const next = later ?? others.find(({ inode }) => inode === ino);
+    const next = later ?? others.find((one) => one.inode === inode);
     await closeBut(all, next);
     return next;
   }
@@ -106,7 +106,8 @@ export async function followFile(path: string, start: Position | undefined): Pro
     async peek() {
       for (;;) {
         file ??= await openCurrent();
-        if (file === undefined) return { lines: [], position: undefined, isAtEnd: await isThere(path) };
+        if (file === undefined)
+          return { lines: [], position: undefined, isAtEnd: (await inodeAt(path)) !== undefined };
         // Checked before the read: if there is a next file, nothing will be appended to this one.
         const next = await openNext(file);
         const peeked = await readOn(file);
@@ -139,9 +140,16 @@ export async function followFile(path: string, start: Position | undefined): Pro
   };
 }
 
-/** A signer creates its audit file when it starts, so an empty one means that no line is missing yet. */
-async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined)) !== undefined;
+/**
+ * The inode of the file at `path`, which a signer creates when it starts; undefined if nothing is there.
+ * @throws LogError if it is something else: a pipe, whose lines cannot be read again after a restart
+ */
+async function inodeAt(path: string): Promise<number | undefined> {
+  const there = await stat(path).catch(() => undefined);
+  if (there?.isFile() === false) {
+    throw new LogError('audit_file_missing', `${JSON.stringify(path)} is no regular file`);
+  }
+  return there?.ino;
 }
 
 /** The file at `path` and those that were rotated away from it, as far as they have a line, by the time of their first one. */
@@ -163,7 +171,8 @@ async function filesOf(path: string): Promise<OpenFile[]> {
 }
 
 async function identify(path: string): Promise<OpenFile | undefined> {
-  const handle = await open(path, 'r').catch((error) => {
+  // A pipe is opened without waiting for its writer.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });

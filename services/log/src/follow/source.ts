@@ -4,7 +4,7 @@ import type { Position } from './position.ts';
 export interface Peeked {
   /** Each without its newline. */
   readonly lines: readonly Buffer[];
-  /** After the last of them; absent for a pipe, which cannot be read again. */
+  /** After the last of them; undefined while there is no line. */
   readonly position: Position | undefined;
   /** Whether these, with those taken before, are all lines that existed when the read began. */
   readonly isAtEnd: boolean;

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFile,
   copyFile,
@@ -15,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openOf } from '../disk/file-handle.fixture.ts';
-import { openSource } from './open-source.ts';
+import { followFile } from './audit-files.ts';
 import type { Position } from './position.ts';
 import type { Source } from './source.ts';
 
@@ -36,7 +37,7 @@ afterEach(async () => {
 });
 
 async function follow(position?: Position): Promise<Source> {
-  const source = await openSource(path, position);
+  const source = await followFile(path, position);
   sources.push(source);
   return source;
 }
@@ -132,6 +133,15 @@ it('does not continue if the last line read was rewritten, or if its file is gon
   await expect((await follow(position)).peek()).rejects.toMatchObject({ code: 'audit_file_changed' });
   await writeFile(path, `${line(3, 'c')}\n`);
   await expect((await follow(position)).peek()).rejects.toMatchObject({ code: 'audit_file_missing' });
+});
+
+it('refuses a pipe, whose lines a restart would lose, in place of the file and after it', async () => {
+  await rm(path);
+  execFileSync('mkfifo', [path]);
+  const error = { code: 'audit_file_missing', message: expect.stringContaining('no regular file') };
+  await expect((await follow()).peek()).rejects.toMatchObject(error);
+  await writeFile(`${path}-1`, `${line(1, 'a')}\n`);
+  await expect((await follow()).peek()).rejects.toMatchObject(error);
 });
 
 it('is not at its end while a file is missing that was not read yet', async () => {
