@@ -26,7 +26,7 @@ import { collectKeySetRoles, type KeySetRoles, openKeySetRoles } from './keys/ke
 import { createSigningKeys } from './keys/signing-keys.ts';
 import { watchKeks } from './ops/kek-watch.ts';
 import { collectKeyOutlook } from './ops/key-outlook-metrics.ts';
-import { logStages } from './ops/log-stages.ts';
+import { logRefusals } from './ops/log-refusals.ts';
 import { collectSafety } from './ops/safety-metrics.ts';
 
 export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
@@ -187,7 +187,7 @@ export async function startSigner(
         ports?.look();
       },
     },
-    log.isLevelEnabled('debug') ? logStages(log, signProof) : signProof,
+    log.isLevelEnabled('debug') ? logRefusals(log, signProof) : signProof,
   );
 
   if (database?.connections) collectConnections(metrics.http.registry, database.connections);
