@@ -16,7 +16,7 @@ import type { Database } from '@ori/store/database';
 import { type ApiKeyCaller, type ManagementQueries, managementQueries } from '@ori/store/management';
 import { openPostgres } from '@ori/store/postgres';
 import { overprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
-import type { KekRing } from '@ori/store/sealing';
+import type { KekRing } from '@ori/store/sealing/kek-ring';
 import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
 import { createCallers } from './callers/identify.ts';
 import { databaseSpentProofs } from './callers/spent-proofs.ts';

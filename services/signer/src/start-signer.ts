@@ -9,7 +9,7 @@ import { createPossession } from '@ori/identity/dpop/possession';
 import { openIdentity } from '@ori/identity/open-identity';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import { createLogger, type Logger } from '@ori/runtime/log';
-import type { KekRing } from '@ori/store/sealing';
+import type { KekRing } from '@ori/store/sealing/kek-ring';
 import { collectKeks, openServiceRing } from '@ori/store/sealing/service-ring';
 import { pingRedis, redisTime } from '@ori/turns/redis';
 import type { SignerConfig } from './config.ts';

@@ -1,4 +1,5 @@
 import type { ApiKeyFacts, GateFacts, GateQuestion } from './facts.ts';
+import { IS_KEY_DISABLED } from './key-disabled.ts';
 import type { Statements } from './statements.ts';
 
 /**
@@ -42,9 +43,6 @@ interface OutlookRow {
   readonly expired: string | number;
   readonly next: string | number | null;
 }
-
-/** Whether an API key is refused: it was disabled, or it has expired. */
-export const IS_KEY_DISABLED = '(disabled_at is not null or coalesce(expires_at <= now(), false))';
 
 /** `$1`: issuer, `$2`: subject, `$3`: intern. Always one row; every join is a primary-key lookup. */
 const GATE = `

@@ -1,5 +1,7 @@
 import { createSigningKey, type SigningKey, selfTest } from '@ori/proof/signing';
-import { type KekRing, open, seedContext } from '@ori/store/sealing';
+import type { KekRing } from '@ori/store/sealing/kek-ring';
+import { open } from '@ori/store/sealing/seal';
+import { seedContext } from '@ori/store/sealing/seed-context';
 import type { SigningKeyRow } from '@ori/store/signer';
 import { LRUCache } from 'lru-cache';
 import type { SigningParts } from '../core/sign-proof.ts';

@@ -2,7 +2,8 @@ import { useTestStore } from '@ori/test-env/stores';
 import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../database.ts';
-import { generateKekRing, parseKekRing } from '../sealing/kek-ring-text.ts';
+import { generateKekRing } from '../sealing/change-kek-ring.ts';
+import { parseKekRing } from '../sealing/kek-ring-text.ts';
 import { type ApplyOptions, applyTeam } from './apply-team.ts';
 import { TeamFile } from './team.ts';
 

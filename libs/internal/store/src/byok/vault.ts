@@ -1,4 +1,6 @@
-import { credentialContext, type KekRing, seal } from '../sealing.ts';
+import { credentialContext } from '../sealing/credential-context.ts';
+import type { KekRing } from '../sealing/kek-ring.ts';
+import { seal } from '../sealing/seal.ts';
 
 /** Seals provider keys, each bound to its row: copied to another row, it does not open. */
 export interface CredentialVault {

@@ -1,4 +1,4 @@
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { type KekOwner, KekRing, kidOf, ownerOf } from './kek-ring.ts';
 import type { KeyWrapper } from './key-wrapper.ts';
@@ -24,7 +24,7 @@ const kekJwk = z.strictObject({
   use: z.literal('enc', 'expected "enc", or no "use"').optional(),
 });
 
-type KekJwk = z.infer<typeof kekJwk>;
+export type KekJwk = z.infer<typeof kekJwk>;
 
 const kekRing = z.strictObject({
   keys: z
@@ -87,19 +87,6 @@ export function checkWrappedRing(text: string, rules: RingRules): void {
   readRing(text, rules, 'wrapped');
 }
 
-/** The text of the ring with each plain key wrapped by the KMS. @throws SealingError; KmsError */
-export async function wrapKekRing(text: string, kms: KeyWrapper): Promise<string> {
-  return await rewriteEach(text, async ({ k, ...key }) => {
-    if (k === undefined) return key;
-    const bytes = Buffer.from(k, 'base64url');
-    try {
-      return { ...key, wrapped: await kms.wrap(bytes) };
-    } finally {
-      bytes.fill(0);
-    }
-  });
-}
-
 /** The text of the ring with its keys in plain. @throws SealingError; KmsError */
 export async function unwrapKekRing(text: string, kms: KeyWrapper): Promise<string> {
   return await rewriteEach(text, async ({ wrapped, ...key }) => {
@@ -113,11 +100,17 @@ export async function unwrapKekRing(text: string, kms: KeyWrapper): Promise<stri
   });
 }
 
-async function rewriteEach(text: string, change: (key: KekJwk) => Promise<KekJwk>): Promise<string> {
-  return render(await Promise.all(readRing(text, {}, 'either').map(change)));
+/** The text of the ring with each key as `change` returns it. @throws SealingError; what `change` throws */
+export async function rewriteEach(text: string, change: (key: KekJwk) => Promise<KekJwk>): Promise<string> {
+  return renderRing(await Promise.all(readRing(text, {}, 'either').map(change)));
 }
 
-function readRing(text: string, rules: RingRules, form: Form): KekJwk[] {
+export function renderRing(keys: readonly KekJwk[]): string {
+  return `${JSON.stringify({ keys }, null, 2)}\n`;
+}
+
+/** @throws SealingError as {@link parseKekRing} */
+export function readRing(text: string, rules: RingRules, form: Form): KekJwk[] {
   const keys = readKeys(text);
   const complaints = keys.flatMap((key, index) => [
     ...(keys.findIndex(({ kid }) => kid === key.kid) < index
@@ -170,47 +163,4 @@ function complaintsOfOwner({ kid, k }: KekJwk, { owner }: RingRules): string[] {
   } finally {
     key?.fill(0);
   }
-}
-
-/** The text of a new ring with one random key, for a file of mode 0600. */
-export function generateKekRing(owner: KekOwner): string {
-  return render([newKek(owner)]);
-}
-
-/**
- * The text of the ring with a random key added at the end, where it only opens.
- *
- * @throws SealingError `invalid_kek_ring`, also if the ring is full or belongs to another service
- */
-export function extendKekRing(text: string, owner: KekOwner): string {
-  return rewrite(text, owner, (keys) => [...keys, newKek(owner)]);
-}
-
-/** The text of the ring with the named key first, so that it seals. @throws as {@link extendKekRing} */
-export function promoteKek(text: string, owner: KekOwner, kid: string): string {
-  return rewrite(text, owner, (keys) => [
-    ...keys.filter((key) => key.kid === kid),
-    ...keys.filter((key) => key.kid !== kid),
-  ]);
-}
-
-/** The text of the ring without the named key. @throws as {@link extendKekRing} */
-export function removeKek(text: string, owner: KekOwner, kid: string): string {
-  return rewrite(text, owner, (keys) => keys.filter((key) => key.kid !== kid));
-}
-
-function rewrite(text: string, owner: KekOwner, change: (keys: KekJwk[]) => KekJwk[]): string {
-  const rules = { owner };
-  const changed = render(change(readRing(text, rules, 'either')));
-  readRing(changed, rules, 'either');
-  return changed;
-}
-
-function newKek(owner: KekOwner): KekJwk {
-  const key = randomBytes(32);
-  return { kty: 'oct', kid: kidOf(owner, key), alg: 'A256GCMKW', use: 'enc', k: key.toString('base64url') };
-}
-
-function render(keys: readonly KekJwk[]): string {
-  return `${JSON.stringify({ keys }, null, 2)}\n`;
 }

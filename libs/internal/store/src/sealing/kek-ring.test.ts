@@ -1,14 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { extendKekRing, generateKekRing, promoteKek, removeKek } from './change-kek-ring.ts';
 import { ownerOf } from './kek-ring.ts';
-import {
-  extendKekRing,
-  generateKekRing,
-  parseKekRing,
-  promoteKek,
-  type RingRules,
-  removeKek,
-} from './kek-ring-text.ts';
+import { parseKekRing, type RingRules } from './kek-ring-text.ts';
 import { SealingError } from './sealing-error.ts';
 
 const K = 'c2VjcmV0LWNhbmFyeS1rZXktbWF0ZXJpYWwtMzJieXQ';

@@ -8,7 +8,8 @@ import { json } from 'node:stream/consumers';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { Registry } from 'prom-client';
 import { afterAll, expect, it } from 'vitest';
-import { extendKekRing, generateKekRing, parseKekRing, wrapKekRing } from './kek-ring-text.ts';
+import { extendKekRing, generateKekRing, wrapKekRing } from './change-kek-ring.ts';
+import { parseKekRing } from './kek-ring-text.ts';
 import { checkServiceRing, collectKeks, openServiceRing } from './service-ring.ts';
 import { createTransit } from './transit.ts';
 

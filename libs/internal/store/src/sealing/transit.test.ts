@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { generateKekRing, openKekRing, parseKekRing, wrapKekRing } from './kek-ring-text.ts';
+import { generateKekRing, wrapKekRing } from './change-kek-ring.ts';
+import { openKekRing, parseKekRing } from './kek-ring-text.ts';
 import { createTransit, isKmsUrl } from './transit.ts';
 
 // A server that follows OpenBao's documented API (transit: encrypt and decrypt), and breaks it on demand.

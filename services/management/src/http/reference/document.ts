@@ -1,11 +1,11 @@
 import { SIGNER_OPERATIONS } from '@ori/api/operations';
+import { VERSION } from '@ori/runtime/version';
 import {
   createDocument,
   type ZodOpenApiObject,
   type ZodOpenApiOverrideContext,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import manifest from '../../../package.json' with { type: 'json' };
 import { OPERATIONS } from '../operations.ts';
 import { describeManagement, describeSigner, renderOperation } from './describe.ts';
 import type { Described } from './described.ts';
@@ -32,7 +32,7 @@ export function createApiDocument(baseUrl: string): ApiDocument {
     openapi: '3.1.1',
     info: {
       title: 'ori API',
-      version: manifest.version,
+      version: VERSION,
       description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

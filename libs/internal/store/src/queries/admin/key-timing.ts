@@ -1,6 +1,7 @@
 import type { ExpressionBuilder, Transaction } from 'kysely';
 import type { Schema } from '../../schema.ts';
 import { AdminError } from './admin-error.ts';
+import { nowSeconds } from './ids.ts';
 
 /** A key is published this long before it signs, in seconds, so that every verifier knows it by then. */
 const PUBLISHED_BEFORE_USE_SECONDS = 180;
@@ -8,10 +9,6 @@ const PUBLISHED_BEFORE_USE_SECONDS = 180;
 /** Selects keys that do not expire by that second. */
 export const endsAfter = (at: number) => (eb: ExpressionBuilder<Schema, 'signing_keys'>) =>
   eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]);
-
-export function nowSeconds(): number {
-  return Math.floor(Date.now() / 1000);
-}
 
 /** Changes of one intern's keys are serialized, so that two valid changes cannot conflict. */
 export async function lockIntern(tx: Transaction<Schema>, internId: string): Promise<void> {

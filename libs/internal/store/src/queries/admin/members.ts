@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
-import { idSchema, secondsSchema } from './ids.ts';
-import { nowSeconds } from './key-timing.ts';
+import { idSchema, nowSeconds, secondsSchema } from './ids.ts';
 
 const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });
 

@@ -8,10 +8,10 @@ import { KekRing } from '../../sealing/kek-ring.ts';
 import { seal } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
-import { idSchema, newId, secondsSchema } from './ids.ts';
+import { idSchema, newId, nowSeconds, secondsSchema } from './ids.ts';
 import { requireRoomFor } from './key-intervals.ts';
 import { endKey, type KeyStater, makeStatement, STATED } from './key-statements.ts';
-import { defaultNotBefore, endsAfter, lockIntern, nowSeconds } from './key-timing.ts';
+import { defaultNotBefore, endsAfter, lockIntern } from './key-timing.ts';
 
 /** How long the former key stays valid after a new one took over, in seconds. */
 export const ROTATION_OVERLAP_SECONDS = 60;
