@@ -29,6 +29,7 @@ export function createProof(nowMs: number, bodySha256 = BODY_SHA256): Proof {
   const signatureV1 = key.sign(signingInputV1(named));
   const headers = renderProof({
     ...named,
+    nonce,
     signatures: [
       { version: 1, signature: signatureV1 },
       { version: 2, signature },

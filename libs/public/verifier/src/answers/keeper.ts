@@ -42,17 +42,20 @@ export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => 
   }
 
   async function put(kept: Kept): Promise<void> {
-    for (const pauseMs of [...RETRY_AFTER_MS, undefined]) {
+    for (let failures = 0; kept.end !== undefined; failures++) {
       const { end } = kept;
-      if (end === undefined) return;
       try {
         const done = store.keep(kept, end);
         if (done !== undefined) await done;
         if (kept.end === end) kept.end = undefined;
         return;
       } catch (error) {
-        if (pauseMs === undefined) warn('answer_not_kept', messageOf(error));
-        else await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        const pauseMs = RETRY_AFTER_MS[failures];
+        if (pauseMs === undefined) {
+          warn('answer_not_kept', messageOf(error));
+          return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     }
   }
