@@ -29,8 +29,6 @@ const TYPED = [
   ['ori completion fi\t', '<completion fish>'],
   ['ori call --pro\two\t', '<call --profile work>'],
   ['ori call --data bod\t', '<call --data body.json>'],
-  ['ori call gre\t/api --data x', '<call greeter /api --data x>'],
-  ['ori interns show gre\t', '<interns show greeter>'],
 ] as const;
 
 const isInstalled = (program: string): boolean => {
@@ -53,8 +51,6 @@ for (const shell of SHELLS) {
     const profiles = join(folder, '.config/ori/profiles/work');
     await mkdir(profiles, { recursive: true });
     await writeFile(join(profiles, 'session.json'), '{}', { mode: 0o600 });
-    await mkdir(join(folder, '.cache/ori/interns'), { recursive: true });
-    await writeFile(join(folder, '.cache/ori/interns/default'), 'analytical\ngreeter\n');
     const { command, setUp } = STARTS[shell];
     // A terminal of its own: a shell completes nothing on a pipe.
     const child = spawn('script', ['-qec', command, '/dev/null'], {

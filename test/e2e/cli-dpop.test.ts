@@ -111,32 +111,35 @@ it('removes the key at sign-out', async () => {
   await expect(stat(keyFileOf(home))).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-describe('ori dpop-proof', () => {
+describe('ori headers', () => {
   const sign = () => `${standalone.state.baseUrl}/interns/${standalone.state.internId}/daemon/sign`;
+
+  async function headers(home: OriHome, args: readonly string[], env?: Record<string, string>) {
+    const { stdout } = await ori(home, ['headers', ...args], env);
+    return Object.fromEntries(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(': ')),
+    );
+  }
 
   it('gives curl the proof for one request of the session, with the content of a file, good once', async () => {
     await using home = await boundHome();
-    const { access_token: token } = await sessionOf(home);
     const file = join(home.folder, 'body.json');
     await writeFile(file, ASKED);
-    const { exit, stdout } = await ori(home, ['dpop-proof', 'POST', sign(), '--file', file]);
-    const headers = { authorization: `DPoP ${token}`, dpop: stdout.trim() };
-    expect(exit).toBe(0);
-    expect((await ask(headers)).status).toBe(200);
-    expect((await ask(headers)).status).toBe(401);
+    const given = await headers(home, ['POST', sign(), '--file', file]);
+    expect((await ask(given)).status).toBe(200);
+    expect((await ask(given)).status).toBe(401);
   });
 
   it('gives a proof for no other content', async () => {
     await using home = await boundHome();
-    const { access_token: token } = await sessionOf(home);
     const { baseUrl } = standalone.state;
-    for (const given of [[], ['--data', `${ASKED} `]]) {
-      const { stdout } = await ori(home, ['dpop-proof', 'POST', sign(), ...given]);
-      expect((await ask({ authorization: `DPoP ${token}`, dpop: stdout.trim() })).status).toBe(401);
-    }
-    const { stdout } = await ori(home, ['dpop-proof', 'GET', `${baseUrl}/interns`]);
-    const headers = { authorization: `DPoP ${token}`, dpop: stdout.trim() };
-    expect((await fetch(`${baseUrl}/interns`, { headers })).status).toBe(200);
+    for (const given of [[], ['--data', `${ASKED} `]])
+      expect((await ask(await headers(home, ['POST', sign(), ...given]))).status).toBe(401);
+    const given = await headers(home, ['GET', `${baseUrl}/interns`]);
+    expect((await fetch(`${baseUrl}/interns`, { headers: given })).status).toBe(200);
   });
 
   it('proves a token that was handed over with the key in a file', async () => {
@@ -144,9 +147,7 @@ describe('ori dpop-proof', () => {
     const { access_token: ORI_TOKEN } = await sessionOf(home);
     const env = { ORI_TOKEN, ORI_DPOP_KEY: keyFileOf(home) };
     await using elsewhere = await makeOriHome();
-    const { stdout } = await ori(elsewhere, ['dpop-proof', 'POST', sign(), '--data', ASKED], env);
-    const headers = { authorization: `DPoP ${ORI_TOKEN}`, dpop: stdout.trim() };
-    expect((await ask(headers)).status).toBe(200);
+    expect((await ask(await headers(elsewhere, ['POST', sign(), '--data', ASKED], env))).status).toBe(200);
     expect(await call(elsewhere, env)).toMatchObject({ exit: 0 });
     const { stdout: who } = await ori(elsewhere, ['whoami', '--json'], env);
     expect(JSON.parse(who)).toMatchObject({ bound: true });
@@ -156,14 +157,12 @@ describe('ori dpop-proof', () => {
     expect(missing).toMatchObject({ exit: 2, stdout: '' });
   });
 
-  it('proves nothing for another server, nor with a session that is bound to no key', async () => {
+  it('gives nothing for another server, nor with a bound token without its key', async () => {
     await using home = await boundHome();
-    expect(await ori(home, ['dpop-proof', 'POST', 'https://elsewhere.example/v1'])).toMatchObject({
-      exit: 2,
-      stdout: '',
-    });
+    const elsewhere = await ori(home, ['headers', 'POST', 'https://elsewhere.example/v1']);
+    expect(elsewhere).toMatchObject({ exit: 2, stdout: '' });
     const { access_token: ORI_TOKEN } = await sessionOf(home);
-    expect(await ori(home, ['dpop-proof', 'POST', sign()], { ORI_TOKEN })).toMatchObject({ exit: 2 });
+    expect(await ori(home, ['headers', 'POST', sign()], { ORI_TOKEN })).toMatchObject({ exit: 2 });
   });
 });
 

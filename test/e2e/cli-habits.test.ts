@@ -1,4 +1,4 @@
-import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runOri } from './cli-in-process.ts';
@@ -79,21 +79,6 @@ it("accepts an intern's name instead of its id", async () => {
   expect(await ori('sign', 'nobody', '--path', '/', '-d', '')).toMatchObject({ exit: 4, stdout: '' });
 });
 
-it('keeps the names of the last list for completion, without any that a shell would expand', async () => {
-  const cached = () => ori('interns', 'list', '--cached');
-  world.scripted.push(internsAre({ name: 'jacquard' }, { name: '$(touch x)' }, { name: 'a b' }));
-  await ori('interns', 'list');
-  world.scripted.push(internsAre({ name: 'other' }));
-  await ori('interns', 'list', '--status', 'running');
-  world.requests.length = 0;
-  expect(await cached()).toMatchObject({ exit: 0, stdout: 'jacquard\n', stderr: '' });
-  expect(await ori('interns', 'list', '--cached', '--profile', 'work')).toMatchObject({
-    exit: 0,
-    stdout: '',
-  });
-  expect(world.requests).toEqual([]);
-});
-
 it('accepts any id if the server does not list interns', async () => {
   const missing = { status: 404, body: { error: { code: 404, message: 'Not found.' } } };
   world.scripted.push(missing, missing);
@@ -160,34 +145,6 @@ it('cuts a table to the width of the screen, and not in a pipe', async () => {
   };
   expect(await widest(true)).toBeLessThanOrEqual(70);
   expect(await widest(false)).toBeGreaterThan(120);
-});
-
-it('shows the progress of a 30 MB upload on a screen, up to its end, and then clears it', async () => {
-  const file = join(home.folder, 'large');
-  await writeFile(file, Buffer.alloc(30_000_000));
-  const env = { ORI_BASE_URL: world.baseUrl };
-  const daemon = await listen(async (req, res) => {
-    for await (const _ of req);
-    send(res, { status: 200, body: {} });
-  });
-  const args = [...CALL, '--file', file, '--daemon', daemon.url];
-  const seen = (await runOri(home, args, env, { isTTY: true })).stderr.split('\r');
-  const unseen = await runOri(home, args, env);
-  await daemon.stop();
-  expect(seen.length).toBeGreaterThan(5);
-  expect(seen.at(-2)).toContain('30.0 of 30.0 MB');
-  expect(seen.at(-1)).toBe('\u001b[K');
-  expect(unseen).toMatchObject({ exit: 0, stderr: '' });
-});
-
-it('shows the progress of hashing 100 MB on a screen', async () => {
-  const file = join(home.folder, 'larger');
-  await writeFile(file, '');
-  await truncate(file, 100_000_000);
-  const args = ['sign', INTERN_ID, '--path', '/api/invoke', '--file', file];
-  const env = { ORI_BASE_URL: world.baseUrl };
-  expect((await runOri(home, args, env, { isTTY: true })).stderr).toMatch(/Hashed [1-9]\d* of 100 MB/);
-  expect(await runOri(home, args, env)).toMatchObject({ exit: 0, stderr: '' });
 });
 
 it('refers from a wrong option to the help of its command', async () => {

@@ -1,4 +1,4 @@
-import { Argument, Command } from 'commander';
+import { Argument, Command, Help } from 'commander';
 import { trustAuthorities } from './adapters/authorities.ts';
 import { VERSION } from './adapters/user-agent.ts';
 import type { Context, GlobalOptions, Surroundings } from './commands/context.ts';
@@ -7,12 +7,11 @@ import { declareRequests, parsePort, parseSeconds } from './request-commands.ts'
 import { type Completable, renderCompletion, SHELLS, type Shell } from './text/completion.ts';
 import { COMPLETION_HELP, LOGIN_HELP, MAIN_HELP } from './text/help.ts';
 import { createTerminal, takesColour } from './text/terminal.ts';
-import { wrapLines } from './text/wrap.ts';
 
 /** Every command of `ori` with its options. The module of a command is loaded when the command runs. */
 export function createProgram(surroundings: Surroundings, { json = false } = {}): Command {
   const columns = surroundings.stdout.isTTY ? (surroundings.stdout.columns ?? 80) : 80;
-  const wrapped = (text: string) => wrapLines(text, columns);
+  const wrapped = (text: string) => new Help().boxWrap(text, columns);
   const version = json ? JSON.stringify({ version: VERSION }, null, 2) : VERSION;
   const program: Command = new Command('ori')
     .description('Sign in, sign requests to intern daemons, call them.')
@@ -125,8 +124,7 @@ function completables(command: Command, path: readonly string[] = []): Completab
     flags: [short, long].filter((flag) => flag !== undefined && flag !== null),
     description,
   }));
-  const takesIntern = command.registeredArguments[0]?.name() === 'intern';
-  const own: Completable = { path, commands: below, options, takesIntern };
+  const own: Completable = { path, commands: below, options };
   const named = command.commands.flatMap((sub) =>
     [sub.name(), ...sub.aliases()].map((name) => ({ sub, name })),
   );

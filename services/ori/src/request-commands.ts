@@ -4,7 +4,6 @@ import {
   API_HELP,
   CALL_HELP,
   DOCTOR_CALL_HELP,
-  DPOP_PROOF_HELP,
   HEADERS_HELP,
   MCP_HELP,
   PROXY_HELP,
@@ -25,14 +24,6 @@ export function declareRequests(
     .option('--v1-only', 'a version 1 proof, which covers no path; most daemons refuse it')
     .addHelpText('after', wrapped(SIGN_HELP))
     .action(async (intern, options) => (await import('./commands/sign.ts')).sign(context(), intern, options));
-  withBody(program.command('dpop-proof'))
-    .description('print the DPoP proof for one API request that another program will send')
-    .argument('<method>', 'method of the request, such as POST')
-    .argument('<url>', 'address of the request')
-    .addHelpText('after', DPOP_PROOF_HELP)
-    .action(async (method, url, options) =>
-      (await import('./commands/dpop-proof.ts')).dpopProof(context(), method, url, options),
-    );
   program
     .command('token')
     .description('print an access token for another program')
@@ -43,7 +34,7 @@ export function declareRequests(
     .argument('<url>', 'address of the request')
     .addHelpText('after', wrapped(HEADERS_HELP))
     .action(async (method, url, options) =>
-      (await import('./commands/dpop-proof.ts')).headers(context(), method, url, options),
+      (await import('./commands/headers.ts')).headers(context(), method, url, options),
     );
   program.commandsGroup('Make requests:');
   program
@@ -58,7 +49,6 @@ export function declareRequests(
     )
     .option('-d, --data <json>', 'body')
     .option('--paginate', 'print the records of all pages of a list')
-    .option('-q, --jq <filter>', 'print what the program jq makes of the answer, strings without quotes')
     .addHelpText('after', wrapped(API_HELP))
     .action(async (path, options) => (await import('./commands/api.ts')).api(context(), path, options));
   takingCall(program.command('call'))
@@ -101,11 +91,9 @@ export function declareRequests(
     .description('list the interns that you can see, newest first')
     .option('--status <statuses>', 'only with these statuses, comma-separated')
     .option('--workspace <id>', 'only in this workspace')
-    .option('--cached', 'print the names of the last whole list, without contacting the API')
-    .action(async ({ status, workspace: workspaceId, cached }) => {
-      const { internNames, internsList } = await import('./commands/interns.ts');
-      return cached ? internNames(context()) : internsList(context(), { status, workspaceId });
-    });
+    .action(async ({ status, workspace: workspaceId }) =>
+      (await import('./commands/interns.ts')).internsList(context(), { status, workspaceId }),
+    );
   interns
     .command('get')
     .alias('show')

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { CliError } from '../core/errors.ts';
 import { type CallbackOutcome, PAGE_HEADERS, renderCallback } from '../text/callback-page.ts';
+import { listen } from './listen.ts';
 
 /** The page that the browser ends on, whose address has no code. */
 const DONE = '/signed-in';
@@ -46,17 +47,11 @@ export async function startCallbackServer(state: string, port = 0): Promise<Call
       },
     });
   });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
-    throw new CliError('usage', {
-      detail: `Cannot listen on port ${port} of 127.0.0.1 for the issuer's redirect (${error.code}).`,
-      next: 'Stop what uses it, or have the issuer allow another port: --redirect-port',
-    });
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('the server has no port');
-  origin = `http://127.0.0.1:${address.port}`;
+  const next = 'Stop what uses it, or have the issuer allow another port: --redirect-port';
+  const listening = await listen(server, { port }, next);
+  origin = `http://127.0.0.1:${listening.port}`;
   return {
+    ...listening,
     redirectUri: `${origin}/callback`,
     async visited(waitSeconds, signal) {
       const timer = setTimeout(
@@ -72,12 +67,6 @@ export async function startCallbackServer(state: string, port = 0): Promise<Call
         clearTimeout(timer);
         signal.removeEventListener('abort', interrupt);
       }
-    },
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
     },
   };
 }

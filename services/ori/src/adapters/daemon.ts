@@ -27,7 +27,6 @@ export interface DaemonCall {
   readonly trace: Traceparent;
   /** How long the daemon may be silent, in seconds. */
   readonly silenceSeconds: number;
-  readonly onSent?: (bytes: number) => void;
   /** Called when the whole request was handed to the operating system. */
   readonly onFlushed?: (() => void) | undefined;
 }
@@ -122,15 +121,12 @@ async function* bodyOf(
 
 async function sendBody(
   request: ClientRequest,
-  { body, onSent, onFlushed }: Pick<DaemonCall, 'body' | 'onSent' | 'onFlushed'>,
+  { body, onFlushed }: Pick<DaemonCall, 'body' | 'onFlushed'>,
 ): Promise<void> {
-  let sent = 0;
   try {
     for await (const chunk of body.chunks()) {
       if (request.destroyed) return;
       if (!request.write(chunk)) await drained(request);
-      sent += chunk.length;
-      onSent?.(sent);
     }
     request.end(onFlushed);
   } catch (error) {

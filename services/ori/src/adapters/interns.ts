@@ -34,7 +34,7 @@ export interface InternFilter {
 
 /**
  * Every intern that the session may see, newest first, page after page. Throws TokenRefused on 401, CliError
- * `interns_not_listed` if the server does not have the route, otherwise the CliError of the refusal.
+ * `interns_not_listed` on 404, otherwise the CliError of the refusal.
  */
 export async function listInterns(
   baseUrl: string,
@@ -50,9 +50,6 @@ export async function listInterns(
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const answer = await requestApi(`${baseUrl}/interns?${query}`, { method: 'GET', credential }, signal);
     if (answer.status === 401) throw new TokenRefused(answer);
-    if (answer.status === 404 && !(await hasList(baseUrl, credential, signal))) {
-      throw new CliError('interns_not_listed', { baseUrl });
-    }
     if (answer.status !== 200) throw judgeList(answer);
     bytes += answer.body.length;
     if (bytes > LIST_BYTES_MAX) throw notUnderstood(baseUrl, 'its list of interns is too long');
@@ -80,11 +77,4 @@ export async function requireTakenToken(
 
 function notUnderstood(address: string, why: string): CliError {
   return new CliError('answer_not_understood', { what: 'the API', address, why });
-}
-
-// A server answers 404 both for a hidden list and for a missing route. To another method it answers 405 for the former
-// and 404 for the latter.
-async function hasList(baseUrl: string, credential: Credential, signal: AbortSignal): Promise<boolean> {
-  const { status } = await requestApi(`${baseUrl}/interns`, { method: 'OPTIONS', credential }, signal);
-  return status !== 404;
 }

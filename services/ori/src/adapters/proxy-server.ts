@@ -1,9 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { explainSystemError } from '@ori/faces/system-error';
-import { CliError } from '../core/errors.ts';
 import type { ProxyRules } from '../core/proxy-request.ts';
+import { type Listening, listen } from './listen.ts';
 
 export interface ProxyExchange {
   readonly request: IncomingMessage;
@@ -13,7 +11,7 @@ export interface ProxyExchange {
   readonly closed: AbortSignal;
 }
 
-export interface ProxyServer extends AsyncDisposable {
+export interface ProxyServer extends Listening {
   /** With the secret as its path, without a slash at the end. */
   readonly url: string;
   /** 43 characters of base64url, new for each server. */
@@ -38,26 +36,8 @@ export async function startProxyServer(
     response.once('close', () => response.writableFinished || gone.abort());
     void serve({ request, response, rules, closed: gone.signal });
   });
-  try {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-  } catch (error) {
-    throw new CliError('usage', {
-      detail: `Cannot listen on 127.0.0.1:${port}: ${explainSystemError(error)}.`,
-      next: 'Choose another port with --port, or leave it out to get a free one.',
-    });
-  }
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('the server has no port');
-  rules.hosts.push(`127.0.0.1:${address.port}`, `localhost:${address.port}`);
-  return {
-    url: `http://127.0.0.1:${address.port}/${secret}`,
-    secret,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  const next = 'Choose another port with --port, or leave it out to get a free one.';
+  const listening = await listen(server, { port }, next);
+  rules.hosts.push(`127.0.0.1:${listening.port}`, `localhost:${listening.port}`);
+  return { ...listening, url: `http://127.0.0.1:${listening.port}/${secret}`, secret };
 }

@@ -41,15 +41,11 @@ export function bodyOf(bytes: Uint8Array): RequestBody {
  * The bytes of a file, hashed in one pass. A pipe or a device is spooled first. Throws CliError
  * `body_unreadable`.
  */
-export async function bodyOfFile(
-  file: string,
-  signal: AbortSignal,
-  onHashed?: OnHashed,
-): Promise<RequestBody> {
+export async function bodyOfFile(file: string, signal: AbortSignal): Promise<RequestBody> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(file, 'r');
-    if ((await handle.stat()).isFile()) return await hashedFile(handle, file, signal, onHashed);
+    if ((await handle.stat()).isFile()) return await hashedFile(handle, file, signal);
     return await bodyOfStream(handle.createReadStream({ autoClose: true }), file, signal);
   } catch (error) {
     await handle?.close().catch(() => {});
@@ -90,16 +86,7 @@ export async function bodyOfStream(
   }
 }
 
-/** Called with the bytes that were hashed so far, and their total. */
-type OnHashed = (bytes: number, total: number) => void;
-
-async function hashedFile(
-  handle: FileHandle,
-  file: string,
-  signal: AbortSignal,
-  onHashed?: OnHashed,
-): Promise<RequestBody> {
-  const { size } = await handle.stat();
+async function hashedFile(handle: FileHandle, file: string, signal: AbortSignal): Promise<RequestBody> {
   const digest = createBodyDigest();
   let bytes = 0;
   // Digested before the next chunk is read, so one buffer is enough.
@@ -108,7 +95,6 @@ async function hashedFile(
     signal.throwIfAborted();
     digest.update(chunk);
     bytes += chunk.length;
-    onHashed?.(bytes, size);
   }
   const sha256 = digest.hex();
   return {

@@ -1,5 +1,4 @@
 import { requestApi, TokenRefused } from '../adapters/api.ts';
-import { filter } from '../adapters/jq.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { type ApiAnswer, judgeAnswer } from '../core/refusal.ts';
@@ -12,8 +11,6 @@ export interface ApiOptions {
   readonly field?: readonly string[];
   readonly data?: string;
   readonly paginate?: boolean;
-  /** For the program jq. */
-  readonly jq?: string;
 }
 
 /** A longer list is treated as endless. */
@@ -24,7 +21,7 @@ const PAGES_MAX = 1000;
  * all pages. Throws the CliError of a refusal.
  */
 export async function api(context: Context, path: string, options: ApiOptions): Promise<void> {
-  const { data, field = [], paginate = false, jq } = options;
+  const { data, field = [], paginate = false } = options;
   const hasBody = data !== undefined || (field.length > 0 && !paginate);
   const method = (options.method ?? (hasBody ? 'POST' : 'GET')).toUpperCase();
   if (!/^[A-Z]{1,16}$/.test(method)) throw usage('--method takes a method, such as PATCH.');
@@ -43,15 +40,10 @@ export async function api(context: Context, path: string, options: ApiOptions): 
     const answer = await request(context, { method, path, query, body });
     const value = parseJson(answer.body);
     if (value === undefined) context.terminal.print(...answer.body.split('\n'));
-    else await show(context, value, jq);
+    else context.terminal.printJson(value);
     return;
   }
-  await show(context, await allPages(context, path, query), jq);
-}
-
-async function show({ terminal }: Context, value: unknown, jq: string | undefined): Promise<void> {
-  if (jq === undefined) terminal.printJson(value);
-  else terminal.print(...(await filter(jq, value)));
+  context.terminal.printJson(await allPages(context, path, query));
 }
 
 async function allPages(context: Context, path: string, query: URLSearchParams): Promise<unknown[]> {

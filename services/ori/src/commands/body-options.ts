@@ -3,9 +3,6 @@ import { CliError } from '../core/errors.ts';
 import { requireBodySha256 } from '../core/proof-request.ts';
 import type { Context } from './context.ts';
 
-/** Smaller files are hashed without a word. */
-const PROGRESS_BYTES = 64 * 1024 * 1024;
-
 /** The source of the request body; stdin by default. */
 export interface BodyOptions {
   /** The body itself, or `@FILE` as in curl, but byte for byte; `@-` is stdin. */
@@ -32,20 +29,12 @@ export async function takeBody(context: Context, options: BodyOptions): Promise<
   const text = data?.startsWith('@') ? undefined : (data ?? dataRaw);
   if (text !== undefined) return bodyOf(Buffer.from(text, 'utf8'));
   const file = data?.slice(1) ?? options.file;
-  if (file !== undefined && file !== '-') return bodyOfFile(file, context.interrupted, progressOf(context));
+  if (file !== undefined && file !== '-') return bodyOfFile(file, context.interrupted);
   if (file === undefined && context.stdin.isTTY) throw new CliError('body_missing', {});
   const body = await bodyOfStream(context.stdin, 'stdin', context.interrupted);
   // Where stdin is not a terminal, such as in cron, an empty one was hardly meant.
   if (file === undefined && body.bytes === 0) throw new CliError('body_missing', {});
   return body;
-}
-
-function progressOf({ terminal }: Context): (bytes: number, total: number) => void {
-  const inMegabytes = (bytes: number) => (bytes / 1_000_000).toFixed(0);
-  return (bytes, total) => {
-    if (total < PROGRESS_BYTES) return;
-    terminal.progress(bytes === total ? '' : `Hashed ${inMegabytes(bytes)} of ${inMegabytes(total)} MB`);
-  };
 }
 
 /** The digest of the body that the options name. Throws as `takeBody` does. */

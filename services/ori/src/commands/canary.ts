@@ -1,10 +1,9 @@
 import { hash, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { explainSystemError } from '@ori/faces/system-error';
 import type { VerificationKey } from '@ori/proof';
 import { createVerifier, memoryReplayStore } from '@ori/verifier';
 import { publishedKeys } from '../adapters/key-set.ts';
+import { listen } from '../adapters/listen.ts';
 import { requestProof } from '../adapters/signer.ts';
 import { CliError } from '../core/errors.ts';
 import { recordOf } from '../text/failure-record.ts';
@@ -53,19 +52,13 @@ export async function canary(context: Context, intern: string, { host, port }: C
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' }).end(page),
     );
   });
-  try {
-    await once(server.listen(port, host), 'listening');
-  } catch (error) {
-    throw new CliError('usage', {
-      detail: `Cannot listen on ${host}:${port}: ${explainSystemError(error)}.`,
-      next: 'Choose another address with --host and --port.',
-    });
-  }
+  await using _listening = await listen(
+    server,
+    { host, port },
+    'Choose another address with --host and --port.',
+  );
   context.terminal.note(`Each scrape of ${host}:${port} signs once for ${internId}.`);
-  await untilInterrupted(context).finally(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  await untilInterrupted(context);
 }
 
 /** One synthetic call. @returns its outcome as metrics */

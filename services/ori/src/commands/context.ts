@@ -107,11 +107,6 @@ export function trustFile(context: Context): string {
   return join(dirname(sessionPlace(context).file), 'trust.json');
 }
 
-/** Contains the names of the interns that the current profile saw last, one in each line. */
-export function namesFile(context: Context): string {
-  return join(xdgFolder(context, 'XDG_CACHE_HOME', '.cache'), 'interns', chosenProfile(context));
-}
-
 /** Contains a folder for each profile except the default one. */
 export function profilesFolder(context: Surroundings): string {
   return join(configFolder(context), 'profiles');

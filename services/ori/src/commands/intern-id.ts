@@ -1,22 +1,19 @@
-import { isInternId } from '@ori/proof/wire';
 import type { Intern, InternFilter } from '../adapters/interns.ts';
-import { writePrivateFile } from '../adapters/private-file.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { requireInternId } from '../core/proof-request.ts';
 import { grantsScope, LISTING_SCOPE } from '../core/scopes.ts';
 import { ownValue } from '../core/trust.ts';
 import { requireSession, withAccessToken } from './access.ts';
-import { type Context, namesFile } from './context.ts';
+import type { Context } from './context.ts';
 import { keepIntern, readTrust } from './trust.ts';
 
-/** Every intern that the session can see. Keeps their names for the completion of shells. */
+/** Every intern that the session can see. */
 export async function internsOf(context: Context, filter: InternFilter = {}): Promise<Intern[]> {
   const { listInterns } = await import('../adapters/interns.ts');
   const interns = await withAccessToken(context, (session, credential) => {
     context.terminal.detail(`GET ${session.base_url}/interns`);
     return listInterns(session.base_url, credential, filter, context.interrupted);
   });
-  if (Object.values(filter).every((value) => value === undefined)) await keepNames(context, interns);
   const { base_url } = await requireSession(context);
   const { interns: kept } = await readTrust(context, base_url);
   for (const { name, id } of interns) {
@@ -25,17 +22,6 @@ export async function internsOf(context: Context, filter: InternFilter = {}): Pr
       context.terminal.note(`${name} is ${before} for this profile, and ${id} in the list of the API.`);
   }
   return interns;
-}
-
-// A shell expands what it completes, so only what can be an id is kept: no character of it means anything to a shell.
-async function keepNames(context: Context, interns: readonly Intern[]): Promise<void> {
-  const names = interns.map(({ name }) => name).filter(isInternId);
-  try {
-    await writePrivateFile(namesFile(context), names.map((name) => `${name}\n`).join(''));
-  } catch (error) {
-    // A cache: the command goes on without it.
-    if (!isCliError(error, 'session_file_unusable')) throw error;
-  }
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { InternFilter } from '../adapters/interns.ts';
-import { readSmallFile } from '../adapters/private-file.ts';
-import { type Context, namesFile } from './context.ts';
+import type { Context } from './context.ts';
 import { findIntern, internsOf } from './intern-id.ts';
 
 /** Lists the interns that the session can see. */
@@ -13,12 +12,6 @@ export async function internsList(context: Context, filter: InternFilter): Promi
       interns.map(({ id, name, status, hostname, model }) => ({ id, name, status, hostname, model })),
     );
   }
-}
-
-/** Prints the names that the session saw last, for the completion of a shell: it waits for nothing. */
-export function internNames(context: Context): void {
-  const names = readSmallFile(namesFile(context))?.split('\n').filter(Boolean) ?? [];
-  context.terminal.result(names, ...names);
 }
 
 /** Shows one intern, by id or by name. */

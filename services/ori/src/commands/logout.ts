@@ -1,12 +1,11 @@
 import { type Issuer, offers, openIssuer, revokeToken } from '../adapters/issuer.ts';
-import { removePrivateFile } from '../adapters/private-file.ts';
 import { removeProofKey } from '../adapters/proof-key.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { readSession, removeSession, type SessionPlace } from '../adapters/session-store.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { isJwt, type Session } from '../core/session.ts';
 import { tell } from '../text/sentences.ts';
-import { type Context, namesFile, sessionPlace } from './context.ts';
+import { type Context, sessionPlace } from './context.ts';
 import { nameOf } from './whoami.ts';
 
 /**
@@ -19,7 +18,6 @@ export async function logout(context: Context): Promise<void> {
     const session = await sessionToEnd(place);
     const existed = await removeSession(place);
     await removeProofKey(place);
-    await removePrivateFile(namesFile(context));
     if (session === 'unreadable') {
       const why = 'the session file was damaged, so its tokens are unknown';
       throw new CliError('revocation_failed', { issuer: 'the issuer', why });

@@ -21,8 +21,6 @@ import { takeTrace } from './trace.ts';
 /** How long a daemon may be silent. */
 export const SILENCE_SECONDS_DEFAULT = 300;
 const CONTENT_TYPE_DEFAULT = 'application/json';
-/** The progress of smaller uploads is not shown. */
-const PROGRESS_BYTES = 4 * 1024 * 1024;
 /** The maximum Retry-After that is waited for, in seconds. */
 const PAUSE_SECONDS_MAX = 30;
 const NO_BODY = bodyOf(new Uint8Array());
@@ -169,15 +167,9 @@ async function present(context: Context, call: DaemonCall): Promise<DaemonRespon
   const { terminal, interrupted } = context;
   const { origin, path, body, proof } = call;
   terminal.detail(`POST ${origin.origin}${path}, ${body.bytes} bytes, with ${Object.keys(proof).join(', ')}`);
-  const shown = body.bytes > PROGRESS_BYTES ? { onSent: progressOf(context, body.bytes) } : {};
-  const response = await callDaemon({ ...call, ...shown }, interrupted).finally(() => terminal.progress(''));
+  const response = await callDaemon(call, interrupted);
   terminal.detail(`${response.status}, with ${Object.keys(response.headers).join(', ')}`);
   return response;
-}
-
-function progressOf({ terminal }: Context, total: number): (bytes: number) => void {
-  const inMegabytes = (bytes: number) => (bytes / 1_000_000).toFixed(1);
-  return (bytes) => terminal.progress(`Sent ${inMegabytes(bytes)} of ${inMegabytes(total)} MB`);
 }
 
 // The only refusal that a new proof can fix: the daemon refused the old one without spending it.

@@ -51,12 +51,11 @@ export interface CliErrorFacts {
   token_key_unusable: { file?: string; why: string };
   intern_not_found: { internId: string } & Told;
   intern_not_running: { internId: string; state: string; why?: string | undefined } & Told;
-  programme_not_found: ServerSaid;
   refused: ServerSaid;
   rate_limited: { retryAfterSeconds?: number | undefined } & Told;
   api_failed: ServerSaid;
   api_misconfigured: ServerSaid;
-  interns_not_listed: { baseUrl: string };
+  interns_not_listed: ServerSaid;
   daemon_refused: DaemonSaid & { location?: string | undefined };
   daemon_failed: DaemonSaid;
   answer_lost: AnswerLost;

@@ -30,7 +30,7 @@ it.each([
 });
 
 it('treats a 404 of the list as missing access', () => {
-  expect(judgeList(answer(404, 'not_found')).code).toBe('programme_not_found');
+  expect(judgeList(answer(404, 'not_found')).code).toBe('interns_not_listed');
   expect(judgeList(answer(403)).code).toBe('refused');
 });
 

@@ -29,7 +29,7 @@ export function judgeSigning(answer: ApiAnswer, internId: string): CliError {
 export function judgeList(answer: ApiAnswer): CliError {
   const said = readSaid(answer);
   return answer.status === 404
-    ? new CliError('programme_not_found', said)
+    ? new CliError('interns_not_listed', said)
     : judge(answer, said, LISTING_SCOPE);
 }
 
@@ -63,30 +63,15 @@ function judge(answer: ApiAnswer, said: ServerSaid, scope: string): CliError {
   return new CliError('refused', said);
 }
 
-/** The failure for each reason of a signing refusal; reasons with facts of their own are handled before. */
+/** The reasons with a failure of their own; for any other the status decides. */
 const BY_REASON = {
   regional_host_refused: 'regional_host',
-  bearer_refused: 'refused',
-  certificate_bound: 'refused',
-  dpop_nonce_required: 'refused',
-  dpop_proof_refused: 'refused',
-  dpop_proof_replayed: 'refused',
-  dpop_content_refused: 'refused',
-  dpop_binding_refused: 'refused',
   dpop_required: 'bound_session_required',
-  personal_identity_required: 'refused',
-  insufficient_scope: 'refused',
-  unsupported_media_type: 'refused',
-  payload_too_large: 'refused',
-  invalid_body: 'refused',
-  not_found: 'refused',
   access_revoked: 'access_revoked',
   configuration_error: 'api_misconfigured',
-  rate_limited: 'refused',
-  internal_error: 'api_failed',
-} as const satisfies Record<SigningErrorCode, CliErrorCode>;
+} as const satisfies Partial<Record<SigningErrorCode, CliErrorCode>>;
 
-function isKnown(reason: string | undefined): reason is SigningErrorCode {
+function isKnown(reason: string | undefined): reason is keyof typeof BY_REASON {
   return reason !== undefined && Object.hasOwn(BY_REASON, reason);
 }
 

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { type Completable, renderCompletion } from './completion.ts';
-import { wrapLines } from './wrap.ts';
 
 const run = promisify(execFile);
 const COMMANDS: Completable[] = [
@@ -17,7 +16,7 @@ const COMMANDS: Completable[] = [
   { path: ['login'], commands: [], options: [{ flags: ['--device'], description: 'with a code' }] },
   { path: ['interns'], commands: [{ name: 'list', description: 'list them' }], options: [] },
   { path: ['interns', 'list'], commands: [], options: [{ flags: ['--status'], description: 'only' }] },
-  { path: ['call'], commands: [], options: [{ flags: ['--data'], description: 'body' }], takesIntern: true },
+  { path: ['call'], commands: [], options: [{ flags: ['--data'], description: 'body' }] },
 ];
 
 it.each([
@@ -27,11 +26,8 @@ it.each([
   [['ori', 'login', '--verb'], '--verbose'],
   [['ori', '--verbose', 'interns', ''], 'list'],
   [['ori', 'interns', 'list', '--s'], '--status'],
-  [['ori', 'call', 'g'], 'greeter'],
-  [['ori', 'call', 'greeter', 'g'], ''],
 ])('completes %j in bash', async (words, expected) => {
   const script = `${renderCompletion('bash', COMMANDS)}
-    command() { echo greeter; }
     COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _ori
     echo "\${COMPREPLY[*]}"`;
   expect((await run('bash', ['-c', script])).stdout).toBe(`${expected}\n`);
@@ -39,11 +35,4 @@ it.each([
 
 it('describes candidates in zsh', () => {
   expect(renderCompletion('zsh', COMMANDS)).toContain(`'login:sign in, it'\\''s quick'`);
-});
-
-it('breaks help between words, and leaves short lines alone', () => {
-  const help = 'Short.\n  ori call int_7Qm2 /api/invoke --data text';
-  expect(wrapLines(help, 80)).toBe(help);
-  expect(wrapLines(help, 30)).toBe('Short.\n  ori call int_7Qm2\n    /api/invoke --data text');
-  expect(wrapLines('x'.repeat(50), 30)).toBe('x'.repeat(50));
 });

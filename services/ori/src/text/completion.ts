@@ -4,7 +4,6 @@ export interface Completable {
   readonly path: readonly string[];
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   readonly options: readonly { readonly flags: readonly string[]; readonly description: string }[];
-  readonly takesIntern?: boolean;
 }
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -13,11 +12,8 @@ export type Shell = (typeof SHELLS)[number];
 /** Prints the names of the profiles, without contacting a server. */
 const PROFILES = `command ori profiles --json 2>/dev/null | grep -o '"name": *"[^"]*"' | cut -d'"' -f4`;
 
-/** Prints the names of the interns that were listed last, without contacting a server. */
-const INTERNS = 'command ori interns list --cached 2>/dev/null';
-
 /**
- * The completion script for a shell: commands and options, in zsh and fish with descriptions; interns, profiles behind
+ * The completion script for a shell: commands and options, in zsh and fish with descriptions; profiles behind
  * `--profile`, and files elsewhere.
  */
 export function renderCompletion(shell: Shell, commands: readonly Completable[]): string {
@@ -34,14 +30,14 @@ export function renderCompletion(shell: Shell, commands: readonly Completable[])
     return `    ${quoted(path.map((part) => ` ${part}`).join(''))}) candidates=(${candidates.join(' ')}) ;;`;
   });
   return (shell === 'bash' ? BASH : ZSH)
-    .replace('@TAKING@', pathsOf(commands.filter(({ takesIntern }) => takesIntern)))
-    .replace('@PATHS@', pathsOf(commands.filter(({ path }) => path.length > 0)))
+    .replace('@PATHS@', pathsOf(commands))
     .replace('@CASES@', () => cases.join('\n'));
 }
 
-/** A pattern of the shell for these commands; a blank if there are none. */
+/** A pattern of the shell for the commands below `ori`. */
 function pathsOf(commands: readonly Completable[]): string {
-  return commands.map(({ path }) => quoted(` ${path.join(' ')}`)).join('|') || quoted(' ');
+  const below = commands.filter(({ path }) => path.length > 0);
+  return below.map(({ path }) => quoted(` ${path.join(' ')}`)).join('|');
 }
 
 const WALK = `  for word in @WORDS@; do
@@ -49,22 +45,19 @@ const WALK = `  for word in @WORDS@; do
   done
   case "$at" in
 @CASES@
-  esac
-  # The first argument of a command.
-  interns=
-  case "$at" in @TAKING@) [ "\${at##* }" = @BEFORE@ ] && interns=$(${INTERNS}) ;; esac`;
+  esac`;
 
-const walk = (words: string, before: string) => WALK.replace('@WORDS@', words).replace('@BEFORE@', before);
+const walk = (words: string) => WALK.replace('@WORDS@', words);
 
 const BASH = `# bash completion of ori: source <(ori completion bash)
 _ori() {
-  local word at= candidates interns current="\${COMP_WORDS[COMP_CWORD]}"
+  local word at= candidates current="\${COMP_WORDS[COMP_CWORD]}"
   if [ "\${COMP_WORDS[COMP_CWORD-1]}" = --profile ]; then
     COMPREPLY=($(compgen -W "$(${PROFILES})" -- "$current"))
     return
   fi
-${walk(`"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`, `"\${COMP_WORDS[COMP_CWORD-1]}"`)}
-  COMPREPLY=($(compgen -W "\${candidates[*]} $interns" -- "$current"))
+${walk(`"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
+  COMPREPLY=($(compgen -W "\${candidates[*]}" -- "$current"))
 }
 complete -o default -F _ori ori
 `;
@@ -72,14 +65,13 @@ complete -o default -F _ori ori
 const ZSH = `#compdef ori
 # zsh completion of ori: source <(ori completion zsh)
 _ori() {
-  local word at= interns
+  local word at=
   local -a candidates
   if [ "$words[CURRENT-1]" = --profile ]; then
     compadd -- $(${PROFILES})
     return
   fi
-${walk(`"\${(@)words[2,CURRENT-1]}"`, '"$words[CURRENT-1]"')}
-  [ -n "$interns" ] && compadd -- \${(f)interns}
+${walk(`"\${(@)words[2,CURRENT-1]}"`)}
   _describe ori candidates
   _files
 }
@@ -88,17 +80,13 @@ compdef _ori ori
 
 function renderFish(commands: readonly Completable[]): string {
   const lines = ['# fish completion of ori: ori completion fish | source'];
-  for (const { path, commands: below, options, takesIntern } of commands) {
+  for (const { path, commands: below, options } of commands) {
     const names = below.map(({ name }) => name).join(' ');
     const seen = path.map((part) => `__fish_seen_subcommand_from ${part}`);
     const here = path.length === 0 ? ['__fish_use_subcommand'] : seen;
     const open =
       names === '' || path.length === 0 ? here : [...here, `not __fish_seen_subcommand_from ${names}`];
     const condition = quoted(open.join('; and '));
-    if (takesIntern) {
-      const first = quoted([...open, `test (commandline -opc)[-1] = ${path.at(-1)}`].join('; and '));
-      lines.push(`complete -c ori -f -n ${first} -a ${quoted(`(${INTERNS})`)}`);
-    }
     for (const { name, description } of below)
       lines.push(`complete -c ori -f -n ${condition} -a ${name} -d ${quoted(description)}`);
     const scope = path.length === 0 ? '' : ` -n ${condition}`;

@@ -52,18 +52,10 @@ Examples:
   curl -H @headers.txt -H 'content-type: application/json' --data-binary @body.json https://…/api/invoke
   ori sign int_7Qm2 --path /api/invoke --body-sha256 "$(sha256sum < body.json | cut -c1-64)" --json`;
 
-export const DPOP_PROOF_HELP = `
-A session that is bound to a key needs a new proof for each request (RFC 9449), over its exact content: that of --data
-or --file, otherwise none. To use a token of your own, set ORI_TOKEN to it and ORI_DPOP_KEY to the file of its private
-key.
-
-Examples:
-  curl -H "Authorization: DPoP $ORI_TOKEN" -H "DPoP: $(ori dpop-proof GET "$URL")" "$URL"
-  curl -H "Authorization: DPoP $ORI_TOKEN" -H "DPoP: $(ori dpop-proof POST "$URL" --file body.json)" \\
-    -H 'Content-Type: application/json' --data-binary @body.json "$URL"`;
-
 export const HEADERS_HELP = `
-A session that is bound to a key (DPoP) needs new headers for each request, and they cover its body.
+A session that is bound to a key needs a new DPoP proof for each request (RFC 9449), over its exact content: that of
+--data or --file, otherwise none. To use a token of your own, set ORI_TOKEN to it and ORI_DPOP_KEY to the file of its
+private key.
 
 Examples:
   curl -H @<(ori headers GET "$URL") "$URL"
@@ -74,7 +66,7 @@ Sessions can use /interns. Other routes, such as /guardrails, want a management 
 
 Examples:
   ori api /interns -X GET -f limit=1
-  ori api /interns --paginate --jq '.[].name'
+  ori api /interns --paginate | jq -r '.[].name'
   ORI_TOKEN="$(cat management-key.txt)" ori api /guardrails -f name='no secrets'`;
 
 export const CALL_HELP = `

@@ -199,11 +199,6 @@ const SENTENCES: Sentences = {
       `The intern ${internId} is not running, so calls to it are not signed: ${state}${why === undefined ? '' : ` (${why})`}.`,
     next: () => 'Wait until it is running, or call another one: ori interns list',
   },
-  programme_not_found: {
-    exit: EXIT.refused,
-    what: (said) => `You have no interns here: ${serverSaid(said)}`,
-    next: () => 'Check who you are (ori whoami), and whether your workspace is in the interns programme.',
-  },
   refused: {
     exit: EXIT.refused,
     what: (said) => `The API refused: ${serverSaid(said)}`,
@@ -230,8 +225,9 @@ const SENTENCES: Sentences = {
   },
   interns_not_listed: {
     exit: EXIT.refused,
-    what: ({ baseUrl }) => `The server at ${baseUrl} does not list interns.`,
-    next: () => 'Ask its operator for the intern’s id: ori sign and ori call need nothing else.',
+    what: (said) => `The API lists no interns for you: ${serverSaid(said)}`,
+    next: () =>
+      'Check who you are (ori whoami), and whether your workspace is in the interns programme. An API without the list takes ids.',
   },
   daemon_refused: {
     exit: EXIT.daemonRefused,

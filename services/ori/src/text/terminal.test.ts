@@ -68,16 +68,3 @@ it.each([
 ])('decides on colour for %s', (_where, isTTY, environment, coloured) => {
   expect(takesColour(sink(isTTY).stream, environment)).toBe(coloured);
 });
-
-it('shows progress only on a terminal, and clears only what it has shown', () => {
-  const shown = (isTTY: boolean, json: boolean, lines: readonly string[]) => {
-    const err = sink(isTTY);
-    const terminal = createTerminal(err.stream, err.stream, { verbose: false, json });
-    for (const line of lines) terminal.progress(line);
-    return err.bytes().toString();
-  };
-  expect(shown(true, false, ['1 of 2', '1 of 2', ''])).toBe('\r1 of 2\u001b[K\r\u001b[K');
-  expect(shown(true, false, [''])).toBe('');
-  expect(shown(true, true, ['1 of 2', ''])).toBe('');
-  expect(shown(false, false, ['1 of 2', ''])).toBe('');
-});

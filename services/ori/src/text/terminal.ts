@@ -24,8 +24,6 @@ export interface Terminal {
   note(...lines: string[]): void;
   /** A step that the user, or a script on their behalf, has to take: stderr. With `--json` the record. */
   event(record: Record<string, unknown>, ...lines: string[]): void;
-  /** A line that the next one replaces, only on a terminal; an empty one clears it. */
-  progress(line: string): void;
   /** The same as `note`, with `--verbose` only. */
   detail(line: string): void;
   /**
@@ -42,7 +40,6 @@ export function createTerminal(
 ): Terminal {
   const record = (value: Record<string, unknown>) => void stderr.write(`${printableJson(value)}\n`);
   const printJson = (value: unknown) => void stdout.write(`${printableJson(value, 2)}\n`);
-  let shown = '';
   const note = (lines: readonly string[]) =>
     options.json ? record({ note: lines.join(' ') }) : writeLines(stderr, lines);
   return {
@@ -57,11 +54,6 @@ export function createTerminal(
     result: (value, ...lines) => (options.json ? printJson(value) : writeLines(stdout, lines)),
     note: (...lines) => note(lines),
     event: (value, ...lines) => (options.json ? record(value) : writeLines(stderr, lines)),
-    progress: (line) => {
-      if (!stderr.isTTY || options.json || line === shown) return;
-      shown = line;
-      stderr.write(`\r${printable(line)}\u001b[K`);
-    },
     detail: (line) => {
       if (options.verbose) note([line]);
     },
