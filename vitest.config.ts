@@ -13,6 +13,7 @@ const deep = [
   'test/e2e/{cli-install,cli-lost-answers,foreign-providers,ori-admin-root,pages,readme-clone}.test.ts',
   'test/contract/management/concurrent-changes.test.ts',
   'test/contract/management/storm.test.ts',
+  'test/e2e/standalone-backends.test.ts',
 ];
 
 /** Part of the deep tier: judges how a service behaves under load, and so must be the only load there is. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, variableName } from '@ori/runtime/config';
 import { expect, it } from 'vitest';
-import { loadStandaloneConfig, STANDALONE_SPEC } from './config.ts';
+import { LIMITS_SPEC, loadStandaloneConfig, STANDALONE_SPEC } from './config.ts';
 
 function complaintsOf(env: Record<string, string>): readonly string[] {
   try {
@@ -14,7 +14,27 @@ function complaintsOf(env: Record<string, string>): readonly string[] {
 }
 
 it('needs no environment at all', () => {
-  expect(loadStandaloneConfig({ PATH: '/bin' })).toEqual({ host: '127.0.0.1', port: 8080 });
+  expect(loadStandaloneConfig({ PATH: '/bin' })).toEqual({
+    host: '127.0.0.1',
+    port: 8080,
+    redisUrl: undefined,
+    databaseUrl: undefined,
+    limits: { turnsPerUser: 60, turnsPerOrganization: 600, turnWindowSeconds: 60, regionalHosts: [] },
+  });
+});
+
+it('reads the limits under the names of the signer', () => {
+  const env = {
+    SIGNER_TURNS_PER_USER: '3',
+    SIGNER_TURN_WINDOW_SECONDS: '5',
+    SIGNER_REGIONAL_HOSTS: 'eu.ori.example',
+  };
+  expect(loadStandaloneConfig(env).limits).toEqual({
+    turnsPerUser: 3,
+    turnsPerOrganization: 600,
+    turnWindowSeconds: 5,
+    regionalHosts: ['eu.ori.example'],
+  });
 });
 
 it.each(['0.0.0.0', '::', '192.168.1.10', 'ori.example', '127.0.0.1.example'])(
@@ -30,9 +50,19 @@ it.each(['127.0.0.1', '::1', 'localhost'])('listens on %s', (host) => {
   expect(loadStandaloneConfig({ ORI_HOST: host }).host).toBe(host);
 });
 
-it('reports all errors together', () => {
-  const complaints = complaintsOf({ ORI_HOST: '0.0.0.0', ORI_PROT: '1' });
-  expect(complaints.map((line) => line.split(':')[0])).toEqual(['ORI_HOST', 'ORI_PROT']);
+it('reports all errors together, including a setting of the signer that it does not support', () => {
+  const complaints = complaintsOf({
+    ORI_HOST: '0.0.0.0',
+    ORI_PROT: '1',
+    SIGNER_TURNS_PER_USER: 'many',
+    SIGNER_PORT: '1',
+  });
+  expect(complaints.map((line) => line.split(':')[0])).toEqual([
+    'ORI_HOST',
+    'ORI_PROT',
+    'SIGNER_TURNS_PER_USER',
+    'SIGNER_PORT',
+  ]);
 });
 
 it('ignores the names of the CLI', () => {
@@ -48,4 +78,5 @@ it('has every setting of its own in its README', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
   for (const key of Object.keys(STANDALONE_SPEC))
     expect(readme).toContain(`| \`${variableName('ORI', key)}\` |`);
+  for (const key of Object.keys(LIMITS_SPEC)) expect(readme).toContain(`\`${variableName('SIGNER', key)}\``);
 });

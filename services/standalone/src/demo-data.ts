@@ -8,7 +8,7 @@ import {
   removeMember,
 } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
-import { type CastName, DEMO_USERS, DEMO_INTERN_ID as internId } from './cast.ts';
+import type { CastName, DemoCast } from './cast.ts';
 import { createDemoCredential } from './demo-credential.ts';
 import { createOtherInterns, createSigningIntern, type SigningHome, setDemoIcon } from './demo-interns.ts';
 
@@ -33,9 +33,14 @@ export interface DemoData {
  * Writes two organizations with every case that the contract distinguishes: ada's workspace with the demo intern,
  * alan's outside the programme, and grace's in another organization, each with an intern that could sign.
  */
-export async function createDemoData(db: Database, { issuer, ...home }: DemoIdentity): Promise<DemoData> {
+export async function createDemoData(
+  db: Database,
+  cast: DemoCast,
+  { issuer, ...home }: DemoIdentity,
+): Promise<DemoData> {
+  const { internId } = cast;
   const users: DemoData['users'][number][] = [];
-  for (const { name, subject } of DEMO_USERS) {
+  for (const { name, subject } of cast.users) {
     const { id: userId } = await createUser(db, { name });
     await addSubject(db, { userId, issuer, subject });
     users.push({ name, subject, userId });

@@ -1,16 +1,27 @@
 import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { ConfigError, type Environment } from '@ori/runtime/config';
-import { loadStandaloneConfig } from './config.ts';
+import { MigrationError } from '@ori/store/migrate';
+import { StoreUnavailable } from '@ori/store/store-unavailable';
+import { randomDPoPKeyPair } from 'openid-client';
+import { loadStandaloneConfig, type StandaloneConfig } from './config.ts';
+import { proveOnce } from './first-proof.ts';
+import { RedisUnreachable } from './open-replay.ts';
+import { ForeignDatabaseError } from './open-store.ts';
 import { explainTaken, PortTaken } from './reserve-port.ts';
+import { signIn } from './sign-in.ts';
 import { type Standalone, startStandalone } from './standalone.ts';
-import { askForProof, sendCall, sessionOf } from './start-page/play.ts';
 import { tryNext } from './try-next.ts';
 
 /** Failures whose message says what to do. Any other error is a defect and is printed with its stack. */
-const EXPECTED = [ConfigError, PortTaken];
-
-const SIGN_TRIES = 5;
+const EXPECTED = [
+  ConfigError,
+  PortTaken,
+  RedisUnreachable,
+  ForeignDatabaseError,
+  MigrationError,
+  StoreUnavailable,
+];
 
 export interface Surroundings {
   readonly env: Environment;
@@ -28,7 +39,7 @@ async function start({ env, home }: Surroundings): Promise<void> {
   say('Starting ori standalone: demo data, loopback only.');
   const standalone = await startStandalone(config, home);
   stopOnSignal(standalone);
-  describe(standalone);
+  describe(config, standalone);
   await proveFirst(standalone).catch(async (error) => {
     await standalone.stop();
     throw error;
@@ -37,10 +48,10 @@ async function start({ env, home }: Surroundings): Promise<void> {
   say(`ready: ${standalone.state.baseUrl}`);
 }
 
-function describe({ state }: Standalone): void {
+function describe({ databaseUrl, redisUrl }: StandaloneConfig, { state }: Standalone): void {
   say(`
-  database  PGlite, in memory
-  nonces    in memory
+  database  ${databaseUrl === undefined ? 'PGlite, in memory' : 'PostgreSQL at ORI_DATABASE_URL'}
+  nonces    ${redisUrl === undefined ? 'in memory' : 'Redis at ORI_REDIS_URL; the daemon redeems them there'}
   sign-in   ${state.issuer}  (${state.users.map(({ name }) => name).join(', ')}; no passwords)
   daemon    ${state.daemonUrl}  (intern ${state.internId})
   root      ${state.root.x}  (for daemons to pin)
@@ -48,31 +59,22 @@ function describe({ state }: Standalone): void {
 `);
 }
 
-/**
- * Makes one call like a client, and sends exactly the same again.
- *
- * @throws Error unless the daemon answers the first with 200 and refuses the second as `nonce_replayed`
- */
-async function proveFirst({ stage, acceptsFromMs }: Standalone): Promise<void> {
-  const session = await sessionOf(stage, 'ada', 'vault:read');
+async function proveFirst({ state, acceptsFromMs }: Standalone): Promise<void> {
+  const { baseUrl, issuer, daemonUrl, internId } = state;
+  const scope = 'openid vault:read';
+  const session = await signIn({
+    issuer,
+    clientId: 'ori-cli',
+    resource: baseUrl,
+    user: 'ada',
+    scope,
+    key: await randomDPoPKeyPair('ES256'),
+  });
   say('ada signed in: code + PKCE, scope vault:read, bound to a key (DPoP).');
   await setTimeout(Math.max(0, acceptsFromMs - Date.now()));
-  const request = { path: '/api/invoke', body: '{"prompt":"hello"}' };
-  let answer = await askForProof(stage, session, request);
-  // The computer is busy while everything starts.
-  for (let tries = 1; answer.status >= 500 && tries < SIGN_TRIES; tries += 1) {
-    await setTimeout(1000);
-    answer = await askForProof(stage, session, request);
-  }
-  const { proof } = answer;
-  if (proof === undefined) throw new Error(`the signer answered ${inspect(answer)}`);
-  const call = { ...request, proof };
-  const first = await sendCall(stage.daemons.greeter, call);
-  if (first.status !== 200) throw new Error(`the daemon answered ${inspect(first)}`);
-  const second = await sendCall(stage.daemons.greeter, call);
-  if (second.refusal?.code !== 'nonce_replayed') throw new Error(`a replay was answered ${inspect(second)}`);
-  say(`Signed POST /api/invoke for ${proof['x-ori-invoke-user']}, nonce ${proof['x-ori-invoke-nonce']}.`);
-  say(`The daemon verified it: 200 ${first.content}.`);
+  const { user, nonce } = await proveOnce({ baseUrl, daemonUrl, internId, session });
+  say(`Signed POST /api/invoke for ${user}, nonce ${nonce}.`);
+  say(`The daemon verified it: 200 {"user":"${user}"}.`);
   say('The same request again: 401 nonce_replayed.\n');
 }
 

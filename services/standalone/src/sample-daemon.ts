@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createRemoteKeySet, createVerifier, memoryReplayStore, type RootJwk } from '@ori/verifier';
+import { createRemoteKeySet, createVerifier, type RootJwk } from '@ori/verifier';
 import { provenOf, requireProof } from '@ori/verifier/express';
 import express from 'express';
+import type { Replay } from './open-replay.ts';
 
 const BODY_BYTES_MAX = 1_048_576;
 
@@ -11,6 +12,7 @@ export interface SampleDaemonOptions {
   readonly internId: string;
   readonly jwksUrl: string;
   readonly root: RootJwk;
+  readonly replay: Replay;
   /** 0: the system chooses. */
   readonly port: number;
 }
@@ -31,12 +33,15 @@ export async function startSampleDaemon({
   internId,
   jwksUrl,
   root,
+  replay,
   port,
 }: SampleDaemonOptions): Promise<SampleDaemon> {
   const keys = createRemoteKeySet(jwksUrl, { root });
-  // In one process, signer and daemon read one clock.
-  const verifier = createVerifier({ internId, keys, replay: memoryReplayStore(), clockToleranceSeconds: 0 });
-  const acceptsFromMs = (Math.ceil(Date.now() / 1000) + 1) * 1000;
+  const { store, clockToleranceSeconds } = replay;
+  const verifier = createVerifier({ internId, keys, replay: store, clockToleranceSeconds });
+
+  await replay.fence();
+  const acceptsFromMs = (Math.ceil(Date.now() / 1000 + clockToleranceSeconds) + 1) * 1000;
 
   const app = express();
   app.disable('x-powered-by');

@@ -18,7 +18,7 @@ export interface ServicePlace {
 const STOP = { shutdownIdleMs: 0, shutdownGraceMs: 1000 };
 
 // Stores are injected.
-const { databaseUrl: _database, redisUrl: _redis, ...SIGNER } = SIGNER_SPEC;
+const { databaseUrl, redisUrl, ...SIGNER } = SIGNER_SPEC;
 const { databaseUrl: _, ...MANAGEMENT } = MANAGEMENT_SPEC;
 
 /** The environment of a service: addresses of this computer. Everything else is the default of production. */
@@ -41,15 +41,27 @@ function environmentOf(prefix: string, { host }: StandaloneConfig, place: Servic
 }
 
 export function signerConfig(config: StandaloneConfig, place: ServicePlace): SignerConfig {
+  const { redisUrl, limits } = config;
   const environment = environmentOf('SIGNER', config, place);
   const loaded = loadConfig('SIGNER', SIGNER, {
     ...environment,
     SIGNER_AUDIT_FILE: join(place.folder, 'audit.log'),
   });
-  return { ...loaded, ...STOP, ...completeIdentity('SIGNER', loaded, []) };
+  return {
+    ...loaded,
+    ...STOP,
+    ...limits,
+    ...(redisUrl !== undefined && { redisUrl }),
+    ...completeIdentity('SIGNER', loaded, []),
+  };
 }
 
 export function managementConfig(config: StandaloneConfig, place: ServicePlace): ManagementConfig {
   const loaded = loadConfig('MANAGEMENT', MANAGEMENT, environmentOf('MANAGEMENT', config, place));
-  return { ...loaded, ...STOP, ...completeIdentity('MANAGEMENT', loaded, []) };
+  return {
+    ...loaded,
+    ...STOP,
+    regionalHosts: config.limits.regionalHosts,
+    ...completeIdentity('MANAGEMENT', loaded, []),
+  };
 }

@@ -1,12 +1,17 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { Secret } from '@ori/runtime/secret';
+import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { loadStandaloneConfig } from './config.ts';
+import { RedisUnreachable } from './open-replay.ts';
 import { PortTaken, reservePort } from './reserve-port.ts';
 import { startStandalone } from './standalone.ts';
+import { readState } from './state-file.ts';
 
 const CONFIG = loadStandaloneConfig({ ORI_PORT: '0' });
 
@@ -30,11 +35,25 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-it('leaves nothing running if its folder cannot be made', async () => {
-  const file = join(home, 'a-file');
-  writeFileSync(file, '');
-  await expect(startStandalone(CONFIG, file)).rejects.toThrow('ENOTDIR');
+it('leaves nothing running and no state file if the database is unreachable', async () => {
+  const databaseUrl = new Secret('postgres://127.0.0.1:1/nowhere');
+  await expect(startStandalone({ ...CONFIG, databaseUrl }, home)).rejects.toThrow(StoreUnavailable);
   await expectListeners(0);
+  expect(readState(home)).toBeUndefined();
+});
+
+it('times out if Redis is silent, and stops connecting', async () => {
+  const silent = createServer((socket) => socket.resume());
+  const port = await listen(silent);
+  try {
+    const redisUrl = new Secret(`redis://127.0.0.1:${port}`);
+    await expect(startStandalone({ ...CONFIG, redisUrl }, home)).rejects.toThrow(RedisUnreachable);
+    const again = once(silent, 'connection').then(() => 'connected again');
+    expect(await Promise.race([again, setTimeout(1000, 'quiet')])).toBe('quiet');
+    await expectListeners(1);
+  } finally {
+    silent.close();
+  }
 });
 
 it('refuses a used port before anything is started', async () => {

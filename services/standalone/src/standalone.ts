@@ -9,24 +9,23 @@ import { managementQueries } from '@ori/store/management';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { signerQueries } from '@ori/store/signer';
 import { createTurnLimiter } from '@ori/turns/limiter';
-import { DEMO_INTERN_ID as internId, DEMO_USERS as users } from './cast.ts';
+import { inventCast, keptCast } from './cast.ts';
 import type { StandaloneConfig } from './config.ts';
 import { createDemoData } from './demo-data.ts';
 import { createDemoRoot } from './demo-root.ts';
 import { openFrontDoor } from './front-door.ts';
+import { openReplay } from './open-replay.ts';
 import { openStore } from './open-store.ts';
 import { startOpenIdProvider } from './openid-provider.ts';
 import { PortTaken, reservePort } from './reserve-port.ts';
 import { startSampleDaemon } from './sample-daemon.ts';
 import { managementConfig, signerConfig } from './service-configs.ts';
-import type { Stage } from './start-page/play.ts';
 import { startRoutes } from './start-page/routes.ts';
 import { type StandaloneState, writeState } from './state-file.ts';
 import { makeStateFolder } from './state-folder.ts';
 
 export interface Standalone extends AsyncDisposable {
   readonly state: StandaloneState;
-  readonly stage: Stage;
   /** Unix milliseconds: the daemon accepts proofs signed from then on. */
   readonly acceptsFromMs: number;
   /** Stops everything in the order of dependencies, and removes the state file. */
@@ -38,20 +37,26 @@ export interface Standalone extends AsyncDisposable {
  * loopback, and everything in memory is gone at `stop`.
  *
  * @param home the folder in which `.ori` is made
- * @throws PortTaken; then nothing is left running
+ * @throws PortTaken, RedisUnreachable, MigrationError, ForeignDatabaseError, StoreUnavailable; then nothing is left
+ *   running
  */
 export async function startStandalone(config: StandaloneConfig, home: string): Promise<Standalone> {
   await using stack = new AsyncDisposableStack();
   const port = await reservePort(config.host, config.port);
   const baseUrl = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}/v1`;
+  // A persistent database must not get the same cast twice; a random port has no next start.
+  const isLasting = config.port !== 0 && config.databaseUrl === undefined;
+  const cast = isLasting ? keptCast(home, port) : inventCast();
+  const { internId } = cast;
   const jwksUrlOf = (id: string) => `${baseUrl}/interns/${id}/daemon/jwks.json`;
   const jwksUrl = jwksUrlOf(internId);
 
   const root = createDemoRoot(baseUrl);
 
   // The daemon first: it refuses proofs signed before its start, and that time passes meanwhile.
+  const replay = stack.adopt(await openReplay(config.redisUrl), (opened) => opened.close());
   const daemon = stack.adopt(
-    await startSampleDaemon({ internId, jwksUrl, root: root.jwk, port: await neighbour(config, 2) }),
+    await startSampleDaemon({ internId, jwksUrl, root: root.jwk, replay, port: await neighbour(config, 2) }),
     stopIt,
   );
 
@@ -60,7 +65,7 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
   const signerClientSecret = randomBytes(32).toString('base64url');
   const provider = stack.use(
     await startOpenIdProvider({
-      users,
+      users: cast.users,
       resource: baseUrl,
       port: await neighbour(config, 1),
       signerClientSecret,
@@ -69,26 +74,25 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
   );
   const { issuer } = provider;
 
-  const store = stack.adopt(await openStore(), (opened) => opened.close());
+  const store = stack.adopt(await openStore(config.databaseUrl), (opened) => opened.close());
   const ring = parseKekRing(generateKekRing('signer'));
-  const demo = await createDemoData(store.owner, { issuer, sealer: ring, stater: root.stater });
+  const demo = await createDemoData(store.owner, cast, { issuer, sealer: ring, stater: root.stater });
 
   const analytical = { internId: demo.otherInternId, jwksUrl: jwksUrlOf(demo.otherInternId) };
-  const other = stack.adopt(await startSampleDaemon({ ...analytical, root: root.jwk, port: 0 }), stopIt);
+  const other = stack.adopt(
+    await startSampleDaemon({ ...analytical, root: root.jwk, replay, port: 0 }),
+    stopIt,
+  );
 
   const place = { baseUrl, issuer, signerClientSecret, folder };
-  const ofSigner = signerConfig(config, place);
-  const { turnsPerUser, turnsPerOrganization, turnWindowSeconds: windowSeconds } = ofSigner;
   const parts: Partial<SignerParts> = {
     ring,
     roles: root.roles,
     log,
     store: signerQueries(store.signer),
-    turns: createTurnLimiter({ memory: true, turnsPerUser, turnsPerOrganization, windowSeconds }),
-    nonces: memoryNonces(NONCE_KEPT_SECONDS),
-    spentProofs: memorySpentProofs(),
+    ...inMemory(config),
   };
-  const signer = stack.adopt(await startSigner(ofSigner, parts), stopIt);
+  const signer = stack.adopt(await startSigner(signerConfig(config, place), parts), stopIt);
 
   const management = stack.adopt(
     await startManagement(managementConfig(config, place), {
@@ -104,18 +108,17 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
     greeter: { url: daemon.url, internId },
     analytical: { url: other.url, internId: demo.otherInternId },
   };
-  const stage = { baseUrl, issuer, daemons };
-  stack.adopt(
-    await openFrontDoor(address, { signer, management }, startRoutes({ ...stage, users })),
-    (door) => door.stop({ graceMs: 1000 }),
+  const startPage = startRoutes({ baseUrl, issuer, daemons, users: cast.users });
+  stack.adopt(await openFrontDoor(address, { signer, management }, startPage), (door) =>
+    door.stop({ graceMs: 1000 }),
   );
 
   const metrics = { signer: `${signer.opsUrl}/metrics`, management: `${management.opsUrl}/metrics` };
   const state = { baseUrl, issuer, daemonUrl: daemon.url, jwksUrl, root: root.jwk, metrics, ...demo };
-  stack.defer(writeState(home, state));
+  stack.defer(await writeState(home, state));
   const running = stack.move();
   const stop = () => running.disposeAsync();
-  return { state, stage, acceptsFromMs: daemon.acceptsFromMs, stop, [Symbol.asyncDispose]: stop };
+  return { state, acceptsFromMs: daemon.acceptsFromMs, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** A port next to the API's, the same at each start; 0 if another program uses it. */
@@ -128,6 +131,16 @@ async function neighbour({ host, port }: StandaloneConfig, distance: number): Pr
     if (error instanceof PortTaken) return 0;
     throw error;
   }
+}
+
+function inMemory({
+  redisUrl,
+  limits,
+}: StandaloneConfig): Pick<SignerParts, 'turns' | 'nonces' | 'spentProofs'> | undefined {
+  if (redisUrl !== undefined) return undefined;
+  const { turnsPerUser, turnsPerOrganization, turnWindowSeconds: windowSeconds } = limits;
+  const turns = createTurnLimiter({ memory: true, turnsPerUser, turnsPerOrganization, windowSeconds });
+  return { turns, nonces: memoryNonces(NONCE_KEPT_SECONDS), spentProofs: memorySpentProofs() };
 }
 
 /** Longer than any daemon accepts a proof, in seconds. */

@@ -1,4 +1,6 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -31,17 +33,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-it('is readable only by its owner, even if an older file was not', () => {
+it('is readable only by its owner, even if an older file was not', async () => {
   makeStateFolder(home);
   writeFileSync(path, 'old', { mode: 0o644 });
-  writeState(home, STATE);
+  await writeState(home, STATE);
   expect((statSync(path).mode & 0o777).toString(8)).toBe('600');
   expect((statSync(join(home, '.ori')).mode & 0o777).toString(8)).toBe('700');
   expect(readdirSync(home)).toEqual(['.ori']);
 });
 
-it('returns what was written, and nothing once it is removed', () => {
-  const remove = writeState(home, STATE);
+it('returns what was written, and nothing once it is removed', async () => {
+  const remove = await writeState(home, STATE);
   const { port } = new URL(STATE.baseUrl);
   expect(readState(home)).toEqual(STATE);
   expect(readState(home, port)).toEqual(STATE);
@@ -51,13 +53,25 @@ it('returns what was written, and nothing once it is removed', () => {
   expect(readState(home, port)).toBeUndefined();
 });
 
-it('keeps the state of a standalone that has started since', () => {
-  const remove = writeState(home, STATE);
-  const second = { ...STATE, baseUrl: 'http://127.0.0.1:1/v1' };
-  writeState(home, second);
-  expect(readState(home)).toEqual(second);
-  expect(readState(home, '5')).toEqual(STATE);
+it('keeps the state of a standalone that has started since', async () => {
+  const remove = await writeState(home, STATE);
+  await writeState(home, { ...STATE, internId: 'int_y' });
   remove();
-  expect(readState(home)).toEqual(second);
-  expect(readState(home, '5')).toBeUndefined();
+  expect(existsSync(path)).toBe(true);
+});
+
+it('keeps the state of a running one next to its own', async () => {
+  const running = createServer().listen(0, '127.0.0.1');
+  await once(running, 'listening');
+  const { port } = running.address() as AddressInfo;
+  const first = { ...STATE, baseUrl: `http://127.0.0.1:${port}/v1` };
+  const second = { ...STATE, baseUrl: 'http://127.0.0.1:1/v1' };
+  await writeState(home, first);
+  const remove = await writeState(home, second);
+  expect(readState(home)).toEqual(first);
+  expect(readState(home, '1')).toEqual(second);
+  remove();
+  expect(readState(home)).toEqual(first);
+  running.close();
+  await once(running, 'close');
 });

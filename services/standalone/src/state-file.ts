@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { RootJwk } from '@ori/verifier';
 import type { DemoData } from './demo-data.ts';
@@ -15,16 +16,20 @@ export interface StandaloneState extends DemoData {
   readonly metrics: { readonly signer: string; readonly management: string };
 }
 
+const FILE = 'standalone.json';
+
 /**
- * Writes the state, readable only by its owner because it contains keys: into a file named after the port, and into
- * `standalone.json`, which is that of the last one to start.
+ * Writes the state, readable only by its owner because it contains keys. Each standalone of a folder has a file named
+ * after its port; `standalone.json` is that of the one that runs longest.
  *
- * @returns the function that removes what was written, as far as it is still there
+ * @returns the function that removes what was written
  */
-export function writeState(home: string, state: StandaloneState): () => void {
+export async function writeState(home: string, state: StandaloneState): Promise<() => void> {
   const folder = makeStateFolder(home);
   const text = `${JSON.stringify(state, null, 2)}\n`;
-  const paths = [new URL(state.baseUrl).port, undefined].map((port) => join(folder, fileOf(port)));
+  const paths = [join(folder, fileOf(new URL(state.baseUrl).port))];
+  const first = readState(home);
+  if (first === undefined || !(await isRunning(first))) paths.push(join(folder, FILE));
   for (const path of paths) {
     removeFile(path);
     writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
@@ -36,7 +41,7 @@ export function writeState(home: string, state: StandaloneState): () => void {
 
 /** The state of the standalone that runs from this folder, on `port` if given; undefined if there is none. */
 export function readState(home: string, port?: string): StandaloneState | undefined {
-  const text = readText(join(home, STATE_FOLDER, fileOf(port)));
+  const text = readText(join(home, STATE_FOLDER, port === undefined ? FILE : fileOf(port)));
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {
@@ -44,8 +49,21 @@ export function readState(home: string, port?: string): StandaloneState | undefi
   }
 }
 
-function fileOf(port: string | undefined): string {
-  return port === undefined ? 'standalone.json' : `standalone-${port}.json`;
+function fileOf(port: string): string {
+  return `standalone-${port}.json`;
+}
+
+/** Whether something still listens at the address in the state, because a killed standalone leaves its file behind. */
+function isRunning({ baseUrl }: StandaloneState): Promise<boolean> {
+  const { hostname, port } = new URL(baseUrl);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ''));
+    const settle = (running: boolean) => {
+      socket.destroy();
+      resolve(running);
+    };
+    socket.once('connect', () => settle(true)).once('error', () => settle(false));
+  });
 }
 
 function readText(path: string): string | undefined {
