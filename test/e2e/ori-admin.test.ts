@@ -192,14 +192,13 @@ describe('a provider key', () => {
   });
 
   it.each([
-    [['--provider', 'azure', '--declared-region', 'global'], 'declared_region'],
-    [['--provider', 'openai', '--fallback', '--byok-only'], 'is_byok_only'],
-    [['--provider', 'nobody'], 'Unknown provider'],
-    [['--provider', 'openai', '--allowed-key', 'f'.repeat(64)], 'not a key of this account'],
-  ])('is refused with the rules of the API: %j', async (args, why) => {
+    [['--provider', 'nobody'], PROVIDER_KEY, 'Unknown provider'],
+    [['--provider', 'openai'], `${PROVIDER_KEY}\u0007`, 'must have no control characters'],
+    [['--provider', 'openai', '--name', 'n'.repeat(256)], PROVIDER_KEY, 'BYOK credential: a value'],
+  ])('is refused with the rules of the API: %j', async (args, stdin, why) => {
     const before = await world.admin.json('byok', 'list');
     const create = ['byok', 'create', '--workspace', made.ws, ...args];
-    const { exit, stderr } = await world.admin.run(create, { stdin: PROVIDER_KEY });
+    const { exit, stderr } = await world.admin.run(create, { stdin });
     expect({ exit, stderr }).toEqual({ exit: 2, stderr: expect.stringContaining(why) });
     expect(await world.admin.json('byok', 'list')).toEqual(before);
   });

@@ -11,7 +11,6 @@ import { openIdentity } from '@ori/identity/open-identity';
 import { ConfigError } from '@ori/runtime/config';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createMetrics, type Metrics } from '@ori/runtime/metrics';
-import { createCredentialVault } from '@ori/store/byok/vault';
 import type { Database } from '@ori/store/database';
 import { type ApiKeyCaller, type ManagementQueries, managementQueries } from '@ori/store/management';
 import { openPostgres } from '@ori/store/postgres';
@@ -83,7 +82,6 @@ export async function startManagement(
     parts.ring ??
     stack.adopt(await openServiceRing('management', config, log), (opened) => opened.close()).ring;
   collectKeks(metrics.registry, ring);
-  const vault = createCredentialVault(ring);
   const database = parts.store === undefined ? openDatabase(config, stack, metrics) : undefined;
   const store = timeDependencies(metrics.registry, tracing)('postgresql', parts.store ?? queriesOf(database));
   if (database !== undefined) await judgeLogin(store);
@@ -116,7 +114,7 @@ export async function startManagement(
     dpopNonces,
     operationsMax: config.databasePoolMax,
     answers: createAnswers(store, ring),
-    services: { store, vault, patterns, guardrailBytesMax: config.guardrailBytesPerAccountMax },
+    services: { store, ring, patterns, guardrailBytesMax: config.guardrailBytesPerAccountMax },
   });
 
   const templates = OPERATIONS.map((operation) => ({

@@ -4,7 +4,7 @@ import type { Context } from './context.ts';
 import { UsageError } from './failure.ts';
 
 /** The longest provider key, as in the API. */
-const CHARACTERS_MAX = 65_536;
+const CHARACTERS_MAX = 16_384;
 
 /**
  * Reads a secret from a file or from stdin, without the final newline that an editor adds. Never from the command line,

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createCredential } from '@ori/store/admin';
 import { newCredential } from '@ori/store/byok/new-credential';
-import { createCredentialVault } from '@ori/store/byok/vault';
+import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
 import type { KekRing } from '@ori/store/sealing';
 
@@ -18,7 +18,7 @@ export async function createDemoCredential(
     ...newCredential('openai', { key, name: 'demo credential' }),
     workspace_id: workspaceId,
     provider: 'openai',
-    sealed_key: await createCredentialVault(sealer).seal(place, key),
+    sealed_key: await sealProviderKey(sealer, place, key),
   });
   return place.id;
 }

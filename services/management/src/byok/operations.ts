@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { applyUpdate } from '@ori/store/byok/apply-update';
 import { ByokUpdate } from '@ori/store/byok/credential';
 import { newCredential } from '@ori/store/byok/new-credential';
+import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import { found, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
@@ -53,13 +54,13 @@ const create = jsonOperation({
   result: dataOf(ByokCredential),
   refusals: [403],
   invalidExample: { body: { provider: 'openai', key: 'sk-1', is_fallback: 'yes' } },
-  async run({ principal, body }, { store, vault }) {
+  async run({ principal, body }, { store, ring }) {
     const { workspace_id: workspaceId, provider, ...fields } = body;
     requireNone(await store.unknownApiKeys(principal, fields.allowed_api_key_hashes ?? []));
     const { organizationId: organization_id } = principal;
     const id = randomUUID();
     const columns = newCredential(provider, fields);
-    const sealed_key = await vault.seal({ id, organization_id }, fields.key);
+    const sealed_key = await sealProviderKey(ring, { id, organization_id }, fields.key);
     const created = await store.addCredential(principal, workspaceId, {
       id,
       provider,
@@ -113,7 +114,7 @@ const update = jsonOperation({
   result: dataOf(ByokCredential),
   refusals: [403, 404, 409],
   invalidExample: { body: { is_fallback: 'yes' } },
-  async run({ principal, path, body }, { store, vault }) {
+  async run({ principal, path, body }, { store, ring }) {
     const id = requireUuid(path);
     const unknown = await store.unknownApiKeys(principal, body.allowed_api_key_hashes ?? []);
     const outcome = await store.changeCredential(principal, id, async (stored) => {
@@ -122,7 +123,7 @@ const update = jsonOperation({
       const columns = applyUpdate(stored, body);
       return body.key === undefined
         ? columns
-        : { ...columns, sealed_key: await vault.seal(stored, body.key) };
+        : { ...columns, sealed_key: await sealProviderKey(ring, stored, body.key) };
     });
     if (outcome === 'absent') throw notFound();
     if (outcome === 'busy') throw new Refusal('conflict');

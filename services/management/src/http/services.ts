@@ -1,10 +1,11 @@
-import type { CredentialVault } from '@ori/store/byok/vault';
 import type { ManagementQueries, OperationQueries } from '@ori/store/management';
+import type { KekRing } from '@ori/store/sealing/kek-ring';
 import type { PatternCompiler } from '../guardrails/pattern-compiler.ts';
 
 export interface Services {
   readonly store: OperationQueries;
-  readonly vault: CredentialVault;
+  /** Seals provider keys. */
+  readonly ring: KekRing;
   readonly patterns: PatternCompiler;
   /** The maximum total size of an account's guardrails, as JSON. */
   readonly guardrailBytesMax: number;

@@ -1,6 +1,5 @@
 import { AdminError, organizationOf, ownerOfCredential } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
-import { managementQueries } from '@ori/store/management';
 import { z } from 'zod';
 import { UsageError } from '../failure.ts';
 
@@ -28,16 +27,4 @@ export async function credentialOwner(db: Database, id: string): Promise<{ organ
   const organizationId = z.uuid().safeParse(id).success ? await ownerOfCredential(db, { id }) : undefined;
   if (organizationId === undefined) throw new AdminError('not_found', `no BYOK credential ${id}`);
   return { organizationId };
-}
-
-/** @throws AdminError `invalid_input` for the hash of a key that does not belong to the organization */
-export async function requireOwnKeys(
-  db: Database,
-  organizationId: string,
-  hashes: readonly string[],
-): Promise<void> {
-  if (hashes.length === 0) return;
-  const [unknown] = await managementQueries(db).unknownApiKeys({ organizationId }, hashes);
-  if (unknown === undefined) return;
-  throw new AdminError('invalid_input', `allowed_api_key_hashes: ${unknown} is not a key of this account`);
 }

@@ -2,61 +2,56 @@ import { randomUUID } from 'node:crypto';
 import { AdminError, createCredential, deleteCredential, listAllCredentials } from '@ori/store/admin';
 import { applyUpdate } from '@ori/store/byok/apply-update';
 import type { ByokUpdate } from '@ori/store/byok/credential';
-import { createCredentialVault } from '@ori/store/byok/vault';
+import { newCredential } from '@ori/store/byok/new-credential';
+import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
 import { managementQueries } from '@ori/store/management';
+import { PROVIDERS, type Provider } from '@ori/store/vocabulary';
 import { Option } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { newCredential, requireProvider } from '../new-credential.ts';
-import { addList, confirmed, type ListOptions, listing } from '../options.ts';
+import { UsageError } from '../failure.ts';
+import { addList, confirmed, type ListOptions, listing, wholeNumber } from '../options.ts';
 import { readSecret } from '../read-secret.ts';
-import {
-  addKeySource,
-  addPolicy,
-  type KeySourceOptions,
-  type PolicyOptions,
-  policyOf,
-  requireNoKeyArgument,
-} from './byok-options.ts';
-import { credentialOwner, type PlaceOptions, placeOf, requireOwnKeys } from './byok-place.ts';
+import { credentialOwner, type PlaceOptions, placeOf } from './byok-place.ts';
 
-type CreateOptions = KeySourceOptions &
-  PolicyOptions &
-  PlaceOptions & { provider: string; sortOrder?: number };
+interface KeySourceOptions {
+  readonly keyFile?: string;
+  readonly key?: unknown;
+}
+
+interface CreateOptions extends KeySourceOptions, PlaceOptions {
+  readonly provider: Provider;
+  readonly name?: string;
+  readonly sortOrder?: number;
+}
 
 export function addByokCommands(program: Command, context: () => Context): void {
   const byok = program.command('byok').description('provider credentials of organizations; stored sealed');
 
-  addPolicy(addKeySource(byok.command('create')))
+  addKeySource(byok.command('create'))
     .description('store a provider credential, whose key is read from stdin or a file; prints its id')
-    .requiredOption('--provider <slug>', 'provider of the key')
+    .addOption(providerOption('provider of the key').makeOptionMandatory())
     .option('--workspace <id>', 'for this workspace')
     .option('--organization <id>', 'for every workspace of this organization')
+    .option('--name <name>', 'display name')
+    .option(
+      '--sort-order <number>',
+      'its position in the order of credentials',
+      wholeNumber(-2_147_483_648, 2_147_483_647),
+    )
     .examples(
       'ori-admin byok create --provider openai --workspace ws_7Qm2 --name production < openai.key',
-      'ori-admin byok create --provider azure --organization org_3xYz --key-file azure.key --declared-region europe',
+      'ori-admin byok create --provider azure --organization org_3xYz --key-file azure.key',
     )
-    .action(async (options: CreateOptions) => {
-      requireNoKeyArgument(options);
-      const provider = requireProvider(options.provider);
+    .action(async ({ provider, name, sortOrder: sort_order, ...options }: CreateOptions) => {
       const admin = context();
-      admin.config('databaseUrl', 'managementKekFile');
-      const vault = createCredentialVault(await admin.readRing('management'));
-      const key = await readSecret(admin, options);
-      const columns = newCredential(provider, key, policyOf(options));
+      const { ring, key } = await readKey(admin, options);
+      const columns = newCredential(provider, { key, name });
       const made = await admin.withDatabase(async (db) => {
-        const place = await placeOf(db, options);
-        await requireOwnKeys(db, place.organization_id, columns.allowed_api_key_hashes ?? []);
-        const row = { id: randomUUID(), ...place };
-        const sealed_key = await vault.seal(row, key);
-        await createCredential(db, {
-          ...row,
-          ...columns,
-          sort_order: options.sortOrder,
-          provider,
-          sealed_key,
-        });
+        const row = { id: randomUUID(), ...(await placeOf(db, options)) };
+        const sealed_key = await sealProviderKey(ring, row, key);
+        await createCredential(db, { ...row, ...columns, sort_order, provider, sealed_key });
         return { id: row.id, label: columns.label };
       });
       admin.report(made, { lines: [made.id], note: `Stored the ${provider} credential ${made.label}.` });
@@ -64,7 +59,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
 
   addList(byok, 'list credentials without their keys')
     .option('--organization <id>', 'only those of this organization')
-    .addOption(new Option('--provider <slug>', 'only those of this provider').argParser(requireProvider))
+    .addOption(providerOption('only those of this provider'))
     .action(
       listing(
         context,
@@ -92,13 +87,10 @@ export function addByokCommands(program: Command, context: () => Context): void 
     .argument('<credential>', 'id of the credential')
     .examples('ori-admin byok rotate 5e0c… --key-file openai.key')
     .action(async (id: string, options: KeySourceOptions) => {
-      requireNoKeyArgument(options);
       const admin = context();
-      admin.config('databaseUrl', 'managementKekFile');
-      const vault = createCredentialVault(await admin.readRing('management'));
-      const key = await readSecret(admin, options);
+      const { ring, key } = await readKey(admin, options);
       const { label } = await admin.withDatabase((db) =>
-        change(db, id, { key }, async (stored) => ({ sealed_key: await vault.seal(stored, key) })),
+        change(db, id, { key }, async (stored) => ({ sealed_key: await sealProviderKey(ring, stored, key) })),
       );
       admin.report({ id, label }, { note: `The label of the credential is now ${label}.` });
     });
@@ -131,6 +123,36 @@ export function addByokCommands(program: Command, context: () => Context): void 
       });
       admin.report({ id, deleted: true }, { note: 'Deleted.' });
     });
+}
+
+const providerOption = (description: string) =>
+  new Option('--provider <slug>', description).argParser(requireProvider);
+
+function requireProvider(slug: string): Provider {
+  const provider = PROVIDERS.find((known) => known === slug);
+  if (provider !== undefined) return provider;
+  throw new UsageError(`Unknown provider ${JSON.stringify(slug)}.`, `Providers: ${PROVIDERS.join(', ')}`);
+}
+
+/**
+ * Where the key is read from. `--key` is declared only to be refused: every process of the machine could see its value.
+ */
+function addKeySource(command: Command): Command {
+  return command
+    .option('--key-file <file>', 'file that contains only the key (default: stdin)')
+    .addOption(new Option('--key [key]').hideHelp());
+}
+
+/** The key, and the ring to seal it under. @throws UsageError, which does not quote the key; ConfigError; KmsError */
+async function readKey(admin: Context, options: KeySourceOptions) {
+  if (options.key !== undefined) {
+    throw new UsageError(
+      'Do not pass a key as an argument: every process of this machine can read it, and the shell history keeps it.',
+      'Pipe it in or name its file with --key-file, and replace the exposed key at its provider.',
+    );
+  }
+  admin.config('databaseUrl', 'managementKekFile');
+  return { ring: await admin.readRing('management'), key: await readSecret(admin, options) };
 }
 
 /** Whether an operator disabled it stays with the credential: the API does not enable it. */
