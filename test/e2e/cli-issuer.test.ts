@@ -137,7 +137,7 @@ it('reports that the port of the redirect address is in use', async () => {
   const port = new URL(api.url).port;
   const refused = await runOri(home, ['login', '--no-browser', '--redirect-port', port]);
   expect(refused).toMatchObject({ exit: 2, stdout: '' });
-  expect(refused.stderr).toContain(`Cannot listen on port ${port}`);
+  expect(refused.stderr).toContain(`Cannot listen on 127.0.0.1:${port}`);
 });
 
 it('signs in at the chosen one of several issuers, and keeps it for the profile', async () => {

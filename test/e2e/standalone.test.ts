@@ -233,13 +233,14 @@ describe('the start page', () => {
     }
   });
 
-  it('shows what the signer refuses', async () => {
-    const { status, proof, refusal } = await ask('proof', { ...SIGNED_IN, user: 'grace' });
-    expect({ status, proof, code: refusal?.code }).toEqual({
-      status: 404,
-      proof: undefined,
-      code: 'not_found',
-    });
+  it.each([
+    ['grace', 404, 'not_found'],
+    ['alan', 404, 'not_found'],
+    ['mary', 403, 'access_revoked'],
+  ])('shows what the signer refuses %s', async (user, status, code) => {
+    const refused = await ask('proof', { ...SIGNED_IN, user });
+    expect(refused).toMatchObject({ status, refusal: { code } });
+    expect(refused.proof).toBeUndefined();
   });
 
   it('makes requests to the API in the name of a member, and to nothing else', async () => {
