@@ -8,11 +8,7 @@ import type { VerifiedProof } from './verified-proof.ts';
 
 /** Options of `createVerifier`. */
 export interface VerifierOptions {
-  /**
-   * The id of this daemon's intern. A proof for any other intern does not verify.
-   *
-   * @example internId: 'int_7Qm2'
-   */
+  /** The id of this daemon's intern. A proof for any other intern does not verify. */
   internId: string;
   /**
    * The intern's published keys: `createLocalKeySet` or `createRemoteKeySet`.
@@ -20,35 +16,17 @@ export interface VerifierOptions {
    * @example keys: createRemoteKeySet('https://ori.example/v1/interns/int_7Qm2/daemon/jwks.json')
    */
   keys: KeySet;
-  /**
-   * Where spent proofs are remembered: `memoryReplayStore`, `redisReplayStore` or `postgresReplayStore`.
-   *
-   * @example replay: redisReplayStore(redis, { mode: 'spend' })
-   */
+  /** Where spent proofs are remembered: `memoryReplayStore`, `redisReplayStore` or `postgresReplayStore`. */
   replay: ReplayStore;
-  /**
-   * Oldest proof accepted, 1 to 600 s; 60 by default.
-   *
-   * @example maxAgeSeconds: 30 // proofs are sent at once, without a queue
-   */
+  /** Oldest proof accepted, 1 to 600 s; 60 by default. */
   maxAgeSeconds?: number | undefined;
-  /**
-   * How far a proof may be ahead of this clock, 0 to 60 s; 2 by default. It lengthens every fence.
-   *
-   * @example clockToleranceSeconds: 5 // a machine whose clock is set only now and then
-   */
+  /** How far a proof may be ahead of this clock, 0 to 60 s; 2 by default. It lengthens every fence. */
   clockToleranceSeconds?: number | undefined;
-  /**
-   * Also accepts version 1 proofs, which cover no method, path or nonce.
-   *
-   * @example acceptV1: true // while callers that send no route are updated
-   */
+  /** Also accepts version 1 proofs, which cover no method, path or nonce. */
   acceptV1?: boolean | undefined;
   /**
    * The only media type accepted, alone or with `charset=utf-8`; `application/json` by default. A proof does not cover it, so
    * it must not vary, and no parameter may change the meaning of the bytes.
-   *
-   * @example contentType: 'application/cbor'
    */
   contentType?: string | undefined;
   /**
@@ -67,15 +45,9 @@ export interface VerifierOptions {
   /**
    * Keeps the answer of each call for ten minutes, so that its caller can ask for it; false by default. The replay store must be one
    * of this package's, and `acceptV1` is then a TypeError. The adapters do the rest.
-   *
-   * @example answers: true
    */
   answers?: boolean | AnswersOptions | undefined;
-  /**
-   * Unix time in milliseconds; `Date.now` by default.
-   *
-   * @example now: () => Date.parse('2026-09-10T12:00:00Z') // in a test
-   */
+  /** Unix time in milliseconds; `Date.now` by default. */
   now?: (() => number) | undefined;
 }
 

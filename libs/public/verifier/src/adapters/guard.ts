@@ -11,17 +11,11 @@ import { diagnosisOf, type Received, requireDiagnoseOption, withDiagnosis } from
 
 /** Options of `requireProof`, in every adapter. */
 export interface RequireProofOptions {
-  /**
-   * Maximum size of a body; a larger one is answered with 413.
-   *
-   * @example bodyBytesMax: 1_000_000
-   */
+  /** Maximum size of a body; a larger one is answered with 413. */
   bodyBytesMax: number;
   /**
    * Adds digests of the request as it arrived to each 401, for `ori doctor call` to compare; false by default. It does not change
    * what is accepted.
-   *
-   * @example diagnose: process.env.DIAGNOSE === 'true'
    */
   diagnose?: boolean | undefined;
 }

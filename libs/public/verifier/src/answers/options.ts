@@ -3,17 +3,9 @@ import type { ReplayStore } from '../replay/replay-store.ts';
 
 /** Limits of what is kept. */
 export interface AnswersOptions {
-  /**
-   * Largest body that is kept; 262144 by default. A larger answer is only remembered as such.
-   *
-   * @example bytesMax: 1_048_576
-   */
+  /** Largest body that is kept; 262144 by default. A larger answer is only remembered as such. */
   bytesMax?: number | undefined;
-  /**
-   * Also keeps answers with `Cache-Control: no-store`; false by default.
-   *
-   * @example noStore: true // the store may hold what no cache may
-   */
+  /** Also keeps answers with `Cache-Control: no-store`; false by default. */
   noStore?: boolean | undefined;
 }
 

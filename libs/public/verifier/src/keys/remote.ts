@@ -24,64 +24,34 @@ export interface RemoteKeySetOptions {
    * @example root: { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
    */
   root?: RootJwk | readonly RootJwk[] | undefined;
-  /**
-   * How long keys are used before they are fetched again; 60 by default. A shorter `max-age` wins.
-   *
-   * @example freshSeconds: 30
-   */
+  /** How long keys are used before they are fetched again; 60 by default. A shorter `max-age` wins. */
   freshSeconds?: number | undefined;
-  /**
-   * How much longer they are used while the URL cannot be fetched; 600 by default.
-   *
-   * @example staleSeconds: 0 // refuse every proof once the keys cannot be renewed
-   */
+  /** How much longer they are used while the URL cannot be fetched; 600 by default. */
   staleSeconds?: number | undefined;
   /**
    * How often to check for revoked keys while proofs arrive. An unchanged set is answered without a body. Unless `staleSeconds` is set,
    * the keys are then not used at all while the URL fails.
-   *
-   * @example revocationCheckSeconds: 1 // a revoked key is refused within two seconds
    */
   revocationCheckSeconds?: number | undefined;
-  /**
-   * Minimum time between two fetches, successful or not; 10 by default.
-   *
-   * @example coolDownSeconds: 30
-   */
+  /** Minimum time between two fetches, successful or not; 10 by default. */
   coolDownSeconds?: number | undefined;
-  /**
-   * Allows http to any host: anyone on the network path can then decide whose proofs are accepted.
-   *
-   * @example allowPlainHttp: true // in a test network of containers
-   */
+  /** Allows http to any host: anyone on the network path can then decide whose proofs are accepted. */
   allowPlainHttp?: boolean | undefined;
-  /**
-   * Called with each key that is newly left out of the set; warns the operator by default.
-   *
-   * @example onRefusedKey: ({ index, error }) => log.error({ index, err: error })
-   */
+  /** Called with each key that is newly left out of the set; warns the operator by default. */
   onRefusedKey?: ((refused: RefusedKey) => void) | undefined;
   /**
    * Keys that an earlier process fetched from this URL, so that the first proof needs no fetch. Used only as long as that process could.
-   *
-   * @example snapshot: await cache.get('ori keys')
    */
   snapshot?: KeySetSnapshot | undefined;
   /**
    * Called after each fetch, to keep the keys for a later `snapshot`. Without a root, anyone who can change the snapshot decides whose
    * proofs are accepted.
-   *
-   * @example onSnapshot: (snapshot) => void cache.set('ori keys', snapshot)
    */
   onSnapshot?: ((snapshot: KeySetSnapshot) => void) | undefined;
   fetch?: typeof globalThis.fetch | undefined;
   /** Milliseconds on a clock that does not step. */
   now?: (() => number) | undefined;
-  /**
-   * Unix time in milliseconds, with which a rooted set proves that it is recent; `Date.now` by default.
-   *
-   * @example unixTime: () => Date.parse('2026-09-10T12:00:00Z') // in a test
-   */
+  /** Unix time in milliseconds, with which a rooted set proves that it is recent; `Date.now` by default. */
   unixTime?: (() => number) | undefined;
 }
 

@@ -32,21 +32,11 @@ export interface SharedReplayStoreOptions {
   /**
    * How many replicas or standbys could be promoted. Half of them, rounded up, must acknowledge a spend. With 0, a failover can
    * accept a proof twice.
-   *
-   * @example replicas: 2 // one of them must acknowledge each spend
    */
   replicas?: number | undefined;
-  /**
-   * Limit for one answer; 200 by default.
-   *
-   * @example timeoutMs: 500 // a server in another region
-   */
+  /** Limit for one answer; 200 by default. */
   timeoutMs?: number | undefined;
-  /**
-   * Interval between checks of the server's state; 2 by default.
-   *
-   * @example touchSeconds: 1
-   */
+  /** Interval between checks of the server's state; 2 by default. */
   touchSeconds?: number | undefined;
   /**
    * 32 bytes under which kept answers are sealed (AES-256-GCM), the same in every process of the daemon; absent, they are in the
@@ -55,11 +45,7 @@ export interface SharedReplayStoreOptions {
    * @example answersKey: Buffer.from(process.env.ANSWERS_KEY, 'base64')
    */
   answersKey?: Uint8Array | undefined;
-  /**
-   * Unix time in milliseconds for these checks; `Date.now` by default.
-   *
-   * @example now: () => clock.now() // in a test
-   */
+  /** Unix time in milliseconds for these checks; `Date.now` by default. */
   now?: (() => number) | undefined;
 }
 

@@ -17,15 +17,9 @@ import { createRecords } from './records.ts';
 export interface MemoryReplayStoreOptions {
   /**
    * Maximum number of proofs remembered, over all interns; 100000 by default. When full, it refuses all proofs until some expire.
-   *
-   * @example entriesMax: 1_000_000 // about 85 MB
    */
   entriesMax?: number | undefined;
-  /**
-   * Unix time in milliseconds; `Date.now` by default. The verifier must use the same clock.
-   *
-   * @example now: () => clock.now() // in a test, the verifier's clock too
-   */
+  /** Unix time in milliseconds; `Date.now` by default. The verifier must use the same clock. */
   now?: (() => number) | undefined;
   /** Milliseconds of a monotonic clock; `performance.now` by default, or `now` if only that is set. */
   uptime?: (() => number) | undefined;

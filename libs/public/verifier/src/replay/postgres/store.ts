@@ -21,17 +21,9 @@ import { SCHEMA_VERSION } from './tables.ts';
 
 /** Options of `postgresReplayStore`. */
 export interface PostgresReplayStoreOptions extends SharedReplayStoreOptions {
-  /**
-   * Required: `synchronous_standby_names` must wait for half of these standbys, rounded up.
-   *
-   * @example replicas: 0 // a server without standbys
-   */
+  /** Required: `synchronous_standby_names` must wait for half of these standbys, rounded up. */
   replicas: number;
-  /**
-   * Limit for waiting until the pool has a free connection; 1000 by default.
-   *
-   * @example acquireMs: 250 // refuse early when the pool is busy
-   */
+  /** Limit for waiting until the pool has a free connection; 1000 by default. */
   acquireMs?: number;
 }
 

@@ -25,8 +25,6 @@ export interface RedisReplayStoreOptions extends SharedReplayStoreOptions {
   /**
    * `spend`: accept each nonce once. `redeem`: the signer, which shares this Redis, must also have reserved it. Version 1 proofs
    * have no nonce, so `acceptV1` is then a TypeError.
-   *
-   * @example mode: 'redeem' // with the signer's own Redis
    */
   mode: 'spend' | 'redeem';
 }
