@@ -5,9 +5,9 @@ import { expect, test } from 'vitest';
 import { type EngineCase, engineCorpus } from './engine-corpus.fixture.ts';
 import { engine as portable } from './engine-portable.ts';
 import { KeyError } from './errors.ts';
+import { createVerificationKey } from './load-key.ts';
 import { admitPublicKey as admitOpenssl } from './public-key.ts';
 import { createSigningKey } from './signing.ts';
-import { createVerificationKey } from './verification-key.ts';
 
 const CORPUS = engineCorpus();
 

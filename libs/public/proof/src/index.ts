@@ -1,14 +1,4 @@
 export {
-  KeyError,
-  type KeyErrorCode,
-  OriError,
-  ProofError,
-  type ProofErrorCode,
-  type ProofErrorOptions,
-  UnavailableError,
-  type UnavailableErrorCode,
-} from './errors.ts';
-export {
   JWK_SET_KEYS_MAX,
   type JwkSet,
   type PublicJwk,

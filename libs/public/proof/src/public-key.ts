@@ -1,10 +1,6 @@
 import { engine } from '#engine';
-import {
-  createVerificationKey,
-  type KeyInterval,
-  thumbprintWith,
-  type VerificationKey,
-} from './verification-key.ts';
+import { createVerificationKey, thumbprintWith } from './load-key.ts';
+import type { KeyInterval, VerificationKey } from './verification-key.ts';
 
 /**
  * Admits 32 bytes as a verification key for the proofs whose timestamp lies in `interval` (Unix seconds, half-open), and imports

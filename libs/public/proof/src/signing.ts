@@ -3,8 +3,8 @@ import { ED25519 } from './algorithms.ts';
 import { base64url } from './base64.ts';
 import { engine as portable } from './engine-portable.ts';
 import { KeyError } from './errors.ts';
+import { createVerificationKey } from './load-key.ts';
 import { thumbprint } from './public-key.ts';
-import { createVerificationKey } from './verification-key.ts';
 
 /** An Ed25519 key that signs. Its seed stays inside `node:crypto` and is not readable from it. */
 export interface SigningKey {

@@ -1,6 +1,16 @@
 export { ED25519 } from './algorithms.ts';
 export { bodySha256, createBodyDigest } from './body-digest.ts';
 export {
+  KeyError,
+  type KeyErrorCode,
+  OriError,
+  ProofError,
+  type ProofErrorCode,
+  type ProofErrorOptions,
+  UnavailableError,
+  type UnavailableErrorCode,
+} from './errors.ts';
+export {
   isBodySha256,
   isInternId,
   isMethod,

@@ -1,13 +1,13 @@
+import { signingInput } from '@ori/proof/signing-input';
+import type { VerificationKey } from '@ori/proof/verification-key';
 import {
   newestSignature,
   PROOF_METHOD,
   type PresentedProof,
   ProofError,
-  signingInput,
-  type VerificationKey,
   type Version,
-} from '@ori/proof';
-import { candidatesAt, type KeySet } from './keys/local.ts';
+} from '@ori/proof/wire';
+import { candidatesAt, type KeySet } from './keys/key-set.ts';
 
 /** What the signature must cover: the verifier's own values, and those that only the request contains. */
 export interface Claim {

@@ -4,11 +4,12 @@ export {
   type ProofErrorCode,
   UnavailableError,
   type UnavailableErrorCode,
-} from '@ori/proof';
+} from '@ori/proof/wire';
 export type { Answers } from './answers/answers.ts';
 export type { AnswersOptions } from './answers/options.ts';
 export type { Recorder } from './answers/recorder.ts';
-export { createLocalKeySet, type KeySet } from './keys/local.ts';
+export type { KeySet } from './keys/key-set.ts';
+export { createLocalKeySet } from './keys/local.ts';
 export {
   createRemoteKeySet,
   type KeySetSnapshot,

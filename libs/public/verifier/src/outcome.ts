@@ -5,7 +5,7 @@ import {
   type ProofErrorCode,
   UnavailableError,
   type UnavailableErrorCode,
-} from '@ori/proof';
+} from '@ori/proof/wire';
 import { REFUSAL_CODES } from './refusal.ts';
 import type { RequestHead } from './request.ts';
 import { messageOf, warn } from './warning.ts';

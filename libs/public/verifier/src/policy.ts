@@ -1,6 +1,6 @@
-import { isInternId } from '@ori/proof';
+import { isInternId } from '@ori/proof/wire';
 import { type AnswersOptions, requireAnswersOptions } from './answers/options.ts';
-import type { KeySet } from './keys/local.ts';
+import type { KeySet } from './keys/key-set.ts';
 import { requireNames } from './options.ts';
 import type { ProofReport } from './outcome.ts';
 import type { ReplayPolicy, ReplayStore } from './replay/replay-store.ts';

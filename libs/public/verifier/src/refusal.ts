@@ -1,4 +1,9 @@
-import { ProofError, type ProofErrorCode, UnavailableError, type UnavailableErrorCode } from '@ori/proof';
+import {
+  ProofError,
+  type ProofErrorCode,
+  UnavailableError,
+  type UnavailableErrorCode,
+} from '@ori/proof/wire';
 
 type Code = ProofErrorCode | UnavailableErrorCode;
 

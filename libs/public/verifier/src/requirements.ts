@@ -5,7 +5,7 @@ import {
   PROOF_METHOD,
   type PresentedProof,
   ProofError,
-} from '@ori/proof';
+} from '@ori/proof/wire';
 import type { Policy } from './policy.ts';
 import type { RequestHead } from './request.ts';
 

@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { type JwkSet, renderJwkSet } from '@ori/proof/jwk-set';
+import { createNonce, createSigningKey } from '@ori/proof/signing';
+import { signingInput } from '@ori/proof/signing-input';
 import {
   ALL_VERSIONS,
   bodySha256,
-  type JwkSet,
   PROOF_METHOD,
   type ProofHeaderValues,
-  renderJwkSet,
   renderProof,
-  signingInput,
   type Version,
-} from '@ori/proof';
-import { createNonce, createSigningKey } from '@ori/proof/signing';
+} from '@ori/proof/wire';
 import { memoryReplayStore } from './replay/memory/store.ts';
 import type { ReplayStore } from './replay/replay-store.ts';
 import type { SignedRequest } from './request.ts';

@@ -1,4 +1,4 @@
-import type { Version } from '@ori/proof';
+import type { Version } from '@ori/proof/wire';
 
 /** The caller of an accepted request to this intern. */
 export interface VerifiedProof {

@@ -1,3 +1,4 @@
+import { signingInputV1 } from '@ori/proof/signing-input';
 import {
   createBodyDigest,
   PROOF_METHOD,
@@ -5,10 +6,9 @@ import {
   ProofError,
   parseProofHeaders,
   bodySha256 as sha256Hex,
-  signingInputV1,
   UnavailableError,
   type UnavailableErrorCode,
-} from '@ori/proof';
+} from '@ori/proof/wire';
 import { type Answers, createAnswers, isQuestion } from './answers/answers.ts';
 import { type Claim, requireSignature, toClaim } from './claim.ts';
 import { codeOf, createReport, type Report } from './outcome.ts';

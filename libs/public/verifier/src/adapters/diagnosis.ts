@@ -1,4 +1,4 @@
-import { PROOF_HEADERS, bodySha256 as sha256Hex } from '@ori/proof';
+import { PROOF_HEADERS, bodySha256 as sha256Hex } from '@ori/proof/wire';
 import type { Refusal } from '../refusal.ts';
 import type { RequestHead } from '../request.ts';
 import type { BodyBuffer } from './body-buffer.ts';

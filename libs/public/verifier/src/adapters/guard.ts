@@ -1,4 +1,4 @@
-import { ProofError } from '@ori/proof';
+import { ProofError } from '@ori/proof/wire';
 import type { Recorder } from '../answers/recorder.ts';
 import { requireNames } from '../options.ts';
 import { type Answer, BODY_INCOMPLETE, INTERNAL_ERROR, toRefusal } from '../refusal.ts';

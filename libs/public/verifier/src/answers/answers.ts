@@ -1,4 +1,4 @@
-import { isNonce, UnavailableError } from '@ori/proof';
+import { isNonce, UnavailableError } from '@ori/proof/wire';
 import type { Policy } from '../policy.ts';
 import type { Answer } from '../refusal.ts';
 import type { AnswerStore, Question } from '../replay/replay-store.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTestSigner } from '../testing.ts';
-import { candidatesAt, createLocalKeySet } from './local.ts';
+import { candidatesAt } from './key-set.ts';
+import { createLocalKeySet } from './local.ts';
 
 const { jwks } = createTestSigner({ internId: 'int_1' });
 

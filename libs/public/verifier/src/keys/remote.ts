@@ -1,18 +1,10 @@
-import {
-  type JwkSet,
-  KEY_SET_HEADER,
-  KeyError,
-  type PublicJwk,
-  parseJwkSet,
-  type RefusedKey,
-  renderJwkSet,
-  UnavailableError,
-  type VerificationKey,
-} from '@ori/proof';
+import { type JwkSet, type PublicJwk, parseJwkSet, type RefusedKey, renderJwkSet } from '@ori/proof/jwk-set';
+import type { VerificationKey } from '@ori/proof/verification-key';
+import { KEY_SET_HEADER, KeyError, UnavailableError } from '@ori/proof/wire';
 import { createRemoteJson, type RemoteJsonSeed } from '@ori/remote-json';
 import { requireNames } from '../options.ts';
 import { messageOf, warn } from '../warning.ts';
-import type { KeySet } from './local.ts';
+import type { KeySet } from './key-set.ts';
 import { createRootCheck, type RootCheck, type VouchedKeys } from './root-check.ts';
 
 /** Options of `createRemoteKeySet`. */

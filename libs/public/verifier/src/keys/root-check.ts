@@ -1,5 +1,7 @@
-import { KEY_SET_HEADER, parseJwkSet, type VerificationKey } from '@ori/proof';
+import { parseJwkSet } from '@ori/proof/jwk-set';
 import { createRootedSetReader } from '@ori/proof/rooted-set';
+import type { VerificationKey } from '@ori/proof/verification-key';
+import { KEY_SET_HEADER } from '@ori/proof/wire';
 import type { Answer } from '@ori/remote-json';
 
 const KEY_SET_PATH = /^(.+)\/interns\/([A-Za-z0-9][A-Za-z0-9_-]{0,127})\/daemon\/jwks\.json$/;

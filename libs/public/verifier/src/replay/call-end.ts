@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { UnavailableError } from '@ori/proof';
+import { UnavailableError } from '@ori/proof/wire';
 import type { AnswerStore, CallEnd } from './replay-store.ts';
 
 type Call = Parameters<AnswerStore['keep']>[0];

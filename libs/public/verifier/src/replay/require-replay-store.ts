@@ -1,5 +1,5 @@
-import { bodySha256, ProofError } from '@ori/proof';
 import { createNonce } from '@ori/proof/signing';
+import { bodySha256, ProofError } from '@ori/proof/wire';
 import { requireNames } from '../options.ts';
 import { type ReplayPolicy, type ReplayStore, retentionSeconds, type Spend } from './replay-store.ts';
 

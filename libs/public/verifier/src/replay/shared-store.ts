@@ -1,4 +1,4 @@
-import { UnavailableError } from '@ori/proof';
+import { UnavailableError } from '@ori/proof/wire';
 import { requireNames } from '../options.ts';
 import { createCallEnds } from './call-end.ts';
 import {

@@ -1,4 +1,4 @@
-import { ProofError, UnavailableError } from '@ori/proof';
+import { ProofError, UnavailableError } from '@ori/proof/wire';
 
 /** A shared store's answer to a spend. */
 export interface Verdict {

@@ -1,4 +1,4 @@
-import { ProofError, UnavailableError } from '@ori/proof';
+import { ProofError, UnavailableError } from '@ori/proof/wire';
 import { requireNames } from '../../options.ts';
 import {
   type AnswerStore,

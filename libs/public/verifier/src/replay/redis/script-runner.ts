@@ -1,4 +1,4 @@
-import { UnavailableError } from '@ori/proof';
+import { UnavailableError } from '@ori/proof/wire';
 import { within } from '../shared-store.ts';
 import type { Verdict } from '../verdict.ts';
 import { loadRedisScripts, type RedisClient, scriptSha1 } from './client.ts';

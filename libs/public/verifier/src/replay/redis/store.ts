@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { UnavailableError } from '@ori/proof';
+import { UnavailableError } from '@ori/proof/wire';
 import {
   ANSWER_SECONDS,
   type AnswerStore,
