@@ -4,7 +4,7 @@ import type { Answer } from '../refusal.ts';
 import type { AnswerStore, Question } from '../replay/replay-store.ts';
 import type { VerifiedProof } from '../verified-proof.ts';
 import { createKeeper } from './keeper.ts';
-import { AnswerRecorder, type Recorder } from './recorder.ts';
+import { Recorder } from './recorder.ts';
 
 /** Kept answers, for adapters. */
 export interface Answers {
@@ -35,8 +35,7 @@ export function createAnswers({ answers, replay, ...policy }: Policy): Answers |
       const [timestamp, nowMs] = [issuedAt.getTime() / 1000, policy.now()];
       return answerTo(store, { policy, user, nonce, timestamp, nowMs });
     },
-    record: ({ user, nonce = '' }) =>
-      new AnswerRecorder(answers, (end) => keep({ policy, user, nonce }, end)),
+    record: ({ user, nonce = '' }) => new Recorder(answers, (end) => keep({ policy, user, nonce }, end)),
   };
 }
 

@@ -1,19 +1,6 @@
 import { BodyBuffer } from '../adapters/body-buffer.ts';
 import type { CallEnd } from '../replay/replay-store.ts';
 
-/** Records one answer while a handler gives it. */
-export interface Recorder {
-  /** Whether nothing more is recorded: the answer is complete, lost or too large. */
-  readonly isOver: boolean;
-  /** The names are in lower case. */
-  begin(status: number, headers: Readonly<Record<string, string>>): void;
-  add(chunk: Uint8Array): void;
-  /** `last` is not copied: it must not change afterwards. */
-  end(last?: Uint8Array): void;
-  /** The handler gave up. */
-  lose(): void;
-}
-
 /** Headers of one connection or of one moment (RFC 9110, section 7.6.1), and secrets that were for another connection. */
 const NOT_KEPT = new Set([
   'connection',
@@ -35,8 +22,9 @@ export interface Limits {
   readonly noStore: boolean;
 }
 
-/** Calls `settle` once, with what there is to keep. */
-export class AnswerRecorder implements Recorder {
+/** Records one answer while a handler gives it, and calls `settle` once, with what there is to keep. */
+export class Recorder {
+  /** Whether nothing more is recorded: the answer is complete, lost or too large. */
   isOver = false;
   readonly #limits: Limits;
   readonly #settle: (end: CallEnd) => void;
@@ -49,6 +37,7 @@ export class AnswerRecorder implements Recorder {
     this.#settle = settle;
   }
 
+  /** The names are in lower case. */
   begin(status: number, headers: Readonly<Record<string, string>>): void {
     this.#status = status;
     this.#headers = headersToKeep(headers);
@@ -61,6 +50,7 @@ export class AnswerRecorder implements Recorder {
     else this.#body.add(chunk);
   }
 
+  /** `last` is not copied: it must not change afterwards. */
   end(last?: Uint8Array): void {
     const isWhole = this.#body.length === 0 && last !== undefined && last.byteLength <= this.#limits.bytesMax;
     if (!isWhole && last !== undefined) this.add(last);
@@ -68,6 +58,7 @@ export class AnswerRecorder implements Recorder {
     this.#end({ status: this.#status, headers: this.#headers, body });
   }
 
+  /** The handler gave up. */
   lose(): void {
     this.#end('lost');
   }

@@ -55,10 +55,16 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
   const records = createRecords(uptime);
   let entries = 0;
 
-  /** The time of creation by the clock at that time or by the clock now, whichever is later: it may have been corrected since. */
-  function createdSeconds(created: Moment, wallMs: number, uptimeMs: number): number {
+  /**
+   * The end of the fence: the time of creation, by the clock at that time or by the clock now, whichever is later, because it may have
+   * been corrected since; and the tolerance.
+   */
+  function fenceSeconds({ clockToleranceSeconds }: ReplayPolicy, wallMs: number): number {
+    const uptimeMs = uptime();
+    created ??= { wallMs, uptimeMs };
     const nowSaidMs = wallMs - (uptimeMs - created.uptimeMs);
-    return (nowSaidMs > created.wallMs + DRIFT_MS ? nowSaidMs : created.wallMs) / 1000;
+    const createdMs = nowSaidMs > created.wallMs + DRIFT_MS ? nowSaidMs : created.wallMs;
+    return createdMs / 1000 + clockToleranceSeconds;
   }
 
   /** Undefined in the module scope of workerd, whose clock is 0 until the first request; the store then starts with that request. */
@@ -69,8 +75,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
 
   function spend({ policy, timestamp, nonce, v1Id, caller }: Spend): 'spent' {
     const wallMs = now();
-    const uptimeMs = uptime();
-    created ??= { wallMs, uptimeMs };
+    const fence = fenceSeconds(policy, wallMs);
     const seconds = wallMs / 1000;
     if (timestamp > seconds + policy.clockToleranceSeconds) {
       throw new ProofError(
@@ -85,9 +90,11 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
       throw new ProofError('proof_expired', 'the proof is older than what the store remembers');
     }
     if (nonce === undefined) ledger.marksFrom ??= ledger.highest;
-    const fence = createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds;
-    const fences = nonce === undefined ? [fence, ledger.marksFrom ?? fence] : [fence];
-    requireAfter(Math.max(...fences), timestamp, seconds);
+    requireAfter(
+      nonce === undefined ? Math.max(fence, ledger.marksFrom ?? fence) : fence,
+      timestamp,
+      seconds,
+    );
     const isMarking = ledger.marksFrom !== undefined;
     const { conflicting, recorded } =
       nonce === undefined ? idsOfV1(v1Id()) : idsOfV2(nonce, isMarking ? v1Id() : undefined);
@@ -104,11 +111,9 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
       const record = records.of(policy.internId, nonce);
       if (record !== undefined) return record.user === user ? copied(record.end) : 'not_received';
       const ledger = ledgerOf(policy.internId);
-      const [wallMs, uptimeMs] = [now(), uptime()];
-      created ??= { wallMs, uptimeMs };
+      const wallMs = now();
       const seconds = wallMs / 1000;
-      const fence = createdSeconds(created, wallMs, uptimeMs) + policy.clockToleranceSeconds;
-      const isCertain = timestamp - QUESTION_SECONDS_MAX > fence;
+      const isCertain = timestamp - QUESTION_SECONDS_MAX > fenceSeconds(policy, wallMs);
       if (ledger.has([voidOf(nonce)])) return isCertain ? 'not_received' : 'lost';
       if (ledger.has([nonce])) return 'lost';
       requireRoom(2, Math.floor(seconds - RETENTION_SECONDS_MAX));
