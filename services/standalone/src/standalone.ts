@@ -9,7 +9,7 @@ import { managementQueries } from '@ori/store/management';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { signerQueries } from '@ori/store/signer';
 import { createTurnLimiter } from '@ori/turns/limiter';
-import { inventCast, keptCast } from './cast.ts';
+import { demoCast } from './cast.ts';
 import type { StandaloneConfig } from './config.ts';
 import { createDemoData } from './demo-data.ts';
 import { createDemoRoot } from './demo-root.ts';
@@ -20,12 +20,14 @@ import { startOpenIdProvider } from './openid-provider.ts';
 import { PortTaken, reservePort } from './reserve-port.ts';
 import { startSampleDaemon } from './sample-daemon.ts';
 import { managementConfig, signerConfig } from './service-configs.ts';
+import type { Stage } from './start-page/play.ts';
 import { startRoutes } from './start-page/routes.ts';
 import { type StandaloneState, writeState } from './state-file.ts';
 import { makeStateFolder } from './state-folder.ts';
 
 export interface Standalone extends AsyncDisposable {
   readonly state: StandaloneState;
+  readonly stage: Stage;
   /** Unix milliseconds: the daemon accepts proofs signed from then on. */
   readonly acceptsFromMs: number;
   /** Stops everything in the order of dependencies, and removes the state file. */
@@ -44,9 +46,7 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
   await using stack = new AsyncDisposableStack();
   const port = await reservePort(config.host, config.port);
   const baseUrl = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}/v1`;
-  // A persistent database must not get the same cast twice; a random port has no next start.
-  const isLasting = config.port !== 0 && config.databaseUrl === undefined;
-  const cast = isLasting ? keptCast(home, port) : inventCast();
+  const cast = demoCast(config.databaseUrl !== undefined);
   const { internId } = cast;
   const jwksUrlOf = (id: string) => `${baseUrl}/interns/${id}/daemon/jwks.json`;
   const jwksUrl = jwksUrlOf(internId);
@@ -108,9 +108,10 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
     greeter: { url: daemon.url, internId },
     analytical: { url: other.url, internId: demo.otherInternId },
   };
-  const startPage = startRoutes({ baseUrl, issuer, daemons, users: cast.users });
-  stack.adopt(await openFrontDoor(address, { signer, management }, startPage), (door) =>
-    door.stop({ graceMs: 1000 }),
+  const stage = { baseUrl, issuer, daemons };
+  stack.adopt(
+    await openFrontDoor(address, { signer, management }, startRoutes({ ...stage, users: cast.users })),
+    (door) => door.stop({ graceMs: 1000 }),
   );
 
   const metrics = { signer: `${signer.opsUrl}/metrics`, management: `${management.opsUrl}/metrics` };
@@ -118,7 +119,7 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
   stack.defer(await writeState(home, state));
   const running = stack.move();
   const stop = () => running.disposeAsync();
-  return { state, acceptsFromMs: daemon.acceptsFromMs, stop, [Symbol.asyncDispose]: stop };
+  return { state, stage, acceptsFromMs: daemon.acceptsFromMs, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** A port next to the API's, the same at each start; 0 if another program uses it. */

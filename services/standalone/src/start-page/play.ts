@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { bodySha256, newestSignature, parseProofHeaders, signingInput } from '@ori/proof';
 import { randomDPoPKeyPair } from 'openid-client';
-import { signIn } from '../sign-in.ts';
+import { type SignedIn, signIn } from '../sign-in.ts';
 import { type Sentence, sentenceOf } from './spec-sentences.ts';
 
 export interface Daemon {
@@ -43,10 +43,11 @@ export interface CallAnswer {
 }
 
 /** Signs a demo member in, with a session of its own that is bound to a new key. */
-const sessionOf = async ({ baseUrl: resource, issuer }: Stage, user: string, scope: string) => {
+export async function sessionOf({ baseUrl, issuer }: Stage, user: string, scope: string): Promise<SignedIn> {
   const key = await randomDPoPKeyPair('ES256');
-  return signIn({ issuer, clientId: 'ori-cli', resource, user, scope: `openid ${scope}`, key });
-};
+  const scopes = `openid ${scope}`;
+  return signIn({ issuer, clientId: 'ori-cli', resource: baseUrl, user, scope: scopes, key });
+}
 
 export interface ApiAnswer {
   readonly status: number;
@@ -67,11 +68,10 @@ export async function askApi(
 }
 
 export async function askForProof(
-  stage: Stage,
-  { user, path, body }: { readonly user: string; readonly path: string; readonly body: string },
+  { baseUrl, daemons }: Stage,
+  session: SignedIn,
+  { path, body }: Omit<Call, 'proof'>,
 ): Promise<ProofAnswer> {
-  const session = await sessionOf(stage, user, 'vault:read');
-  const { baseUrl, daemons } = stage;
   const { internId } = daemons.greeter;
   const digest = bodySha256(Buffer.from(body));
   const asked = JSON.stringify({ bodySha256: digest, route: { method: 'POST', path } });

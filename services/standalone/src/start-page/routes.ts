@@ -7,7 +7,7 @@ import type { Presentation } from '@ori/http/presentation';
 import { createExpressApp } from '@ori/http/routes';
 import { isPath, PROOF_HEADERS } from '@ori/proof';
 import { renderStartPage, type StartFacts } from './page.ts';
-import { askApi, askForProof, type Call, sendCall } from './play.ts';
+import { askApi, askForProof, type Call, sendCall, sessionOf } from './play.ts';
 
 const SCRIPT = readFileSync(new URL('./page.js', import.meta.url));
 const HEADERS: ReadonlySet<string> = new Set(Object.values(PROOF_HEADERS));
@@ -45,7 +45,8 @@ export function startRoutes(facts: StartFacts): RequestListener {
         method: 'POST',
         async handler(req, res) {
           const { user, path, body } = await content(req);
-          send(res, await askForProof(facts, { user: member(user), ...callOf({ path, body }) }));
+          const call = callOf({ path, body });
+          send(res, await askForProof(facts, await sessionOf(facts, member(user), 'vault:read'), call));
         },
       },
       {
