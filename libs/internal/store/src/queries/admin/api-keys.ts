@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type ExpressionBuilder, sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../../database.ts';
 import { maskSecret } from '../../mask.ts';
-import type { Schema } from '../../schema.ts';
 import { hasAccess } from '../api-keys.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema } from './ids.ts';
 
 const API_KEY_PREFIX = 'sk-ori-v1-';
@@ -105,15 +105,10 @@ export interface KeyChoice {
   readonly organizationId?: string | undefined;
 }
 
-const chosen =
-  ({ hash, organizationId }: KeyChoice) =>
-  (eb: ExpressionBuilder<Schema, 'api_keys'>) =>
-    eb.and([
-      eb('hash', '=', hash),
-      ...(organizationId === undefined
-        ? []
-        : [eb('organization_id', '=', organizationId), eb('kind', '=', 'api')]),
-    ]);
+const chosen = ({ hash, organizationId }: KeyChoice) => sql<SqlBool>`
+  hash = ${hash} and ${
+    organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId} and kind = 'api'`
+  }`;
 
 /**
  * Sets what is given. A key that is disabled is refused from the next request on, and can be enabled again: if an operator
@@ -144,7 +139,7 @@ export async function updateApiKey(
       .where(chosen(key))
       .executeTakeFirst(),
   );
-  if (numUpdatedRows === 0n) throw noKey();
+  if (numUpdatedRows === 0n) throw new AdminError('not_found', 'no such API key');
 }
 
 export async function disableApiKey(db: Handle, { hash }: { readonly hash: string }): Promise<void> {
@@ -153,21 +148,15 @@ export async function disableApiKey(db: Handle, { hash }: { readonly hash: strin
 
 /** The hashes of the keys that a management key created. */
 export async function keysCreatedBy(db: Handle, { hash }: { readonly hash: string }): Promise<string[]> {
-  const rows = await db.kysely
-    .selectFrom('api_keys')
-    .select('hash')
-    .where('created_by_key', '=', hash)
-    .execute();
+  const { rows } = await sql<{ hash: string }>`
+    select hash from api_keys where created_by_key = ${hash}`.execute(db.kysely);
   return rows.map((row) => row.hash);
 }
 
 /** Deletes its guardrail assignment too. Restrictions of provider credentials to the key stay, and fit no other key. */
 export async function deleteApiKey(db: Handle, key: KeyChoice): Promise<void> {
-  const { numDeletedRows } = await db.kysely.deleteFrom('api_keys').where(chosen(key)).executeTakeFirst();
-  if (numDeletedRows === 0n) throw noKey();
+  await changeRow(db, 'such API key', sql`delete from api_keys where ${chosen(key)}`);
 }
-
-const noKey = () => new AdminError('not_found', 'no such API key');
 
 /** @throws AdminError `not_found` if the workspace does not exist or was deleted */
 export async function organizationOf(db: Handle, workspaceId: string): Promise<string> {

@@ -1,8 +1,9 @@
-import type { InsertObject, Selectable } from 'kysely';
+import { type InsertObject, type Selectable, sql } from 'kysely';
 import type { Database, Handle } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
 import type { ByokCredentialsTable } from '../../schema-management.ts';
-import { AdminError, judged } from './admin-error.ts';
+import { judged } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 
 /**
  * Stores a provider credential whose key is sealed to the id of the row. `applyUpdate` of `@ori/store/byok/apply-update` has the rules of
@@ -22,10 +23,10 @@ export async function deleteCredential(
   db: Handle,
   { id, organizationId }: { readonly id: string; readonly organizationId?: string | undefined },
 ): Promise<void> {
-  let deletion = db.kysely.deleteFrom('byok_credentials').where('id', '=', id);
-  if (organizationId !== undefined) deletion = deletion.where('organization_id', '=', organizationId);
-  const { numDeletedRows } = await deletion.executeTakeFirst();
-  if (numDeletedRows === 0n) throw new AdminError('not_found', `no BYOK credential ${id}`);
+  const deletion = sql`
+    delete from byok_credentials
+    where id = ${id} ${organizationId === undefined ? sql`` : sql`and organization_id = ${organizationId}`}`;
+  await changeRow(db, `BYOK credential ${id}`, deletion);
 }
 
 /** The organization of a credential, by its UUID; undefined if it does not exist. */

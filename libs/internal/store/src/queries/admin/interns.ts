@@ -1,8 +1,10 @@
+import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../../database.ts';
 import { INTERN_STATUSES } from '../../vocabulary.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { organizationOf } from './api-keys.ts';
+import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
 
 const text = z.string().max(65_536, 'expected at most 65536 characters').nullish();
@@ -105,11 +107,7 @@ export async function updateIntern(db: Handle, input: z.input<typeof internChang
 
 /** Deletes its icon, API keys and signing keys too: proofs that they signed can no longer be verified. */
 export async function deleteIntern(db: Handle, { internId }: { readonly internId: string }): Promise<void> {
-  const { numDeletedRows } = await db.kysely
-    .deleteFrom('interns')
-    .where('id', '=', internId)
-    .executeTakeFirst();
-  if (numDeletedRows === 0n) throw new AdminError('not_found', `no intern ${internId}`);
+  await changeRow(db, `intern ${internId}`, sql`delete from interns where id = ${internId}`);
 }
 
 function columnsOf(fields: Partial<z.output<typeof internChange>>) {

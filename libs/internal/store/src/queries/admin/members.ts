@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 import { idSchema, nowSeconds, secondsSchema } from './ids.ts';
 
 const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });
@@ -50,13 +51,10 @@ export async function addMembers(
  * The row stays, because a former member gets 403 and anyone else 404. A second removal keeps the time of the first.
  */
 export async function removeMember(db: Handle, { workspaceId, userId }: Membership): Promise<void> {
-  const { numUpdatedRows } = await db.kysely
-    .updateTable('members')
-    .set({ removed_at: sql<Date>`coalesce(removed_at, now())`, removed_by_operator: true })
-    .where('workspace_id', '=', workspaceId)
-    .where('user_id', '=', userId)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no member ${userId} of ${workspaceId}`);
+  const removal = sql`
+    update members set removed_at = coalesce(removed_at, now()), removed_by_operator = true
+    where workspace_id = ${workspaceId} and user_id = ${userId}`;
+  await changeRow(db, `member ${userId} of ${workspaceId}`, removal);
 }
 
 /** Removes those who are members, as `removeMember` does, and returns how many were. */

@@ -2,18 +2,17 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
 import { AdminError, requireInput, unreferred } from './admin-error.ts';
+import { organizationOf } from './api-keys.ts';
+import { changeRow } from './change-row.ts';
 import { nameSchema } from './ids.ts';
 
 export async function renameOrganization(
   db: Database,
   { organizationId, name }: { readonly organizationId: string; readonly name: string },
 ): Promise<void> {
-  const { numUpdatedRows } = await db.kysely
-    .updateTable('organizations')
-    .set({ name: requireInput(nameSchema, name) })
-    .where('id', '=', organizationId)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw noOrganization(organizationId);
+  const change = sql`
+    update organizations set name = ${requireInput(nameSchema, name)} where id = ${organizationId}`;
+  await changeRow(db, `organization ${organizationId}`, change);
 }
 
 const limit = (max: number) => {
@@ -42,7 +41,7 @@ export async function setTurnLimits(
     .where('id', '=', organizationId)
     .returning(['turns_per_user', 'turns_per_organization'])
     .executeTakeFirst();
-  if (row === undefined) throw noOrganization(organizationId);
+  if (row === undefined) throw new AdminError('not_found', `no organization ${organizationId}`);
   return { turnsPerUser: row.turns_per_user, turnsPerOrganization: row.turns_per_organization };
 }
 
@@ -51,10 +50,9 @@ export async function deleteOrganization(
   db: Database,
   { organizationId }: { readonly organizationId: string },
 ): Promise<void> {
-  const { numDeletedRows } = await unreferred(`organization ${organizationId}`, () =>
-    db.kysely.deleteFrom('organizations').where('id', '=', organizationId).executeTakeFirst(),
-  );
-  if (numDeletedRows === 0n) throw noOrganization(organizationId);
+  const what = `organization ${organizationId}`;
+  const deletion = sql`delete from organizations where id = ${organizationId}`;
+  await unreferred(what, () => changeRow(db, what, deletion));
 }
 
 /** Makes it the default workspace of its organization instead of the current one, which may be deleted. */
@@ -63,14 +61,8 @@ export async function setDefaultWorkspace(
   { workspaceId }: { readonly workspaceId: string },
 ): Promise<void> {
   await db.kysely.transaction().execute(async (tx) => {
-    const workspace = await tx
-      .selectFrom('workspaces')
-      .select('organization_id')
-      .where('id', '=', workspaceId)
-      .where('deleted_at', 'is', null)
-      .executeTakeFirst();
-    if (workspace === undefined) throw new AdminError('not_found', `no workspace ${workspaceId}`);
-    await makeDefault({ kysely: tx }, { organizationId: workspace.organization_id, workspaceId });
+    const organizationId = await organizationOf({ kysely: tx }, workspaceId);
+    await makeDefault({ kysely: tx }, { organizationId, workspaceId });
   });
 }
 
@@ -81,15 +73,9 @@ export async function makeDefault(
 ): Promise<void> {
   // Concurrent changes of the default of one organization are serialized.
   await sql`select from organizations where id = ${organizationId} for update`.execute(kysely);
-  await kysely
-    .updateTable('workspaces')
-    .set({ is_default: false })
-    .where('organization_id', '=', organizationId)
-    .where('is_default', '=', true)
-    .execute();
-  await kysely.updateTable('workspaces').set({ is_default: true }).where('id', '=', workspaceId).execute();
-}
-
-function noOrganization(id: string): AdminError {
-  return new AdminError('not_found', `no organization ${id}`);
+  await sql`
+    update workspaces set is_default = false where organization_id = ${organizationId} and is_default`.execute(
+    kysely,
+  );
+  await sql`update workspaces set is_default = true where id = ${workspaceId}`.execute(kysely);
 }

@@ -1,8 +1,8 @@
-import { type ExpressionBuilder, sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
-import type { Schema } from '../../schema.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 import { descriptionSchema, distinctSlugOf, idSchema, nameSchema, newId, slugOf, slugSchema } from './ids.ts';
 
 const newOrganization = z.strictObject({ id: idSchema.optional(), name: nameSchema });
@@ -80,14 +80,9 @@ interface WorkspaceChoice {
 }
 
 /** One that is not deleted. */
-const chosen =
-  ({ workspaceId, organizationId }: WorkspaceChoice) =>
-  (eb: ExpressionBuilder<Schema, 'workspaces'>) =>
-    eb.and([
-      eb('id', '=', workspaceId),
-      eb('deleted_at', 'is', null),
-      ...(organizationId === undefined ? [] : [eb('organization_id', '=', organizationId)]),
-    ]);
+const chosen = ({ workspaceId, organizationId }: WorkspaceChoice) => sql<SqlBool>`
+  id = ${workspaceId} and deleted_at is null
+  ${organizationId === undefined ? sql`` : sql`and organization_id = ${organizationId}`}`;
 
 const workspaceChange = z.strictObject({
   name: nameSchema.optional(),
@@ -119,23 +114,14 @@ export async function setProgramme(
   db: Handle,
   { workspaceId, inProgramme }: { readonly workspaceId: string; readonly inProgramme: boolean },
 ): Promise<void> {
-  const { numUpdatedRows } = await db.kysely
-    .updateTable('workspaces')
-    .set({ in_programme: inProgramme })
-    .where('id', '=', workspaceId)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
+  const change = sql`update workspaces set in_programme = ${inProgramme} where id = ${workspaceId}`;
+  await changeRow(db, `workspace ${workspaceId}`, change);
 }
 
 /** Marks it deleted, which hides its interns; its rows stay. */
 export async function deleteWorkspace(db: Handle, workspace: WorkspaceChoice): Promise<void> {
-  const { workspaceId } = workspace;
-  const { numUpdatedRows } = await db.kysely
-    .updateTable('workspaces')
-    .set({ deleted_at: new Date() })
-    .where(chosen(workspace))
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
+  const change = sql`update workspaces set deleted_at = now() where ${chosen(workspace)}`;
+  await changeRow(db, `workspace ${workspace.workspaceId}`, change);
 }
 
 /** The operator's switch for the whole service: while it is off, every intern operation that signs answers 404. */
@@ -143,9 +129,7 @@ export async function setLifecycleWrites(
   db: Database,
   { enabled }: { readonly enabled: boolean },
 ): Promise<void> {
-  await db.kysely
-    .insertInto('switches')
-    .values({ name: 'lifecycle_writes', enabled })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ enabled }))
-    .execute();
+  await sql`
+    insert into switches (name, enabled) values ('lifecycle_writes', ${enabled})
+    on conflict (name) do update set enabled = excluded.enabled`.execute(db.kysely);
 }

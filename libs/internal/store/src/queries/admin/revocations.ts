@@ -1,8 +1,9 @@
+import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { AuditEntry } from './admin-audit.ts';
-import { AdminError } from './admin-error.ts';
 import { deleteApiKey, disableApiKey } from './api-keys.ts';
 import { deleteCredential } from './byok.ts';
+import { changeRow } from './change-row.ts';
 import { deleteIntern } from './interns.ts';
 import type { KeyStater } from './key-statements.ts';
 import { removeMember, revokeSessions } from './members.ts';
@@ -80,7 +81,12 @@ const REVOCATIONS: Readonly<Record<string, Readonly<Record<string, Revocation>>>
     disabled: on(
       (value) => value === true,
       'byok disable',
-      (db, [id]) => disableCredential(db, id),
+      (db, [id]) =>
+        changeRow(
+          db,
+          `BYOK credential ${id}`,
+          sql`update byok_credentials set disabled = true where id = ${id}`,
+        ),
     ),
   },
   switches: { enabled: on(isFalse, 'lifecycle off', (db) => setLifecycleWrites(db, { enabled: false })) },
@@ -154,13 +160,4 @@ export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] 
     }
   }
   return [...found.values()];
-}
-
-async function disableCredential(db: Database, id: string): Promise<void> {
-  const { numUpdatedRows } = await db.kysely
-    .updateTable('byok_credentials')
-    .set({ disabled: true })
-    .where('id', '=', id)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no BYOK credential ${id}`);
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createSigningKey } from '@ori/proof/signing';
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Database } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
@@ -8,6 +8,7 @@ import { KekRing } from '../../sealing/kek-ring.ts';
 import { seal } from '../../sealing/seal.ts';
 import { seedContext } from '../../sealing/seed-context.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 import { idSchema, newId, nowSeconds, secondsSchema } from './ids.ts';
 import { requireRoomFor } from './key-intervals.ts';
 import { endKey, type KeyStater, makeStatement, STATED } from './key-statements.ts';
@@ -147,14 +148,8 @@ export async function retireSigningKey(
  * @throws AdminError `not_found`
  */
 export async function revokeSigningKey(db: Database, { keyId }: { readonly keyId: string }): Promise<void> {
-  const { numUpdatedRows } = await db.kysely
-    .updateTable('signing_keys')
-    .set({ retired_at: new Date() })
-    .where('id', '=', keyId)
-    .where('retired_at', 'is', null)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n)
-    throw new AdminError('not_found', `no signing key ${keyId}, or it is withdrawn already`);
+  const change = sql`update signing_keys set retired_at = now() where id = ${keyId} and retired_at is null`;
+  await changeRow(db, `signing key ${keyId}, or it is withdrawn already`, change);
 }
 
 async function insertKey(

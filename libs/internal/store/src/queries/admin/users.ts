@@ -1,7 +1,8 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
 
 export const emailSchema = z.email('expected an e-mail address').max(320);
@@ -88,36 +89,23 @@ export async function removeSubject(
   db: Database,
   { issuer, subject }: { readonly issuer: string; readonly subject: string },
 ): Promise<void> {
-  const { numDeletedRows } = await db.kysely
-    .deleteFrom('user_subjects')
-    .where('issuer', '=', issuer)
-    .where('subject', '=', subject)
-    .executeTakeFirst();
-  if (numDeletedRows === 0n) throw new AdminError('not_found', 'no such subject');
+  const subjectOf = sql`issuer = ${issuer} and subject = ${subject}`;
+  await changeRow(db, 'such subject', sql`delete from user_subjects where ${subjectOf}`);
 }
 
 /**
  * Every signing request of the user is refused within the second for which gate facts are cached, and their keys at once.
  */
 export async function disableUser(db: Handle, { userId }: { readonly userId: string }): Promise<void> {
-  await setDisabled(db, userId, sql<Date>`coalesce(disabled_at, now())`);
+  const disabled = sql`disabled_at = coalesce(disabled_at, now())`;
+  await changeRow(db, `user ${userId}`, sql`update users set ${disabled} where id = ${userId}`);
 }
 
 export async function enableUser(db: Handle, { userId }: { readonly userId: string }): Promise<void> {
-  await setDisabled(db, userId, null);
+  await changeRow(db, `user ${userId}`, sql`update users set disabled_at = null where id = ${userId}`);
 }
 
 /** Deletes subjects, memberships and keys too: the user then gets 404, whereas a disabled one gets 403. */
 export async function deleteUser(db: Handle, { userId }: { readonly userId: string }): Promise<void> {
-  const { numDeletedRows } = await db.kysely.deleteFrom('users').where('id', '=', userId).executeTakeFirst();
-  if (numDeletedRows === 0n) throw new AdminError('not_found', `no user ${userId}`);
-}
-
-async function setDisabled(db: Handle, userId: string, disabledAt: RawBuilder<Date> | null): Promise<void> {
-  const { numUpdatedRows } = await db.kysely
-    .updateTable('users')
-    .set({ disabled_at: disabledAt })
-    .where('id', '=', userId)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no user ${userId}`);
+  await changeRow(db, `user ${userId}`, sql`delete from users where id = ${userId}`);
 }
