@@ -18,27 +18,13 @@ export interface Principal {
 }
 
 /** An account that the caller may manage as a whole. */
-class Manager {
-  protected readonly judgement = 'requireManager';
+export interface Manager extends Principal {
   readonly organizationId: string;
   /** The user to whom the caller's changes are attributed. */
   readonly userId: string | null;
   readonly actor: string;
   readonly keyHash: string;
-
-  get account(): string {
-    return this.organizationId;
-  }
-
-  constructor({ organizationId, createdBy, hash }: ApiKeyCaller) {
-    this.organizationId = organizationId;
-    this.userId = createdBy;
-    this.actor = `api_key:${hash}`;
-    this.keyHash = hash;
-  }
 }
-
-export type { Manager };
 
 /**
  * Requires a management key.
@@ -55,58 +41,41 @@ export function requireManager(caller: Caller): Manager {
     throw new Refusal('management_key_required');
   }
   requireOwner(key);
-  return new Manager(key);
+  const { organizationId, createdBy: userId, hash: keyHash } = key;
+  return { account: organizationId, organizationId, userId, actor: `api_key:${keyHash}`, keyHash };
 }
 
 /** Whoever presents an API key, of whatever kind. */
-class KeyHolder {
-  protected readonly judgement = 'requireKeyHolder';
+export interface KeyHolder extends Principal {
   readonly hash: string;
   readonly isManagement: boolean;
   /** Null for a management key. */
   readonly workspaceId: string | null;
-  readonly account: string;
-
-  constructor({ hash, kind, workspace, organizationId }: ApiKeyCaller) {
-    this.hash = hash;
-    this.isManagement = kind === 'management';
-    this.workspaceId = workspace?.id ?? null;
-    this.account = this.isManagement ? organizationId : hash;
-  }
 }
-
-export type { KeyHolder };
 
 /** @throws Refusal `bearer_refused` for a session, and for a key that is unknown, disabled or of a deleted workspace; `access_revoked` */
 export function requireKeyHolder(caller: Caller): KeyHolder {
   if (caller === undefined || !('key' in caller) || caller.key.disabled) throw unknownBearer();
   if (caller.key.workspace?.deleted) throw unknownBearer();
   requireOwner(caller.key);
-  return new KeyHolder(caller.key);
+  const { hash, kind, workspace, organizationId } = caller.key;
+  const isManagement = kind === 'management';
+  return {
+    account: isManagement ? organizationId : hash,
+    hash,
+    isManagement,
+    workspaceId: workspace?.id ?? null,
+  };
 }
 
 /** The interns that are visible to the caller. */
-class InternReader {
-  protected readonly judgement = 'requireInternReader';
+export interface InternReader extends Principal {
   readonly workspaceIds: readonly string[];
   /** Set for an intern's own key: only this intern is visible, and no collection. */
-  readonly internId: string | undefined;
-  readonly keyHash: string | undefined;
-  readonly userId: string | undefined;
-
-  get account(): string {
-    return this.keyHash ?? this.userId ?? '';
-  }
-
-  constructor(scope: Pick<InternReader, 'workspaceIds' | 'internId' | 'keyHash' | 'userId'>) {
-    this.workspaceIds = scope.workspaceIds;
-    this.internId = scope.internId;
-    this.keyHash = scope.keyHash;
-    this.userId = scope.userId;
-  }
+  readonly internId?: string | undefined;
+  readonly keyHash?: string;
+  readonly userId?: string;
 }
-
-export type { InternReader };
 
 /**
  * Requires a caller to whom interns are visible: an API key with a workspace in the programme, or a session with
@@ -124,12 +93,8 @@ function readerOfKey(key: ApiKeyCaller): InternReader {
   const { workspace } = key;
   if (workspace === null || workspace.deleted || !workspace.inProgramme) throw notFound();
   requireOwner(key);
-  return new InternReader({
-    workspaceIds: [workspace.id],
-    internId: key.internId ?? undefined,
-    keyHash: key.hash,
-    userId: undefined,
-  });
+  const { hash, internId } = key;
+  return { account: hash, workspaceIds: [workspace.id], internId: internId ?? undefined, keyHash: hash };
 }
 
 function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): InternReader {
@@ -146,12 +111,8 @@ function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): Int
   if (person.disabled || valid.length === 0) {
     throw new Refusal('access_revoked');
   }
-  return new InternReader({
-    workspaceIds: valid.map(({ workspaceId }) => workspaceId),
-    internId: undefined,
-    keyHash: undefined,
-    userId: person.userId,
-  });
+  const { userId } = person;
+  return { account: userId, workspaceIds: valid.map(({ workspaceId }) => workspaceId), userId };
 }
 
 /** A key of a person works as long as that person could do the same. */

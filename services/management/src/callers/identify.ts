@@ -25,12 +25,6 @@ interface Sender {
   readonly proven: VerifiedProof | undefined;
 }
 
-/** Identifies the sender of a request. Nothing is cached here, so a revocation is effective at the next request. */
-export interface Callers {
-  /** @throws IdentityError, DpopError, StoreUnavailable */
-  identify(credentials: Credentials): Promise<Sender>;
-}
-
 export interface CallersOptions {
   readonly identities: Identities<ApiKeyCaller>;
   readonly possession: Possession;
@@ -38,7 +32,8 @@ export interface CallersOptions {
   readonly store: ManagementQueries;
 }
 
-export function createCallers({ identities, possession, requireDpop, store }: CallersOptions): Callers {
+/** Identifies the senders of requests. Nothing is cached here, so a revocation is effective at the next request. */
+export function createCallers({ identities, possession, requireDpop, store }: CallersOptions) {
   /** An API key is not bound to a key and is sent as Bearer. */
   async function requireHolder(
     bearer: Bearer,
@@ -60,7 +55,8 @@ export function createCallers({ identities, possession, requireDpop, store }: Ca
   }
 
   return {
-    async identify(request) {
+    /** @throws IdentityError, DpopError, StoreUnavailable */
+    async identify(request: Credentials): Promise<Sender> {
       const bearer = readBearer(request.authorizations);
       const identity = await identities.identify(bearer, request.network);
       if (identity === undefined) return { caller: undefined, proven: undefined };
@@ -72,3 +68,5 @@ export function createCallers({ identities, possession, requireDpop, store }: Ca
     },
   };
 }
+
+export type Callers = ReturnType<typeof createCallers>;

@@ -6,42 +6,18 @@ import { Refusal } from '../refusal.ts';
 import type { Application, Applied, Judgement } from './linear-patterns.ts';
 import type { CustomFilter } from './shape.ts';
 
-/** Compiles patterns on a separate thread, so that no pattern blocks the service. */
-export interface PatternCompiler {
-  /**
-   * Requires every pattern to compile in a linear-time engine (RE2: no back-references, no look-around). Accounts take
-   * turns on the one thread.
-   *
-   * @param signal gives up waiting for it
-   * @throws Refusal `invalid_parameters` naming the first pattern that does not, or that takes too long; BusyError `patterns`
-   */
-  requireLinear(
-    filters: readonly CustomFilter[] | null | undefined,
-    account: string,
-    signal: AbortSignal,
-  ): Promise<void>;
-  /**
-   * Applies filters to a text, on the same thread and within the same limits.
-   *
-   * @throws Refusal `invalid_parameters` if it takes too long; BusyError `patterns`
-   */
-  apply(
-    filters: Application['filters'],
-    text: string,
-    account: string,
-    signal: AbortSignal,
-  ): Promise<Applied>;
-  close(): Promise<void>;
-}
-
 const WAITING_PER_ACCOUNT_MAX = 8;
 const WAITING_MAX = 256;
 
 /** How many times its CPU time a compilation may take on a busy machine. */
 const SLOWEST = 10;
 
-/** @param cpuMs CPU time for the patterns of one request, regardless of other load */
-export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
+/**
+ * Compiles patterns on a separate thread, so that no pattern blocks the service. Accounts take turns on it.
+ *
+ * @param cpuMs CPU time for the patterns of one request, regardless of other load
+ */
+export function createPatternCompiler({ cpuMs = 1000 } = {}) {
   let worker: Worker | undefined;
   const inPlace = createFairSemaphore({
     budget: 'patterns',
@@ -89,11 +65,31 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
   }
 
   return {
-    async requireLinear(filters, account, signal) {
+    /**
+     * Requires every pattern to compile in a linear-time engine (RE2: no back-references, no look-around).
+     *
+     * @param signal gives up waiting for it
+     * @throws Refusal `invalid_parameters` naming the first pattern that does not, or that takes too long; BusyError `patterns`
+     */
+    async requireLinear(
+      filters: readonly CustomFilter[] | null | undefined,
+      account: string,
+      signal: AbortSignal,
+    ): Promise<void> {
       if (filters === undefined || filters === null || filters.length === 0) return;
       await inPlace(account, { signal }, () => compile(filters));
     },
-    async apply(filters, text, account, signal) {
+    /**
+     * Applies filters to a text, on the same thread and within the same limits.
+     *
+     * @throws Refusal `invalid_parameters` if it takes too long; BusyError `patterns`
+     */
+    async apply(
+      filters: Application['filters'],
+      text: string,
+      account: string,
+      signal: AbortSignal,
+    ): Promise<Applied> {
       const question = {
         text,
         filters: filters.map(({ pattern, action, replacement }) => ({ pattern, action, replacement })),
@@ -101,11 +97,13 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}): PatternCompiler {
       const tooCostly = 'text: it takes too long with these patterns.';
       return await inPlace(account, { signal }, () => ask<Applied>(question, tooCostly));
     },
-    async close() {
+    async close(): Promise<void> {
       await worker?.terminate();
     },
   };
 }
+
+export type PatternCompiler = ReturnType<typeof createPatternCompiler>;
 
 async function startWorker(): Promise<Worker> {
   // The program of the thread is next to this file, as source or built.

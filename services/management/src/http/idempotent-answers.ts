@@ -16,17 +16,6 @@ export interface Executed {
   readonly pieces: readonly Uint8Array[];
 }
 
-/** Requests with an `Idempotency-Key` (IETF draft-ietf-httpapi-idempotency-key-header). */
-export interface Answers {
-  /** @throws Refusal `key_used_otherwise`, `key_in_use`, `answer_lost`, `too_many_answers`, `invalid_parameters` for an unusable key */
-  once(
-    operation: JsonOperation,
-    call: Call<Principal, unknown, unknown>,
-    key: string,
-    run: (store: OperationQueries) => Promise<Executed>,
-  ): Promise<Executed>;
-}
-
 /** An answer as it is sealed, with the digest of the request that it belongs to. */
 interface Kept {
   readonly content: string;
@@ -36,12 +25,20 @@ interface Kept {
 }
 
 /**
+ * Requests with an `Idempotency-Key` (IETF draft-ietf-httpapi-idempotency-key-header).
+ *
  * Keeps answers in the store, sealed, since that of a created API key contains the key. An answer that was sealed under
  * a KEK that has left the ring since then is lost; its request is still not executed again.
  */
-export function createAnswers(store: Pick<ManagementQueries, 'once'>, ring: KekRing): Answers {
+export function createAnswers(store: Pick<ManagementQueries, 'once'>, ring: KekRing) {
   return {
-    async once({ method }, { principal, path, target, body }, key, run) {
+    /** @throws Refusal `key_used_otherwise`, `key_in_use`, `answer_lost`, `too_many_answers`, `invalid_parameters` for an unusable key */
+    async once(
+      { method }: JsonOperation,
+      { principal, path, target, body }: Call<Principal, unknown, unknown>,
+      key: string,
+      run: (store: OperationQueries) => Promise<Executed>,
+    ): Promise<Executed> {
       if (!KEY.test(key)) {
         throw new Refusal(
           'invalid_parameters',
@@ -73,6 +70,8 @@ export function createAnswers(store: Pick<ManagementQueries, 'once'>, ring: KekR
     },
   };
 }
+
+export type Answers = ReturnType<typeof createAnswers>;
 
 async function openAnswer(ring: KekRing, sealed: string, context: SealContext): Promise<Kept> {
   try {
