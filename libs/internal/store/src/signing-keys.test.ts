@@ -48,14 +48,6 @@ describe('signing keys, queried as the signer', () => {
     ]);
   });
 
-  it('are no longer published once retired', async () => {
-    const { internId } = await createScenario(store.owner);
-    const { id } = await addKey(internId, T);
-    await revokeSigningKey(store.owner, { keyId: id });
-    expect(await signer.publishedKeys(internId, { at: T })).toEqual([]);
-    expect(await signer.signingKeys(internId)).toEqual([]);
-  });
-
   it('belong to the requested intern only', async () => {
     const { internId } = await createScenario(store.owner);
     const other = await createScenario(store.owner);

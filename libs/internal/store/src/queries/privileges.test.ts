@@ -95,24 +95,4 @@ describe.each(DIALECTS)('the roles on %s', (dialect) => {
       expect(excessPrivileges(privileges, role)).toEqual(other);
     }
   });
-
-  it('report the excess privileges of a signer that runs as the owner', async () => {
-    const excess = excessPrivileges(await readPrivileges(store.owner), 'ori_signer');
-    expect(excess).toEqual(
-      expect.arrayContaining([
-        expect.stringContaining('has the attribute SUPERUSER'),
-        expect.stringContaining('owns admin_audit, api_keys, '),
-        expect.stringContaining('may read admin_audit.actor, '),
-        expect.stringMatching(/may write admin_audit, api_keys, byok_credentials .*more tables/),
-        expect.stringContaining('may create tables'),
-      ]),
-    );
-  });
-
-  it('report what a signer under the role of management could read', async () => {
-    const excess = excessPrivileges(await readPrivileges(store.as('ori_management')), 'ori_signer');
-    expect(excess).toContainEqual(
-      expect.stringMatching(/^ori_management may read api_keys\.\w+, .* more columns$/),
-    );
-  });
 });

@@ -8,13 +8,12 @@ import { credentialContext } from '../../sealing/credential-context.ts';
 import type { KekRing } from '../../sealing/kek-ring.ts';
 import { parseKekRing } from '../../sealing/kek-ring-text.ts';
 import { seal } from '../../sealing/seal.ts';
-import { readLifecycleWrites } from '../../signer-sql.ts';
 import { createCredential } from './byok.ts';
 import { iconTypeOf } from './icons.ts';
 import { updateIntern } from './interns.ts';
 import { listOrganizations, listWorkspaces } from './lists.ts';
 import { deleteOrganization, renameOrganization, setDefaultWorkspace } from './organization-changes.ts';
-import { createOrganization, createWorkspace, deleteWorkspace, setLifecycleWrites } from './organizations.ts';
+import { createOrganization, createWorkspace, deleteWorkspace } from './organizations.ts';
 import { resealTable } from './reseal.ts';
 
 const coded = (code: string) => expect.objectContaining({ name: 'AdminError', code });
@@ -69,13 +68,6 @@ describe('queries', () => {
     await expect(deleteOrganization(store.owner, { organizationId: held })).rejects.toEqual(
       coded('conflict'),
     );
-  });
-
-  it('reads the switch that it sets', async () => {
-    await setLifecycleWrites(store.owner, { enabled: false });
-    expect(await readLifecycleWrites(store.owner)).toBe(false);
-    await setLifecycleWrites(store.owner, { enabled: true });
-    expect(await readLifecycleWrites(store.owner)).toBe(true);
   });
 });
 
