@@ -28,6 +28,12 @@ const shapes: Record<string, string | null> = {
   'three segments that are not a JWT': 'a.b.c',
   'a JWT for another audience': await issuer.token({ claims: { aud: 'https://other.test' } }),
   'an ID token': await issuer.token({ header: { typ: 'JWT' } }),
+  'a JWT of another issuer': await issuer.token({ claims: { iss: 'https://issuer.example' } }),
+  'an unsigned JWT': await issuer.token({ forge: 'none' }),
+  'an HMAC for a signature': await issuer.token({ forge: 'hmac' }),
+  'an expired JWT': await issuer.token({ claims: { exp: 1 } }),
+  'a JWT without a subject': await issuer.token({ claims: { sub: undefined } }),
+  'a JWT bound to no thumbprint': await issuer.token({ claims: { cnf: { jkt: 'x' } } }),
 };
 
 test.each(Object.entries(shapes))('%s is refused, and the issuer is not asked', async (_, bearer) => {

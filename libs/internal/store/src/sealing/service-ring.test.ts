@@ -59,6 +59,14 @@ it.each(['signer', 'management'] as const)(
   },
 );
 
+it('refuses a ring in a file that other users can read', async () => {
+  const kekFile = join(folder, 'open');
+  await writeFile(kekFile, generateKekRing('signer'), { mode: 0o644 });
+  await expect(openServiceRing('signer', { kekFile }, capturedLog().log)).rejects.toThrow(
+    `SIGNER_KEK_FILE: "${kekFile}" is a secret that everyone on this machine may open`,
+  );
+});
+
 it('misses no change of its file while the KMS has not answered yet', async () => {
   const [kekFile, text] = [join(folder, 'slow'), generateKekRing('signer')];
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
