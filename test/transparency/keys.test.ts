@@ -113,23 +113,3 @@ test('a published key without a leaf is found by ori log keys', async () => {
   const { exit, said } = await opened.ori(`log ${vkeys.log} ${url}\nquorum none\n`);
   expect([exit, said.error?.code ?? said]).toEqual([4, 'key_not_logged']);
 });
-
-test('the owner is told while the log is more than 60 s behind, and when it no longer is', async () => {
-  await using opened = await openSignedLog();
-  const client = clientOf(opened.log);
-  let aheadMs = 0;
-  const problems: string[] = [];
-  const watch = createKeyWatch({
-    client,
-    internId: opened.internId,
-    everyMs: 3_600_000,
-    now: () => Date.now() + aheadMs,
-    onKey() {},
-    onProblem: ({ kind }) => void problems.push(kind),
-  });
-  await opened.keySet();
-  await untilSize(client, 1);
-  for (aheadMs of [0, 50_000, 70_000, 0]) await watch.check();
-  await watch.stop();
-  expect(problems).toEqual(['behind', 'recovered']);
-});

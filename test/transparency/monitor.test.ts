@@ -1,9 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
 import { type AuditLine, appendLines, auditLine, auditLines } from '@ori/test-env/signer-lines';
-import { rememberInFile } from '@ori/tlog/client';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { createMonitor, type MonitorProblem } from '@ori/tlog/monitor';
 import { expect, test } from 'vitest';
@@ -97,71 +95,6 @@ test('a proof of either version that no signer recorded is reported within 60 s,
   expect(monitored.now() - since).toBeLessThan(60_000);
   await monitored.settle();
   expect(monitored.missing).toHaveLength(2);
-});
-
-test('a missing proof that was accepted before a restart of the daemon is still reported after it', async () => {
-  await using world = await openLogWorld();
-  await writeFile(world.auditFile, '');
-  const log = await world.start();
-  const remembered = rememberInFile(join(world.folder, 'pending.json'));
-  const client = clientOf(log);
-  const missing: Proof[] = [];
-  let ahead = 0;
-  const open = () =>
-    createMonitor<Proof>({
-      client,
-      remembered,
-      everyMs: 3_600_000,
-      now: () => Date.now() + ahead,
-      onMissing: (proof) => void missing.push(proof),
-      onProblem: ({ kind }) => expect.unreachable(kind),
-      clockToleranceSeconds: -1,
-    });
-  const before = open();
-  const honest = auditLine();
-  await appendLines(world.auditFile, [honest]);
-  before.accepted({ version: 2, id: 'honest' }, hex(honest.v2));
-  before.accepted({ version: 2, id: 'stolen' }, hex(randomBytes(32)));
-  await before.stop();
-  const after = open();
-  await untilSize(client, 1);
-  for (let round = 0; missing.length === 0; round++) {
-    expect(round).toBeLessThan(1000);
-    ahead += 1;
-    await after.check();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  await after.stop();
-  expect(missing).toEqual([{ version: 2, id: 'stolen' }]);
-  expect(JSON.parse((await remembered.load()) ?? '')).toEqual([]);
-});
-
-test('unreadable waiting proofs are reported and kept, and the checks continue', async () => {
-  await using world = await openLogWorld();
-  await writeFile(world.auditFile, '');
-  const log = await world.start();
-  const client = clientOf(log);
-  await untilSize(client, 0);
-  const problems: MonitorProblem['kind'][] = [];
-  let kept = '[{"commitment":';
-  const monitor = createMonitor<Proof>({
-    client,
-    remembered: {
-      load: async () => kept,
-      async save(text) {
-        kept = text;
-      },
-    },
-    onMissing: () => undefined,
-    onProblem: ({ kind }) => void problems.push(kind),
-    everyMs: 3_600_000,
-  });
-  monitor.accepted({ version: 2, id: 'one' }, hex(randomBytes(32)));
-  await monitor.check();
-  await monitor.check();
-  await monitor.stop();
-  expect(problems).toEqual(['unkept']);
-  expect(kept).toBe('[{"commitment":');
 });
 
 test(`${PROOFS} honest proofs, with restarts, rotations and a log that is stopped for 10 minutes, raise no alarm`, async () => {

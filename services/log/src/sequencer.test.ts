@@ -135,12 +135,12 @@ it('appends the lines of every source in their order, durably and with their pos
       { lines: [line('a1'), line('a2')], position: position(2) },
       { lines: [line('a3')], position: position(3) },
     ]),
-    pipe: sourceOf([{ lines: [line('p1')] }]),
+    b: sourceOf([{ lines: [line('b1')] }]),
     idle: sourceOf([]),
   };
   const { appended, published } = await run(sources, isPublished(4));
-  expect([sources.a.left(), sources.pipe.left()]).toEqual([0, 0]);
-  const names = ['a1', 'a2', 'p1', 'a3'];
+  expect([sources.a.left(), sources.b.left()]).toEqual([0, 0]);
+  const names = ['a1', 'a2', 'b1', 'a3'];
   expect(await reopened()).toEqual({
     entries: entriesOf(...names).map((one) => Buffer.from(one)),
     positions: { a: position(3) },
