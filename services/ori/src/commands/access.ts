@@ -7,12 +7,12 @@ import { readSession, writeSession } from '../adapters/session-store.ts';
 import { toTheEnd } from '../adapters/to-the-end.ts';
 import { isClockWrong } from '../core/clock.ts';
 import { CliError, isCliError } from '../core/errors.ts';
+import { tellFallback } from '../core/failures/session.ts';
 import { sessionOfToken } from '../core/given-token.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
 import { isAlive, isFresh, renewSession, type Session } from '../core/session.ts';
 import { foreignAudience } from '../core/trust.ts';
 import { tellClock } from '../text/clock.ts';
-import { tellFallback } from '../text/session-sentences.ts';
 import {
   baseUrlToSignIn,
   type Context,

@@ -2,9 +2,8 @@ import { type Issuer, offers, openIssuer, revokeToken } from '../adapters/issuer
 import { removeProofKey } from '../adapters/proof-key.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { readSession, removeSession, type SessionPlace } from '../adapters/session-store.ts';
-import { CliError, isCliError } from '../core/errors.ts';
+import { CliError, isCliError, tell } from '../core/errors.ts';
 import { isJwt, type Session } from '../core/session.ts';
-import { tell } from '../text/sentences.ts';
 import { type Context, sessionPlace } from './context.ts';
 import { nameOf } from './whoami.ts';
 

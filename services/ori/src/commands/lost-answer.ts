@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { readBounded } from '../adapters/bounded.ts';
-import { CliError, isCliError, type ToldOfCall } from '../core/errors.ts';
+import { CliError, isCliError } from '../core/errors.ts';
+import type { ToldOfCall } from '../core/failures/facts.ts';
 import { isOfGateway, type Told } from '../core/lost-answer.ts';
 import type { DaemonAnswer } from './daemon-answer.ts';
 import { type Ask, type Asking, type Attempt, pauseMs, questionsAbout, waited } from './questions.ts';

@@ -1,4 +1,5 @@
-import { type AddressFault, type AddressKind, CliError } from './errors.ts';
+import { CliError } from './errors.ts';
+import type { AddressFault, AddressKind } from './failures/facts.ts';
 
 /** The default base address, which is the standalone's. */
 export const BASE_URL_DEFAULT = 'http://127.0.0.1:8080/v1';

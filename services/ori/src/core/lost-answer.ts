@@ -1,4 +1,4 @@
-import type { ToldOfCall } from './errors.ts';
+import type { ToldOfCall } from './failures/facts.ts';
 import { retryAfterSeconds } from './refusal.ts';
 
 /** Where a daemon is asked what became of a call. */

@@ -1,6 +1,7 @@
 import type { SigningErrorCode } from '@ori/api/refusals';
 import { z } from 'zod';
-import { CliError, type CliErrorCode, type ServerSaid, type Told } from './errors.ts';
+import { CliError, type CliErrorCode } from './errors.ts';
+import type { ServerSaid, Told } from './failures/facts.ts';
 import { parseJson } from './parse-json.ts';
 import { LISTING_SCOPE, SIGNING_SCOPE } from './scopes.ts';
 

@@ -1,6 +1,5 @@
-import { CliError } from '../core/errors.ts';
+import { CliError, tell } from '../core/errors.ts';
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
-import { tell } from './sentences.ts';
 
 /** A failure for programs. `code` and `exit` are stable; members without a value are left out of the JSON. */
 export interface FailureRecord {

@@ -1,34 +1,34 @@
-import { EXIT } from '../core/exit-codes.ts';
+import { EXIT } from '../exit-codes.ts';
 import { daemonAdvice } from './daemon-advice.ts';
-import type { Sentences } from './sentence.ts';
+import { failure } from './failure.ts';
 
-export const DOCTOR_SENTENCES = {
-  call_changed: {
+export const DOCTOR_FAILURES = {
+  call_changed: failure<{ status: number; code: string; fields: readonly string[] }>({
     exit: EXIT.daemonRefused,
     what: ({ status, code, fields }) =>
       `The daemon answered ${status} (${code}): the request changed on the way (${fields.join(', ')}).`,
     next: () =>
       'Something in between changes requests. Configurations that do not: deploy/gateway/README.md.',
-  },
-  call_unchanged: {
+  }),
+  call_unchanged: failure<{ status: number; code: string }>({
     exit: EXIT.daemonRefused,
     what: ({ status, code }) => `The request arrived unchanged, and the daemon answered ${status} (${code}).`,
     next: ({ status, code }) => UNCHANGED_ADVICE[code] ?? daemonAdvice(status, code, 'not_printed'),
-  },
-  call_undiagnosed: {
+  }),
+  call_undiagnosed: failure<{ status: number; code: string }>({
     exit: EXIT.daemonRefused,
     what: ({ status, code }) =>
       `The daemon answered ${status} (${code}) and does not report what it received.`,
     next: () =>
       'Enable it in the daemon, with requireProof(verifier, { bodyBytesMax, diagnose: true }), then run this again.',
-  },
-  call_not_judged: {
+  }),
+  call_not_judged: failure<{ status: number; location?: string | undefined }>({
     exit: EXIT.daemonRefused,
     what: ({ status, location }) =>
       `The answer is ${status}${location === undefined ? '' : `, pointing to ${location}`}, and says nothing about the proof.`,
     next: ({ status }) => (status === 401 ? WITHOUT_A_CODE : ANSWERED_BY_ANOTHER),
-  },
-} satisfies Partial<Sentences>;
+  }),
+};
 
 const ANSWERED_BY_ANOTHER =
   'Either a gateway answered, or the daemon accepted the proof and answered this itself: check its address and the path. A gateway may also have cut or rewritten the path.';

@@ -1,11 +1,12 @@
-import { EXIT } from '../core/exit-codes.ts';
-import type { Difference, Terms } from '../core/terms.ts';
-import type { Sentences } from './sentence.ts';
+import { EXIT } from '../exit-codes.ts';
+import type { Difference, Terms } from '../terms.ts';
+import type { ServerSaid } from './facts.ts';
+import { failure } from './failure.ts';
 
 const SIGN_IN = 'Sign in again: ori login';
 
-export const SESSION_SENTENCES = {
-  not_signed_in: {
+export const SESSION_FAILURES = {
+  not_signed_in: failure<{ profile?: string }>({
     exit: EXIT.signInNeeded,
     what: ({ profile }) =>
       profile === undefined ? 'You are not signed in.' : `The profile ${profile} has no session.`,
@@ -13,128 +14,128 @@ export const SESSION_SENTENCES = {
       profile === undefined
         ? 'Sign in: ori login'
         : `Sign in to it: ori --profile ${profile} login. The others: ori profiles`,
-  },
-  session_elsewhere: {
+  }),
+  session_elsewhere: failure<{ sessionBaseUrl: string; baseUrl: string }>({
     exit: EXIT.signInNeeded,
     what: ({ sessionBaseUrl, baseUrl }) => `The session is for ${sessionBaseUrl}, not for ${baseUrl}.`,
     next: ({ baseUrl }) => `Sign in there: ori --base-url ${baseUrl} login, or unset ORI_BASE_URL.`,
-  },
-  session_file_exposed: {
+  }),
+  session_file_exposed: failure<{ file: string; mode: string }>({
     exit: EXIT.signInNeeded,
     what: ({ file, mode }) =>
       `Other users of this machine can access the session file ${file} (${mode}), so it is not used.`,
     next: () => 'End that session and start a new one: ori logout, then ori login',
-  },
-  session_file_damaged: {
+  }),
+  session_file_damaged: failure<{ file: string }>({
     exit: EXIT.signInNeeded,
     what: ({ file }) => `${file} is not a session file of this version of ori.`,
     next: () => SIGN_IN,
-  },
-  session_file_unusable: {
+  }),
+  session_file_unusable: failure<{ file: string; why: string }>({
     exit: EXIT.unexpected,
     what: ({ file, why }) => `Cannot use ${file}: ${why}.`,
     next: () => 'ori stores its session there: make the folder writable, or set XDG_CONFIG_HOME.',
-  },
-  session_key_missing: {
+  }),
+  session_key_missing: failure<object>({
     exit: EXIT.signInNeeded,
     what: () => 'The key that this session is bound to is not on this computer.',
     next: () => 'Sign in again here: ori login',
-  },
-  binding_not_offered: {
+  }),
+  binding_not_offered: failure<{ issuer: string }>({
     exit: EXIT.refused,
     what: ({ issuer }) => `The API accepts only sessions bound to a key, and ${issuer} does not offer them.`,
     next: () => 'Ask the operator of the issuer to enable DPoP (RFC 9449) with ES256.',
-  },
-  api_not_named: {
+  }),
+  api_not_named: failure<{ baseUrl: string }>({
     exit: EXIT.unavailable,
     what: ({ baseUrl }) =>
       `No API was named, and nothing answers at ${baseUrl}, where the standalone would be.`,
     next: () => 'Name your API, once: ori login --base-url https://api.example.com/v1 (or set ORI_BASE_URL).',
-  },
-  sign_in_differs: {
+  }),
+  sign_in_differs: failure<{ differences: readonly Difference[] }>({
     exit: EXIT.signInNeeded,
     what: ({ differences }) =>
       `The sign-in is not what this profile trusts: ${differences.map(tellDifference).join('; ')}.`,
     next: ({ differences }) =>
       `Nothing was stored or sent. If you expected it: ori login${differences.some(({ member }) => member !== 'bound') ? ' --trust' : ''}${differences.some(({ member }) => member === 'bound') ? ' --unbound' : ''}`,
-  },
-  trust_damaged: {
+  }),
+  trust_damaged: failure<{ file: string }>({
     exit: EXIT.usage,
     what: ({ file }) => `${file} does not contain what a profile trusts.`,
     next: () => 'Restore it. If you remove it, check what the next ori login shows as at the first.',
-  },
-  session_busy: {
+  }),
+  session_busy: failure<{ file: string }>({
     exit: EXIT.unavailable,
     what: ({ file }) => `Another ori process has been holding ${file} for too long.`,
     next: () => 'Wait for it, or stop it, and try again.',
-  },
-  keychain_unusable: {
+  }),
+  keychain_unusable: failure<{ why: string }>({
     exit: EXIT.signInNeeded,
     what: ({ why }) => `The system keychain cannot be used: ${why}.`,
     next: () => 'Unlock it, or store the session in a file: ORI_SESSION_STORE=file ori login',
-  },
-  token_refused: {
+  }),
+  token_refused: failure<{ baseUrl: string } & ServerSaid>({
     exit: EXIT.signInNeeded,
     what: ({ baseUrl, message }) => `${baseUrl} refused the given access token: ${message}`,
     next: () => 'It may have expired, or be for another audience: get a new one from the issuer.',
-  },
-  token_unusable: {
+  }),
+  token_unusable: failure<{ why: string }>({
     exit: EXIT.usage,
     what: ({ why }) => `There is no usable access token: ${why}.`,
     next: () => 'Set ORI_TOKEN, or pipe it in: ori login --with-token < token.txt',
-  },
-  token_key_unusable: {
+  }),
+  token_key_unusable: failure<{ file?: string; why: string }>({
     exit: EXIT.usage,
     what: ({ file, why }) =>
       `The token in ORI_TOKEN is bound to a key (DPoP), and ${file === undefined ? 'ORI_DPOP_KEY' : `the key in ${file}`} ${why}.`,
     next: () => 'Set ORI_DPOP_KEY to the file of the private key (JWK) that the token was requested with.',
-  },
-  profile_malformed: {
+  }),
+  profile_malformed: failure<{ profile: string }>({
     exit: EXIT.usage,
     what: ({ profile }) => `${profile} is not a profile name.`,
     next: () => 'Use up to 64 letters, digits, - and _, beginning with a letter or digit.',
-  },
-  session_ended: {
+  }),
+  session_ended: failure<{ why?: string }>({
     exit: EXIT.signInNeeded,
     what: ({ why }) => `The session has ended${why === undefined ? '' : ` (${why})`}.`,
     next: () => SIGN_IN,
-  },
-  session_not_renewed: {
+  }),
+  session_not_renewed: failure<{ why: string }>({
     exit: EXIT.signInNeeded,
     what: ({ why }) => `The session cannot be renewed: ${why}.`,
     next: () => 'Try again; if it fails again, sign in again: ori login',
-  },
-  issuer_busy: {
+  }),
+  issuer_busy: failure<{ address: string; why: string }>({
     exit: EXIT.unavailable,
     what: ({ address, why }) => `The issuer ${address} cannot answer now (${why}).`,
     next: () => 'Try again in a moment.',
-  },
-  scope_not_granted: {
+  }),
+  scope_not_granted: failure<{ scopes: readonly string[] }>({
     exit: EXIT.refused,
     what: ({ scopes }) => `The issuer did not grant ${scopes.join(', ')}.`,
     next: () => 'Nothing was stored. Request fewer scopes with --scope, or have the issuer allow them.',
-  },
-  sign_in_denied: {
+  }),
+  sign_in_denied: failure<{ why?: string }>({
     exit: EXIT.refused,
     what: ({ why }) => `The sign-in was denied${why === undefined ? '' : ` (${why})`}.`,
     next: () => 'Nothing was stored. To try again: ori login',
-  },
-  sign_in_failed: {
+  }),
+  sign_in_failed: failure<{ why: string }>({
     exit: EXIT.refused,
     what: ({ why }) => `The issuer's answer was refused: ${why}.`,
     next: () => 'Nothing was stored. Try again; if it fails again, report it to the operator of the issuer.',
-  },
-  sign_in_timed_out: {
+  }),
+  sign_in_timed_out: failure<{ seconds: number }>({
     exit: EXIT.unavailable,
     what: ({ seconds }) => `The sign-in was not completed within ${seconds} s.`,
     next: () => 'Try again: ori login (on a machine without a browser, add --device).',
-  },
-  sign_in_method_missing: {
+  }),
+  sign_in_method_missing: failure<{ issuer: string; method: string; next: string }>({
     exit: EXIT.refused,
     what: ({ issuer, method }) => `The issuer ${issuer} does not offer ${method}.`,
     next: ({ next }) => next,
-  },
-} satisfies Partial<Sentences>;
+  }),
+};
 
 /** For a session that the keychain could not store. */
 export function tellFallback(why: string): string {

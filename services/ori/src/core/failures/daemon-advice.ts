@@ -1,5 +1,5 @@
 import type { ProofErrorCode, UnavailableErrorCode } from '@ori/proof';
-import type { BodyPlace } from '../core/errors.ts';
+import type { BodyPlace } from './facts.ts';
 
 /** What to do about the refusals of a daemon with @ori/verifier (libs/public/proof/SPEC.md, section 5). */
 const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = {

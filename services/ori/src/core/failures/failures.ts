@@ -1,18 +1,19 @@
+import { EXIT } from '../exit-codes.ts';
+import { daemonAdvice } from './daemon-advice.ts';
+import { DOCTOR_FAILURES } from './doctor.ts';
 import type {
   AddressFault,
-  CliError,
-  CliErrorCode,
-  CliErrorFacts,
+  AddressKind,
+  AnswerLost,
+  DaemonSaid,
   ProxyRefusal,
   ServerSaid,
+  Told,
   ToldOfCall,
-} from '../core/errors.ts';
-import { EXIT, type ExitCode } from '../core/exit-codes.ts';
-import { daemonAdvice } from './daemon-advice.ts';
-import { DOCTOR_SENTENCES } from './doctor-sentences.ts';
-import { LOG_SENTENCES } from './log-sentences.ts';
-import type { Sentence, Sentences } from './sentence.ts';
-import { SESSION_SENTENCES } from './session-sentences.ts';
+} from './facts.ts';
+import { failure } from './failure.ts';
+import { LOG_FAILURES } from './log.ts';
+import { SESSION_FAILURES } from './session.ts';
 
 const TRY_AGAIN = 'Try again in a moment.';
 
@@ -56,223 +57,211 @@ const TOLD_OF_CALL = {
   nothing: `The daemon did not tell what became of it. ${MAY_HAVE_RUN}`,
 } satisfies Record<ToldOfCall, string>;
 
-/** The message of every failure of `ori`: what happened, and what to do next. */
-const SENTENCES: Sentences = {
-  usage: {
+/** Every failure of `ori`: its facts, its exit code, and its message: what happened, and what to do next. */
+export const FAILURES = {
+  usage: failure<{ detail: string; next?: string }>({
     exit: EXIT.usage,
     what: ({ detail }) => detail,
     next: ({ next }) => next ?? 'See: ori --help',
-  },
-  address_not_usable: {
+  }),
+  address_not_usable: failure<{ what: AddressKind; address: string; why: AddressFault }>({
     exit: EXIT.usage,
     what: ({ what, address, why }) => `The ${what} ${address} ${ADDRESS_FAULTS[why][0]}.`,
     next: ({ why }) => ADDRESS_FAULTS[why][1],
-  },
-  issuer_not_usable: {
+  }),
+  issuer_not_usable: failure<{ what: AddressKind; address: string; why: AddressFault }>({
     exit: EXIT.refused,
     what: ({ what, address, why }) =>
       `The ${what} ${address}, named by the server, ${ADDRESS_FAULTS[why][0]}.`,
     next: () => 'ori sends nothing there. Report it to the operator of the API or the issuer.',
-  },
-  path_not_signable: {
+  }),
+  path_not_signable: failure<{ path: string }>({
     exit: EXIT.usage,
     what: ({ path }) => `A proof cannot cover the path ${shortened(path)}`,
     next: () =>
       'A path begins with / and has at most 2048 printable ASCII characters, without space, # and ?. Percent-encode others; a query is not possible.',
-  },
-  intern_id_malformed: {
+  }),
+  intern_id_malformed: failure<{ internId: string }>({
     exit: EXIT.usage,
     what: ({ internId }) => `${shortened(internId)} is not an intern id.`,
     next: () => 'Ids consist of letters, digits, _ and -, such as int_7Qm2. See: ori interns list',
-  },
-  body_missing: {
+  }),
+  body_missing: failure<object>({
     exit: EXIT.usage,
     what: () => 'There is no request body.',
     next: () => `Give --data '{"prompt":"hello"}', --file FILE, or pipe it in. For an empty one: --data ''`,
-  },
-  body_unreadable: {
+  }),
+  body_unreadable: failure<{ file: string; why: string }>({
     exit: EXIT.usage,
     what: ({ file, why }) => `Cannot read ${file}: ${why}.`,
     next: () => 'Check the name and its permissions.',
-  },
-  body_changed: {
+  }),
+  body_changed: failure<{ file: string }>({
     exit: EXIT.unexpected,
     what: ({ file }) => `${file} changed between hashing and sending, so the call was aborted.`,
     next: () =>
       'The daemon did not receive a complete request. Try again when the file is no longer being written.',
-  },
-  output_unwritable: {
+  }),
+  output_unwritable: failure<{ file: string; why: string }>({
     exit: EXIT.usage,
     what: ({ file, why }) => `Cannot write ${file}: ${why}.`,
     next: () => 'The daemon has answered: repeat the call with another file only if it may be made twice.',
-  },
-  daemon_unknown: {
+  }),
+  daemon_unknown: failure<object>({
     exit: EXIT.usage,
     what: () => 'The address of this intern’s daemon is unknown.',
     next: () => 'Give it with --daemon https://…, or once: ori profiles daemon INTERN https://…',
-  },
-  not_proxied: {
+  }),
+  not_proxied: failure<{ why: ProxyRefusal }>({
     exit: EXIT.refused,
     what: ({ why }) => PROXY_REFUSALS[why][0],
     next: ({ why }) => PROXY_REFUSALS[why][1],
-  },
-  ...SESSION_SENTENCES,
-  resource_mismatch: {
+  }),
+  ...SESSION_FAILURES,
+  resource_mismatch: failure<{ baseUrl: string; resource: string }>({
     exit: EXIT.refused,
     what: ({ baseUrl, resource }) => `${baseUrl} describes itself as ${resource}.`,
     next: () =>
       'Check the base address (ORI_BASE_URL or --base-url): a token for one must not go to the other.',
-  },
-  issuer_not_chosen: {
+  }),
+  issuer_not_chosen: failure<{ baseUrl: string; issuers: readonly string[]; named?: string | undefined }>({
     exit: EXIT.usage,
     what: ({ baseUrl, issuers, named }) =>
       named === undefined
         ? `${baseUrl} accepts sign-ins from several issuers: ${issuers.join(', ')}.`
         : `${named} is not an issuer of ${baseUrl}. It has: ${issuers.join(', ')}.`,
     next: () => 'Choose one of them, exactly as written: ori login --issuer URL',
-  },
-  metadata_unusable: {
+  }),
+  metadata_unusable: failure<{ url: string; why: string }>({
     exit: EXIT.unavailable,
     what: ({ url, why }) => `${url} does not describe how to sign in: ${why}.`,
     next: () => 'Check the base address (ORI_BASE_URL or --base-url); it ends in /v1.',
-  },
-  unreachable: {
+  }),
+  unreachable: failure<{ what: string; address: string; why: string }>({
     exit: EXIT.unavailable,
     what: ({ what, address, why }) => `Cannot reach ${what} at ${address}: ${why}.`,
     next: ({ what }) =>
       `Check the address${what === 'the daemon' ? ' (--daemon, ORI_DAEMON_URL, ori profiles daemon)' : ''} and the network, then try again.`,
-  },
-  timed_out: {
+  }),
+  timed_out: failure<{ what: string; address: string; seconds: number }>({
     exit: EXIT.unavailable,
     what: ({ what, address, seconds }) => `No answer from ${what} at ${address} within ${seconds} s.`,
     next: () => TRY_AGAIN,
-  },
-  answer_not_understood: {
+  }),
+  answer_not_understood: failure<{ what: string; address: string; why: string }>({
     exit: EXIT.unavailable,
     what: ({ what, address, why }) => `Cannot understand the answer of ${what} at ${address}: ${why}.`,
     next: () => 'Check the address: something else may be listening there.',
-  },
-  scope_missing: {
+  }),
+  scope_missing: failure<{ scope: string } & Told>({
     exit: EXIT.refused,
     what: ({ scope }) => `The session lacks the scope ${scope}.`,
     next: ({ scope }) =>
       `Sign in again and grant it: ori login. If it is still missing, the issuer does not allow you ${scope}.`,
-  },
-  access_revoked: {
+  }),
+  access_revoked: failure<ServerSaid>({
     exit: EXIT.refused,
     what: (said) => `Your access was revoked: ${serverSaid(said)}`,
     next: () =>
       `If it was restored since, sign in again: ori login. If you have just done so, your issuer does not tell when you signed in, and an operator has to clear the revocation (ori-admin member revoke-sessions --clear). Otherwise ask an owner of the workspace.`,
-  },
-  bound_session_required: {
+  }),
+  bound_session_required: failure<ServerSaid>({
     exit: EXIT.refused,
     what: (said) => `This session is not bound to a key: ${serverSaid(said)}`,
     next: () =>
       'Sign in again: ori login. If the new session is not bound either, the issuer does not offer DPoP.',
-  },
-  regional_host: {
+  }),
+  regional_host: failure<ServerSaid>({
     exit: EXIT.refused,
     what: (said) => `Interns are not served on a regional host: ${serverSaid(said)}`,
     next: () => 'Use the global base address (ORI_BASE_URL or --base-url).',
-  },
-  name_not_resolved: {
+  }),
+  name_not_resolved: failure<{ name: string; scope: string } & Told>({
     exit: EXIT.refused,
     what: ({ name, scope }) =>
       `There is no intern with the id ${name}, and the session lacks the scope ${scope}, which names need.`,
     next: () => 'Give the id, such as int_7Qm2, or sign in with all scopes: ori login',
-  },
-  intern_not_found: {
+  }),
+  intern_not_found: failure<{ internId: string } & Told>({
     exit: EXIT.refused,
     what: ({ internId }) => `There is no intern ${internId} that you can call.`,
     next: () =>
       'Check the id (ori interns list), who you are (ori whoami), and whether your workspace is in the interns programme.',
-  },
-  intern_changed: {
+  }),
+  intern_changed: failure<{ name: string; before: string; now: string }>({
     exit: EXIT.refused,
     what: ({ name, before, now }) =>
       `${name} was ${before} for this profile, and the API lists ${now} by that name.`,
     next: ({ name }) => `To use that one: ori profiles daemon ${name} --unset`,
-  },
-  intern_not_running: {
+  }),
+  intern_not_running: failure<{ internId: string; state: string; why?: string | undefined } & Told>({
     exit: EXIT.refused,
     what: ({ internId, state, why }) =>
       `The intern ${internId} is not running, so calls to it are not signed: ${state}${why === undefined ? '' : ` (${why})`}.`,
     next: () => 'Wait until it is running, or call another one: ori interns list',
-  },
-  refused: {
+  }),
+  refused: failure<ServerSaid>({
     exit: EXIT.refused,
     what: (said) => `The API refused: ${serverSaid(said)}`,
     next: ({ status }) =>
       status === 431
         ? 'The access token may be too long (16,000 characters): have the issuer put fewer groups or roles into it.'
         : 'The same request will be refused again.',
-  },
-  rate_limited: {
+  }),
+  rate_limited: failure<{ retryAfterSeconds?: number | undefined } & Told>({
     exit: EXIT.rateLimited,
     what: () => 'Too many turns: you or your organization have used up this minute’s turns.',
     next: ({ retryAfterSeconds }) =>
       retryAfterSeconds === undefined ? 'Try again in a minute.' : `Try again in ${retryAfterSeconds} s.`,
-  },
-  api_failed: {
+  }),
+  api_failed: failure<ServerSaid>({
     exit: EXIT.unavailable,
     what: (said) => `The API failed: ${serverSaid(said)}`,
     next: () => TRY_AGAIN,
-  },
-  api_misconfigured: {
+  }),
+  api_misconfigured: failure<ServerSaid>({
     exit: EXIT.refused,
     what: (said) => `The API cannot sign for this intern: ${serverSaid(said)}`,
     next: () => 'Trying again will not help: report it to the operator of the API.',
-  },
-  interns_not_listed: {
+  }),
+  interns_not_listed: failure<ServerSaid>({
     exit: EXIT.refused,
     what: (said) => `The API lists no interns for you: ${serverSaid(said)}`,
     next: () =>
       'Check who you are (ori whoami), and whether your workspace is in the interns programme. An API without the list takes ids.',
-  },
-  daemon_refused: {
+  }),
+  daemon_refused: failure<DaemonSaid & { location?: string | undefined }>({
     exit: EXIT.daemonRefused,
     what: ({ status, code, location }) =>
       `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}${location === undefined ? '' : `, pointing to ${location}`}.`,
     next: ({ status, code, body }) => daemonAdvice(status, code, body),
-  },
-  daemon_failed: {
+  }),
+  daemon_failed: failure<DaemonSaid>({
     exit: EXIT.daemonFailed,
     what: ({ status, code }) => `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}.`,
     next: ({ status, code, body }) => daemonAdvice(status, code, body),
-  },
-  answer_lost: {
+  }),
+  answer_lost: failure<AnswerLost>({
     exit: EXIT.answerLost,
     what: ({ address, why, isBegun = false }) =>
       `The answer of the daemon at ${address} ${isBegun ? 'was cut off' : 'is lost'}: ${why}.`,
     next: ({ told, isBegun = false }) =>
       `${isBegun ? 'The output is incomplete. ' : ''}${told === undefined ? MAY_HAVE_RUN : TOLD_OF_CALL[told]} ${REPEATED}`,
-  },
-  revocation_failed: {
+  }),
+  revocation_failed: failure<{ issuer: string; why: string }>({
     exit: EXIT.unavailable,
     what: ({ issuer, why }) =>
       `You are signed out on this machine, but ${issuer} did not revoke the session: ${why}.`,
     next: () => 'Revoke it on the issuer’s page of your sessions, or wait until it expires.',
-  },
-  ...DOCTOR_SENTENCES,
-  ...LOG_SENTENCES,
-  interrupted: {
+  }),
+  ...DOCTOR_FAILURES,
+  ...LOG_FAILURES,
+  interrupted: failure<object>({
     exit: EXIT.interrupted,
     what: () => 'Interrupted.',
     next: () => 'What was sent to a daemon may be carried out.',
-  },
+  }),
 };
-
-export interface Told {
-  readonly exit: ExitCode;
-  readonly what: string;
-  readonly next: string;
-}
-
-/** The message of a failure. May contain text from a server, which the caller escapes. */
-export function tell<Code extends CliErrorCode>(error: CliError<Code>): Told {
-  const sentence: Sentence<CliErrorFacts[Code]> = SENTENCES[error.code];
-  return { exit: sentence.exit, what: sentence.what(error.facts), next: sentence.next(error.facts) };
-}
 
 function serverSaid({ status, message, requestId, traceId }: ServerSaid): string {
   const said = /[.!?]$/.test(message) ? message : `${message}.`;

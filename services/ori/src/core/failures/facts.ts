@@ -1,0 +1,53 @@
+export type AddressKind = 'base address' | 'daemon address' | 'issuer' | 'issuer endpoint';
+export type AddressFault =
+  | 'not_a_url'
+  | 'not_http'
+  | 'plain_http'
+  | 'credentials'
+  | 'query_or_fragment'
+  | 'not_an_origin';
+
+/** Why `ori proxy` does not sign a request. */
+export type ProxyRefusal = 'host' | 'origin' | 'secret' | 'method' | 'coding' | 'key';
+
+interface Traced {
+  traceId?: string | undefined;
+}
+
+/** Where the body of a daemon's answer is; `empty` if it has none. */
+export type BodyPlace = 'printed' | 'in_file' | 'empty' | 'not_printed';
+
+export interface DaemonSaid extends Traced {
+  status: number;
+  code?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+  body: BodyPlace;
+}
+
+/** What is known of a call whose answer did not arrive. */
+export interface AnswerLost {
+  address: string;
+  why: string;
+  /** Its beginning did arrive. */
+  isBegun?: boolean;
+  /** Undefined if the daemon was not asked. */
+  told?: ToldOfCall | undefined;
+}
+
+/**
+ * What a daemon told of such a call: that it keeps no answers; that the call is spent and nothing is kept of it; that its answer was
+ * too large to be kept; that it is running; or nothing.
+ */
+export type ToldOfCall = 'not_kept' | 'lost' | 'too_large' | 'running' | 'nothing';
+
+/** Additional facts from an answer of the API. */
+export interface Told extends Traced {
+  status?: number | undefined;
+  requestId?: string | undefined;
+}
+
+export interface ServerSaid extends Told {
+  status: number;
+  message: string;
+  reason?: string | undefined;
+}
