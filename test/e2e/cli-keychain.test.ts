@@ -1,6 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -65,7 +64,8 @@ describe.skipIf(missing.length > 0)('with a system keychain', () => {
     await using keychain = await startKeychain(home);
     const { env } = keychain;
     expect(await world.signIn(home, { env })).toMatchObject({ exit: 0 });
-    expect(existsSync(join(home.folder, '.local/share/ori/keys'))).toBe(false);
+    const keyFile = join(home.folder, '.local/share/ori/keys/default.json');
+    expect(await readFile(keyFile, 'utf8')).toBe('{"version":1,"kept_in":"keychain"}\n');
     expect(await home.ori(CALL, { env })).toMatchObject({ exit: 0 });
     expect(world.requests.at(-1)?.headers).toMatchObject({ dpop: expect.stringMatching(/^ey/) });
     const pointer = await readFile(home.sessionFile);

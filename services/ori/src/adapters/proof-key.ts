@@ -1,9 +1,9 @@
 import { createHash, createPrivateKey, type KeyObject, randomUUID, sign } from 'node:crypto';
-import { CliError, isCliError } from '../core/errors.ts';
+import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
-import { readSecret, removeSecret, writeSecret } from './keychain.ts';
-import { readPrivateFile, removePrivateFile, writePrivateFile } from './private-file.ts';
-import { type Keeper, keeperOf, type SessionPlace } from './session-store.ts';
+import { type Keeping, readKept, removeKept, writeKept } from './kept-secret.ts';
+import { readPrivateFile, removePrivateFile } from './private-file.ts';
+import type { SessionPlace } from './session-store.ts';
 
 /** The private key that a session is bound to (RFC 9449): a JWK of P-256. */
 export interface PrivateJwk {
@@ -56,23 +56,12 @@ export function proofKeyOf(jwk: PrivateJwk): ProofKey {
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 
-/** The keychain account for the key of a profile, separate from its tokens. */
-const accountOf = ({ file }: SessionPlace) => `${file}#key`;
+const placeOf = ({ keyFile: file, interrupted }: SessionPlace) => ({ file, interrupted });
 
-/** The stored key of a profile's session; undefined if there is none. Throws like reading a session. */
+/** The stored key of a profile's session; undefined if there is none. Throws as `readKept`. */
 export async function readProofKey(place: SessionPlace): Promise<PrivateJwk | undefined> {
-  const text = (await readPrivateFile(place.keyFile, false)) ?? (await readKeychain(place));
+  const text = await readKept(placeOf(place));
   return text === undefined ? undefined : requirePrivateJwk(text, place.keyFile);
-}
-
-async function readKeychain(place: SessionPlace): Promise<string | undefined> {
-  try {
-    return await readSecret(accountOf(place), place.interrupted);
-  } catch (error) {
-    // The key of a session that is stored in a file is not in a keychain, which this computer may not have.
-    if (isCliError(error, 'keychain_unusable') && (await keeperOf(place)) === 'file') return undefined;
-    throw error;
-  }
 }
 
 /**
@@ -85,30 +74,14 @@ export async function readGivenKey(file: string): Promise<PrivateJwk> {
   return requirePrivateJwk(text, file);
 }
 
-/**
- * Stores the key in the keychain, otherwise in its own file with mode 0600, in a folder separate from the tokens.
- * Throws `session_file_unusable`, with `only` also `keychain_unusable`.
- */
-export async function writeProofKey(
-  place: SessionPlace,
-  jwk: PrivateJwk,
-  { keeper, only }: { keeper: Keeper; only: boolean },
-): Promise<void> {
-  const text = `${JSON.stringify(jwk)}\n`;
-  await removeProofKey(place);
-  if (keeper === 'keychain') {
-    try {
-      return await writeSecret(accountOf(place), text, place.interrupted);
-    } catch (error) {
-      if (only || !isCliError(error, 'keychain_unusable')) throw error;
-    }
-  }
-  await writePrivateFile(place.keyFile, text);
+/** Stores the key apart from the tokens. Throws as `writeKept`. */
+export async function writeProofKey(place: SessionPlace, jwk: PrivateJwk, keeping: Keeping): Promise<void> {
+  await writeKept(placeOf(place), `${JSON.stringify(jwk)}\n`, keeping);
 }
 
+/** Also where the keychain that has it is gone. */
 export async function removeProofKey(place: SessionPlace): Promise<void> {
-  await removePrivateFile(place.keyFile);
-  await removeSecret(accountOf(place), place.interrupted).catch(() => {});
+  await removeKept(placeOf(place)).catch(() => removePrivateFile(place.keyFile));
 }
 
 function requirePrivateJwk(text: string, file: string): PrivateJwk {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Session } from '../core/session.ts';
-import { readSession, removeSession, type SessionPlace, writeSession } from './session-store.ts';
+import { removeKept } from './kept-secret.ts';
+import { readSession, type SessionPlace, writeSession } from './session-store.ts';
 
 const SESSION: Session = {
   version: 1,
@@ -96,6 +97,6 @@ it('says why a folder cannot be used', async () => {
 
 it('removes the file, and returns whether it existed', async () => {
   await writeSession(place, SESSION);
-  expect(await removeSession(place)).toBe(true);
-  expect(await removeSession(place)).toBe(false);
+  expect(await removeKept(place)).toBe(true);
+  expect(await removeKept(place)).toBe(false);
 });

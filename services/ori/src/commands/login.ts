@@ -3,12 +3,13 @@ import { text } from 'node:stream/consumers';
 import { openBrowser } from '../adapters/browser.ts';
 import { requireTakenToken } from '../adapters/interns.ts';
 import { createProofKey, type Issuer, offersBinding, openIssuer } from '../adapters/issuer.ts';
+import type { Keeper } from '../adapters/kept-secret.ts';
 import { requireWritable } from '../adapters/private-file.ts';
 import { type PrivateJwk, proofKeyOf, removeProofKey, writeProofKey } from '../adapters/proof-key.ts';
 import { fetchProtectedResource } from '../adapters/protected-resource.ts';
 import { bodyOfStream } from '../adapters/request-body.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
-import { type Keeper, readSession, type SessionPlace, writeSession } from '../adapters/session-store.ts';
+import { readSession, type SessionPlace, writeSession } from '../adapters/session-store.ts';
 import {
   type DevicePrompt,
   type SignIn,

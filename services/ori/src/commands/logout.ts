@@ -1,7 +1,8 @@
 import { type Issuer, offers, openIssuer, revokeToken } from '../adapters/issuer.ts';
+import { removeKept } from '../adapters/kept-secret.ts';
 import { removeProofKey } from '../adapters/proof-key.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
-import { readSession, removeSession, type SessionPlace } from '../adapters/session-store.ts';
+import { readSession, type SessionPlace } from '../adapters/session-store.ts';
 import { CliError, isCliError, tell } from '../core/errors.ts';
 import { isJwt, type Session } from '../core/session.ts';
 import { type Context, sessionPlace } from './context.ts';
@@ -15,7 +16,7 @@ export async function logout(context: Context): Promise<void> {
   const place = sessionPlace(context);
   await withSessionLock(place.lock, context.interrupted, async () => {
     const session = await sessionToEnd(place);
-    const existed = await removeSession(place);
+    const existed = await removeKept(place);
     await removeProofKey(place);
     if (session === 'unreadable') {
       const why = 'the session file was damaged, so its tokens are unknown';

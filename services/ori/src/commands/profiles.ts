@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
+import { type Keeper, keeperOf } from '../adapters/kept-secret.ts';
 import { writePrivateFile } from '../adapters/private-file.ts';
-import { type Keeper, keeperOf, readSession } from '../adapters/session-store.ts';
+import { readSession } from '../adapters/session-store.ts';
 import { CliError } from '../core/errors.ts';
 import type { Session } from '../core/session.ts';
 import {

@@ -1,4 +1,4 @@
-import { keeperOf } from '../adapters/session-store.ts';
+import { keeperOf } from '../adapters/kept-secret.ts';
 import { grantsScope, SIGNING_SCOPE } from '../core/scopes.ts';
 import type { Session } from '../core/session.ts';
 import { freshSession } from './access.ts';
