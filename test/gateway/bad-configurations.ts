@@ -3,7 +3,7 @@ export interface BadConfiguration {
   readonly construct: string;
   /** The body of a server of nginx. */
   readonly server: string;
-  /** What `ori doctor call` reports behind it, for `/api//invoke/%41`. Nothing: what is signed does not change. */
+  /** What `ori doctor call` reports behind it, for `/api//invoke/%41`. */
   readonly reported: readonly string[];
 }
 
@@ -11,22 +11,6 @@ const PASS = 'proxy_pass http://daemons;';
 const INVOKE = 'x-ori-invoke-';
 const within = (directives: string, to = PASS) => `location / { ${directives} ${to} }`;
 const lost = (...names: string[]) => names.map((name) => `${INVOKE}${name} lost`);
-
-export const MIRRORED: BadConfiguration = {
-  construct: '`mirror` to the daemon itself: the first copy spends the proof',
-  server: `${within('mirror /copy;')} location = /copy { internal; proxy_pass http://daemons$request_uri; }`,
-  reported: [],
-};
-export const SENT_AGAIN: BadConfiguration = {
-  construct: '`proxy_next_upstream non_idempotent`: a call that a daemon may have begun is sent to another',
-  server: within('proxy_next_upstream error timeout http_503 non_idempotent;'),
-  reported: [],
-};
-export const HEADER_ALIAS: BadConfiguration = {
-  construct: '`underscores_in_headers on`, and headers derived from their underscore spelling',
-  server: `underscores_in_headers on; ${within('proxy_set_header X-Ori-Invoke-User $http_x_ori_invoke_user;')}`,
-  reported: [],
-};
 
 export const BAD_CONFIGURATIONS: readonly BadConfiguration[] = [
   {
