@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { type RedisClient, scriptSha1 } from '../../../libs/public/verifier/src/replay/redis/client.ts';
+import { type RedisClient, SCRIPT_SHA1 } from '../../../libs/public/verifier/src/replay/redis/client.ts';
 import {
   REDIS_SCRIPTS,
   type RedisScriptName,
@@ -55,7 +55,7 @@ const TIME = "redis.call('TIME')";
 export function clientOn(redis: Redis, wire: Wire): RedisClient {
   const sourceOf = new Map(
     Object.keys(REDIS_SCRIPTS).map((name) => [
-      scriptSha1(name as RedisScriptName),
+      SCRIPT_SHA1[name as RedisScriptName],
       REDIS_SCRIPTS[name as RedisScriptName],
     ]),
   );

@@ -1,6 +1,7 @@
 import { ED25519 } from './algorithms.ts';
 import { base64url } from './base64.ts';
 import { KeyError } from './errors.ts';
+import { isObject, type Members } from './members.ts';
 import { admitPublicKey, thumbprint } from './public-key.ts';
 import type { VerificationKey } from './verification-key.ts';
 
@@ -42,15 +43,15 @@ export interface RefusedKey {
  * 100 keys.
  */
 export function parseJwkSet(value: unknown, onRefused?: (refused: RefusedKey) => void): VerificationKey[] {
-  if (!isRecord(value) || !Array.isArray(value.keys)) {
+  if (!isObject(value) || !Array.isArray(value['keys'])) {
     throw new KeyError('key_set_malformed', 'a JWK Set is an object with an array of keys');
   }
-  const entries: unknown[] = value.keys;
+  const entries: unknown[] = value['keys'];
   if (entries.length > JWK_SET_KEYS_MAX)
     throw new KeyError('key_set_too_large', 'the JWK Set lists more than 100 keys');
   const admitted = new Map<string, VerificationKey>();
   for (const [index, entry] of entries.entries()) {
-    if (!isRecord(entry)) throw new KeyError('key_set_malformed', 'a key of the JWK Set is not an object');
+    if (!isObject(entry)) throw new KeyError('key_set_malformed', 'a key of the JWK Set is not an object');
     try {
       requirePublic(entry);
       if (!isSignatureKey(entry)) continue;
@@ -81,22 +82,8 @@ export function renderJwkSet(
   };
 }
 
-/** The members of a set or a key that are read, unchecked. */
-interface JsonObject {
-  keys?: unknown;
-  kty?: unknown;
-  crv?: unknown;
-  use?: unknown;
-  alg?: unknown;
-  key_ops?: unknown;
-  kid?: unknown;
-  x?: unknown;
-  nbf?: unknown;
-  exp?: unknown;
-}
-
 /** Whether it is a key for Ed25519 signatures. */
-function isSignatureKey({ kty, crv, use, alg, key_ops: operations }: JsonObject): boolean {
+function isSignatureKey({ kty, crv, use, alg, key_ops: operations }: Members): boolean {
   if (use !== undefined && use !== 'sig') return false;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) return false;
   const { jwk, algs } = ED25519;
@@ -106,21 +93,21 @@ function isSignatureKey({ kty, crv, use, alg, key_ops: operations }: JsonObject)
 /** The private members of every registered key type: OKP, EC and RSA (RFC 7518, RFC 8037), oct, and AKP. */
 const PRIVATE_MEMBERS = ['d', 'k', 'priv'] as const;
 
-function requirePublic(jwk: JsonObject): void {
+function requirePublic(jwk: Members): void {
   if (PRIVATE_MEMBERS.some((member) => member in jwk))
     throw new KeyError('key_private_part', 'a published key contains its private part');
 }
 
-function admitJwk(jwk: JsonObject): VerificationKey {
-  const publicKey = typeof jwk.x === 'string' ? base64url.decode(jwk.x, ED25519.publicKeyBytes) : undefined;
+function admitJwk({ x, kid, nbf, exp }: Members): VerificationKey {
+  const publicKey = typeof x === 'string' ? base64url.decode(x, ED25519.publicKeyBytes) : undefined;
   if (publicKey === undefined) throw new KeyError('key_encoding', 'x is not 32 bytes of canonical base64url');
-  const notBefore = readNumericDate(jwk.nbf);
-  const expiresAt = readNumericDate(jwk.exp);
+  const notBefore = readNumericDate(nbf);
+  const expiresAt = readNumericDate(exp);
   const key = admitPublicKey(publicKey, {
     ...(notBefore === undefined ? {} : { notBefore }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   });
-  if (jwk.kid !== undefined && jwk.kid !== key.kid) {
+  if (kid !== undefined && kid !== key.kid) {
     throw new KeyError('key_id_mismatch', 'kid is not the thumbprint of the key');
   }
   return key;
@@ -129,8 +116,4 @@ function admitJwk(jwk: JsonObject): VerificationKey {
 /** Anything but a number becomes NaN, which no interval accepts. */
 function readNumericDate(value: unknown): number | undefined {
   return value === undefined || typeof value === 'number' ? value : Number.NaN;
-}
-
-function isRecord(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

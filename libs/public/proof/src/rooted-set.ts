@@ -5,6 +5,7 @@ import { KeyError, type KeyErrorCode } from './errors.ts';
 import { isTimestampSeconds } from './fields.ts';
 import { KEY_SET_HEADER } from './headers.ts';
 import { parseJwkSet } from './jwk-set.ts';
+import { isObject } from './members.ts';
 import { admitPublicKey } from './public-key.ts';
 import { SIGNATURE_BYTES } from './signature.ts';
 import {
@@ -118,28 +119,16 @@ function readSignature(text: unknown): Uint8Array {
   return (typeof text === 'string' ? base64.decode(text, SIGNATURE_BYTES) : undefined) ?? malformed();
 }
 
-interface Members {
-  readonly keys?: unknown;
-  readonly ori?: unknown;
-  readonly delegations?: unknown;
-  readonly statements?: unknown;
-  readonly role?: unknown;
-  readonly x?: unknown;
-  readonly nbf?: unknown;
-  readonly exp?: unknown;
-  readonly signature?: unknown;
-}
-
 function readDocument(body: Uint8Array): SetDocument {
   const value = readJson(body);
-  if (!isRecord(value) || !Array.isArray(value.keys)) malformed();
-  if (value.ori === undefined) refuse('key_set_unstated', 'the key set has no member "ori"');
-  if (!isRecord(value.ori)) malformed();
-  const { delegations, statements } = value.ori;
+  const { keys, ori } = isObject(value) ? value : malformed();
+  if (!Array.isArray(keys)) malformed();
+  if (ori === undefined) refuse('key_set_unstated', 'the key set has no member "ori"');
+  const { delegations, statements } = isObject(ori) ? ori : malformed();
   if (!Array.isArray(delegations) || !Array.isArray(statements)) malformed();
   if (delegations.length > DELEGATIONS_MAX)
     refuse('key_set_too_large', `the key set has more than ${DELEGATIONS_MAX} delegations`);
-  if (statements.length !== value.keys.length) malformed();
+  if (statements.length !== keys.length) malformed();
   return {
     value,
     sha256: engine.sha256Hex(body),
@@ -157,8 +146,7 @@ function readJson(body: Uint8Array): unknown {
 }
 
 function readDelegation(value: unknown): SetDocument['delegations'][number] {
-  if (!isRecord(value)) malformed();
-  const { role, x, nbf, exp, signature } = value;
+  const { role, x, nbf, exp, signature } = isObject(value) ? value : malformed();
   const publicKey = typeof x === 'string' ? base64url.decode(x, ED25519.publicKeyBytes) : undefined;
   if (!isRole(role) || publicKey === undefined || !isTime(nbf) || !isTime(exp)) malformed();
   return { role, publicKey, notBefore: nbf, expiresAt: exp, signature: readSignature(signature) };
@@ -236,10 +224,6 @@ function requireStated(
     return role ?? refuse('key_unstated', `no role states key ${index} for this intern and base address`);
   });
   return { keys, by };
-}
-
-function isRecord(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isRole(value: unknown): value is Role {

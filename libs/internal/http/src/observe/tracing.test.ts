@@ -178,15 +178,6 @@ test('no span holds anything of a request but its id and its place in the trace'
   expect(receiver.bodies.join('')).not.toContain(CANARY);
 });
 
-test('what is exported is not the caller’s choice', async () => {
-  await using receiver = await startOtlpReceiver();
-  const world = await startService(receiver.url);
-  await ask(world, '/v1/x', { traceparent: `00-${TRACE_ID}-${PARENT_ID}-00` });
-  await ask(world, '/v1/x', { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` });
-  await world.stop();
-  expect(receiver.spans.map(({ traceId }) => traceId)).toEqual(Array(4).fill(TRACE_ID));
-});
-
 test('a collector that does not answer costs no request, and memory for a limited number of spans', async () => {
   await using receiver = await startOtlpReceiver();
   receiver.behaviour = 'silent';

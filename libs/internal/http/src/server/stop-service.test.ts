@@ -75,15 +75,3 @@ it('then stops accepting, answers on kept connections, and leaves idle ones for 
   expect((await ask(idle)).status).toBe(200);
   await stopped;
 });
-
-it('ends as soon as the last connection is closed', async () => {
-  await using world = await service();
-  const idle = await rawClient(world.api.port);
-  const stopped = stopService(world, {
-    shutdownDrainMs: 0,
-    shutdownIdleMs: AN_HOUR,
-    shutdownGraceMs: AN_HOUR,
-  });
-  idle.socket.destroy();
-  await stopped;
-});

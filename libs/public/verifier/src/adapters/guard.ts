@@ -78,17 +78,16 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
   requireDiagnoseOption(diagnose);
   if (typeof handler !== 'function') throw new TypeError('requireProof: expected a handler');
 
-  function tooLarge(head: RequestHead): ProofError {
-    const error = new ProofError('body_too_large', `the body exceeds ${bodyBytesMax} bytes`);
-    verifier.report('body_too_large', head, error);
+  /** A refusal that the verifier does not know of. */
+  function reported(head: RequestHead, error: ProofError): ProofError {
+    verifier.report(error.code, head, error);
     return error;
   }
 
-  function tooLate(head: RequestHead): ProofError {
-    const error = new ProofError('proof_expired', `the body took longer than ${STREAM_SECONDS_MAX} s`);
-    verifier.report('proof_expired', head, error);
-    return error;
-  }
+  const tooLarge = (head: RequestHead): ProofError =>
+    reported(head, new ProofError('body_too_large', `the body exceeds ${bodyBytesMax} bytes`));
+  const tooLate = (head: RequestHead): ProofError =>
+    reported(head, new ProofError('proof_expired', `the body took longer than ${STREAM_SECONDS_MAX} s`));
 
   async function prove(arrival: Arrival, received: Received): Promise<Proven> {
     const { head, announcedBytes = 0, misuse } = arrival;

@@ -28,18 +28,13 @@ export interface RedisClient {
   nodes?(role: 'master'): Pick<RedisClient, 'call'>[];
 }
 
-const SHA1: Readonly<Record<RedisScriptName, string>> = {
-  touch: sha1(REDIS_SCRIPTS.touch),
-  spendV1: sha1(REDIS_SCRIPTS.spendV1),
-  spendV2: sha1(REDIS_SCRIPTS.spendV2),
-  redeem: sha1(REDIS_SCRIPTS.redeem),
-  ask: sha1(REDIS_SCRIPTS.ask),
-};
-
-/** The digest by which EVALSHA names a script. */
-export function scriptSha1(name: RedisScriptName): string {
-  return SHA1[name];
-}
+/** The digests by which EVALSHA names the scripts. */
+export const SCRIPT_SHA1: Readonly<Record<RedisScriptName, string>> = Object.fromEntries(
+  Object.entries(REDIS_SCRIPTS).map(([name, source]) => [
+    name,
+    createHash('sha1').update(source).digest('hex'),
+  ]),
+) as Record<RedisScriptName, string>;
 
 /**
  * Loads all scripts of the Redis store, on every primary of a cluster. The signer does this whenever it connects, so that a daemon's
@@ -77,8 +72,4 @@ export function requireRedisClient(redis: RedisClient): void {
 
 function requireOption(words: string, isMet: boolean): void {
   if (!isMet) throw new TypeError(`redisReplayStore: the client must be made with ${words}`);
-}
-
-function sha1(source: string): string {
-  return createHash('sha1').update(source).digest('hex');
 }

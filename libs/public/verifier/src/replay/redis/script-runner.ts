@@ -1,7 +1,7 @@
 import { UnavailableError } from '@ori/proof/wire';
 import { within } from '../shared-store.ts';
 import type { Verdict } from '../verdict.ts';
-import { loadRedisScripts, type RedisClient, scriptSha1 } from './client.ts';
+import { loadRedisScripts, type RedisClient, SCRIPT_SHA1 } from './client.ts';
 import type { RedisScriptName } from './scripts.ts';
 
 /** The answer of a script. */
@@ -34,12 +34,12 @@ export function createScriptRunner(
     within(timeoutMs, answer, () => new Error(`no answer within ${timeoutMs} ms`));
 
   const call: ScriptRunner['touch'] = async (name, keys, args) =>
-    toAnswer(await inTime(redis.call('EVALSHA', scriptSha1(name), keys.length, ...keys, ...args)));
+    toAnswer(await inTime(redis.call('EVALSHA', SCRIPT_SHA1[name], keys.length, ...keys, ...args)));
 
   /** One pipeline, because `WAIT` applies to the connection that wrote. */
   const callAndWait: ScriptRunner['spend'] = async (name, keys, args) => {
     const pipeline = redis.pipeline([
-      ['evalsha', scriptSha1(name), keys.length, ...keys, ...args],
+      ['evalsha', SCRIPT_SHA1[name], keys.length, ...keys, ...args],
       ['wait', replicasMin, waitMs],
     ]);
     const [answer, wait] = (await inTime(pipeline.exec())) ?? [];

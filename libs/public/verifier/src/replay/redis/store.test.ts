@@ -6,7 +6,7 @@ import { describeVersion1 } from '@ori/test-env/verifier/version-1';
 import { createClient, createClientPool, createCluster } from '@redis/client';
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type RedisClient, scriptSha1 } from './client.ts';
+import { type RedisClient, SCRIPT_SHA1 } from './client.ts';
 import { issuedKey, spentKey } from './keys.ts';
 import type { NodeRedisClient } from './node-redis.ts';
 import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.ts';
@@ -354,7 +354,9 @@ function fakeWorld(kind: (typeof CLIENTS)[number], options: Partial<RedisReplayS
   /** The last arguments of each. */
   const given: Record<string, unknown[]> = {};
   const reply = async ([command, ...args]: readonly unknown[]): Promise<unknown> => {
-    const script = Object.keys(REDIS_SCRIPTS).find((name) => scriptSha1(name as RedisScriptName) === args[0]);
+    const script = Object.keys(REDIS_SCRIPTS).find(
+      (name) => SCRIPT_SHA1[name as RedisScriptName] === args[0],
+    );
     const name = script ?? String(command);
     sent.push(name);
     given[name] = script === undefined ? args : args.slice(3);
