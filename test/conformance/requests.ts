@@ -20,29 +20,8 @@ const BODIES = ['{"prompt":"hello"}', '{"prompt":"hellp"}', '', '\xff\0', 'x'.re
   Buffer.from(text, 'latin1'),
 );
 const PATHS = ['/api/invoke', '/', '/api/%2f', '/api/%2F', '//api/../invoke', `/${'a'.repeat(2047)}`];
-const PIECES = [
-  ' ',
-  '\t',
-  '\n',
-  '\r',
-  '\0',
-  ',',
-  ';',
-  '=',
-  '+',
-  '-',
-  '_',
-  '/',
-  '?',
-  '#',
-  'A',
-  '0',
-  '\x7f',
-  '\xa0',
-  '\xe9',
-  '%',
-  '"',
-];
+/** Characters. */
+const PIECES = [...' \t\n\r\0,;=+-_/?#A0\x7f\xa0\xe9%"'];
 const MEDIA_TYPES = [
   'application/json',
   'Application/JSON ; charset="UTF-8"',

@@ -54,10 +54,28 @@ const INVALID = ['signature_invalid'];
 const type = (value: string): Change => ({ headers: replace('Content-Type', value) });
 const coding = (value: string): Change => ({ headers: append(['Content-Encoding', value]) });
 const aged = (seconds: number): Change => ({ claim: { timestamp: String(nowSeconds() + seconds) } });
-/** A target that is not the signed path, though some servers make it that. */
-const target =
-  (sent: (path: string) => string) =>
-  (bench: Bench): Change => ({ target: sent(bench.path) });
+/** Targets that are not the signed path, though some servers make them that. */
+const TARGETS: readonly (readonly [
+  sentence: string,
+  title: string,
+  sent: (path: string) => string,
+  isRaw?: true,
+])[] = [
+  ['V8', 'an empty query', (path) => `${path}?`, true],
+  ['V8', 'a fragment', (path) => `${path}#top`, true],
+  ['V8', 'a target in absolute form', (path) => `http://daemon.example${path}`, true],
+  ['V8', 'a target in asterisk form', () => '*'],
+  ['V16', 'dot segments that lead to the signed path', (path) => `/x/..${path}`, true],
+  ['V16', 'a segment of one dot', (path) => path.replace(/\/(?=[^/]*$)/, '/./'), true],
+  ['V16', 'an encoded dot segment', (path) => `/%2e${path}`, true],
+  ['V16', 'a backslash for a slash', (path) => path.replace(/\/(?=[^/]*$)/, '\\'), true],
+  [
+    'V16',
+    'an escaped letter',
+    (path) => path.replace(/[a-z]$/, (last) => `%${last.charCodeAt(0).toString(16)}`),
+  ],
+  ['V16', 'two slashes for one', (path) => `/${path}`],
+];
 
 const HEADERS: readonly Check[] = [
   accepts('B1', 'a good proof'),
@@ -106,73 +124,9 @@ const HEADERS: readonly Check[] = [
 
 const REQUESTS: readonly Check[] = [
   ...['GET', 'PUT', 'DELETE'].map((method) => refuses('V7', `the method ${method}`, [], { method })),
-  refuses(
-    'V8',
-    'a query',
-    UNCOVERABLE,
-    target((path) => `${path}?admin=1`),
-  ),
-  refuses(
-    'V8',
-    'an empty query',
-    [],
-    target((path) => `${path}?`),
-    true,
-  ),
-  refuses(
-    'V8',
-    'a fragment',
-    [],
-    target((path) => `${path}#top`),
-    true,
-  ),
-  refuses(
-    'V8',
-    'a target in absolute form',
-    [],
-    target((path) => `http://daemon.example${path}`),
-    true,
-  ),
-  refuses('V8', 'a target in asterisk form', [], { target: '*' }),
-  refuses(
-    'V16',
-    'dot segments that lead to the signed path',
-    [],
-    target((path) => `/x/..${path}`),
-    true,
-  ),
-  refuses(
-    'V16',
-    'a segment of one dot',
-    [],
-    target((path) => path.replace(/\/(?=[^/]*$)/, '/./')),
-    true,
-  ),
-  refuses(
-    'V16',
-    'an encoded dot segment',
-    [],
-    target((path) => `/%2e${path}`),
-    true,
-  ),
-  refuses(
-    'V16',
-    'a backslash for a slash',
-    [],
-    target((path) => path.replace(/\/(?=[^/]*$)/, '\\')),
-    true,
-  ),
-  refuses(
-    'V16',
-    'an escaped letter',
-    [],
-    target((path) => path.replace(/[a-z]$/, (last) => `%${last.charCodeAt(0).toString(16)}`)),
-  ),
-  refuses(
-    'V16',
-    'two slashes for one',
-    [],
-    target((path) => `/${path}`),
+  refuses('V8', 'a query', UNCOVERABLE, ({ path }) => ({ target: `${path}?admin=1` })),
+  ...TARGETS.map(([sentence, title, sent, isRaw]) =>
+    refuses(sentence, title, [], ({ path }) => ({ target: sent(path) }), isRaw),
   ),
   refuses('V9', 'a request without a media type', UNCOVERABLE, { headers: drop('Content-Type') }),
   refuses('V9', 'a second Content-Type', [], { headers: append(['Content-Type', 'text/plain']) }, true),
