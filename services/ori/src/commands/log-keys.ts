@@ -1,12 +1,10 @@
 import { thumbprint } from '@ori/proof';
-import { createLogClient } from '@ori/tlog/client';
 import { readKeyLeaves } from '@ori/tlog/key-watch';
-import { publishedKeys } from '../adapters/key-set.ts';
-import { readSession } from '../adapters/session-store.ts';
 import { CliError } from '../core/errors.ts';
-import { baseUrlToSignIn, type Context, sessionPlace } from './context.ts';
+import type { Context } from './context.ts';
 import { takeInternId } from './intern-id.ts';
-import { addressOf, latestOf, type PolicyOptions, readPolicy, rememberedOf, trusted } from './log-policy.ts';
+import { openLog, type PolicyOptions, readPolicy, trusted } from './log-policy.ts';
+import { keysOf } from './log-request.ts';
 
 /**
  * Lists the keys of an intern that the signing log has, by reading all of it, and whether they are published now. Throws
@@ -14,13 +12,9 @@ import { addressOf, latestOf, type PolicyOptions, readPolicy, rememberedOf, trus
  */
 export async function logKeys(context: Context, intern: string, options: PolicyOptions): Promise<void> {
   const policy = await readPolicy(options);
-  addressOf(policy);
   const internId = await takeInternId(context, intern);
-  const session = await readSession(sessionPlace(context)).catch(() => undefined);
-  const published = await publishedKeys(baseUrlToSignIn(context, session), internId, context.interrupted);
-  const current = new Set(published?.map(({ kid }) => kid));
-  const client = createLogClient({ policy, remembered: await rememberedOf(context, policy) });
-  const head = await latestOf(client, policy);
+  const current = new Set((await keysOf(context, internId))?.map(({ kid }) => kid));
+  const { client, head } = await openLog(context, policy);
   const leaves = new Map<string, number>();
   await trusted(async () => {
     for await (const { index, publicKey } of readKeyLeaves(client, head, internId)) {

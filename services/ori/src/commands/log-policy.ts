@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { explainSystemError } from '@ori/faces/system-error';
-import { type LogClient, type Remembered, rememberInFile } from '@ori/tlog/client';
+import { createLogClient, type LogClient, type Remembered, rememberInFile } from '@ori/tlog/client';
 import { TlogError } from '@ori/tlog/error';
 import { renderVkey } from '@ori/tlog/note';
 import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/policy';
@@ -21,22 +21,25 @@ export function readPolicy({ policy, requireMlDsa = false }: PolicyOptions): Pro
   return usable(policy, (text) => parsePolicy(text, { requireMlDsa }));
 }
 
-/** Throws CliError `usage` for a policy without an address. */
-export function addressOf({ logs }: Policy): string {
-  const address = logs.find(({ url }) => url !== undefined)?.url;
+/**
+ * The log of a policy, and its latest checkpoint, which must extend the last trusted one: that is stored in a file. Throws
+ * CliError `usage` for a policy without an address, `log_not_trusted`, `not_a_log`, `unreachable`.
+ */
+export async function openLog(
+  context: Context,
+  policy: Policy,
+): Promise<{ client: LogClient; head: TrustedCheckpoint }> {
+  const address = policy.logs.find(({ url }) => url !== undefined)?.url;
   if (address === undefined)
     throw new CliError('usage', { detail: 'The policy file has no address of the log.' });
-  return address;
-}
-
-/** Throws CliError `log_not_trusted`, `not_a_log`, `unreachable`. */
-export async function latestOf(client: LogClient, policy: Policy): Promise<TrustedCheckpoint> {
-  const address = addressOf(policy);
-  return client.latest().catch((error) => {
+  const client = createLogClient({ policy, remembered: rememberedOf(context, policy) });
+  const head = await client.latest().catch((error) => {
     throw error instanceof TlogError ? failureOf(error, address) : error;
   });
+  return { client, head };
 }
 
+/** Throws CliError `usage` if the file cannot be read, `log_file_unusable` for what it contains. */
 export async function usable<T>(file: string, parse: (text: string) => T): Promise<T> {
   const text = await readText(file);
   try {
@@ -65,8 +68,7 @@ export async function trusted<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Each checkpoint must extend the last trusted one of this log, which is stored in a file. */
-export async function rememberedOf(context: Context, { logs }: Policy): Promise<Remembered> {
+function rememberedOf(context: Context, { logs }: Policy): Remembered {
   const keys = logs.map(({ key }) => renderVkey(key)).sort();
   const folder = checkpointsFolder(context);
   const file = join(folder, createHash('sha256').update(keys.join('\n')).digest('hex'));

@@ -8,6 +8,7 @@ import {
   ProofError,
   parseProofHeaders,
   signingInput,
+  type VerificationKey,
 } from '@ori/proof';
 import { publishedKeys } from '../adapters/key-set.ts';
 import { readSession } from '../adapters/session-store.ts';
@@ -60,16 +61,24 @@ export async function isSigned(
   context: Context,
   { internId, timestamp, signingInput, signature }: LoggedRequest,
 ): Promise<boolean | undefined> {
-  const session = await readSession(sessionPlace(context)).catch(() => undefined);
-  const baseUrl = baseUrlToSignIn(context, session);
-  context.terminal.detail(`GET ${baseUrl}/interns/${internId}/daemon/jwks.json`);
-  const keys = await publishedKeys(baseUrl, internId, context.interrupted).catch((error) => {
+  const keys = await keysOf(context, internId).catch((error) => {
     if (error instanceof CliError && error.code !== 'interrupted') return undefined;
     throw error;
   });
   const candidates = keys?.filter((key) => holdsTimestamp(key, timestamp)) ?? [];
   if (candidates.length === 0) return undefined;
   return candidates.some((key) => key.verify(signingInput, signature));
+}
+
+/** The published keys of an intern, which need no session. Throws as `publishedKeys`. */
+export async function keysOf(
+  context: Context,
+  internId: string,
+): Promise<readonly VerificationKey[] | undefined> {
+  const session = await readSession(sessionPlace(context)).catch(() => undefined);
+  const baseUrl = baseUrlToSignIn(context, session);
+  context.terminal.detail(`GET ${baseUrl}/interns/${internId}/daemon/jwks.json`);
+  return publishedKeys(baseUrl, internId, context.interrupted);
 }
 
 /** `name: value` lines, as in curl. */

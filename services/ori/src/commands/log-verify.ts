@@ -1,21 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { explainSystemError } from '@ori/faces/system-error';
-import { createLogClient } from '@ori/tlog/client';
 import { commitmentV2, hasCommitment, parseEntry } from '@ori/tlog/entry';
 import { TlogError } from '@ori/tlog/error';
 import type { Policy } from '@ori/tlog/policy';
 import { parseTlogProof, renderTlogProof, type TlogProof, verifyTlogProof } from '@ori/tlog/proof';
 import { CliError } from '../core/errors.ts';
 import type { Context } from './context.ts';
-import {
-  addressOf,
-  latestOf,
-  type PolicyOptions,
-  readPolicy,
-  rememberedOf,
-  trusted,
-  usable,
-} from './log-policy.ts';
+import { openLog, type PolicyOptions, readPolicy, trusted, usable } from './log-policy.ts';
 import { isSigned, type LoggedRequestOptions, takeLoggedRequest } from './log-request.ts';
 
 export interface LogVerifyOptions extends LoggedRequestOptions, PolicyOptions {
@@ -64,10 +55,7 @@ async function askLog(
   commitment: Uint8Array,
   isSigned: boolean,
 ): Promise<TlogProof> {
-  const remembered = await rememberedOf(context, policy);
-  addressOf(policy);
-  const client = createLogClient({ policy, remembered });
-  const head = await latestOf(client, policy);
+  const { client, head } = await openLog(context, policy);
   return trusted(async () => {
     const [leaf] = (await client.lookup([commitment])).values();
     if (leaf === undefined || leaf.index >= head.size)
