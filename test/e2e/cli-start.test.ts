@@ -24,5 +24,5 @@ async function packagesWith(modules: readonly string[]): Promise<string[]> {
 test('a command loads the packages that it needs, and no other', async () => {
   expect(await packagesWith(['program.ts'])).toEqual(['commander']);
   expect(await packagesWith(['program.ts', 'commands/sign.ts'])).toEqual(['commander']);
-  expect(await packagesWith(['adapters/interns.ts'])).toEqual(['zod']);
+  expect(await packagesWith(['core/refusal.ts'])).toEqual(['zod']);
 });

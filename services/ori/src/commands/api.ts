@@ -14,7 +14,7 @@ export interface ApiOptions {
 }
 
 /** A longer list is treated as endless. */
-const PAGES_MAX = 1000;
+const PAGES_MAX = 200;
 
 /**
  * Makes any request to the API with the session, and prints the JSON of its answer; with `paginate` the records of
@@ -46,13 +46,18 @@ export async function api(context: Context, path: string, options: ApiOptions): 
   context.terminal.printJson(await allPages(context, path, query));
 }
 
-async function allPages(context: Context, path: string, query: URLSearchParams): Promise<unknown[]> {
+/**
+ * The records of all pages of a list, which names the next one by a cursor, or counts its records. Throws CliError
+ * `answer_not_understood` for anything else, and the errors of `withAccessToken`.
+ */
+export async function allPages(context: Context, path: string, query: URLSearchParams): Promise<unknown[]> {
   const records: unknown[] = [];
+  const notUnderstood = (why: string) =>
+    new CliError('answer_not_understood', { what: 'the API', address: path, why });
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const page = parseJson((await request(context, { method: 'GET', path, query })).body);
-    if (typeof page !== 'object' || page === null || !('data' in page) || !Array.isArray(page.data)) {
-      throw usage(`${path} is not a list, so it has no pages.`);
-    }
+    if (typeof page !== 'object' || page === null || !('data' in page) || !Array.isArray(page.data))
+      throw notUnderstood('it is not a list');
     records.push(...page.data);
     if ('next_cursor' in page && typeof page.next_cursor === 'string') {
       query.set('starting_after', page.next_cursor);
@@ -60,7 +65,7 @@ async function allPages(context: Context, path: string, query: URLSearchParams):
       query.set('offset', String(records.length));
     } else return records;
   }
-  throw usage(`${path} has more than ${PAGES_MAX} pages.`);
+  throw notUnderstood('it is endless');
 }
 
 interface Request {

@@ -1,19 +1,16 @@
-import type { Intern, InternFilter } from '../adapters/interns.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { requireInternId } from '../core/proof-request.ts';
 import { grantsScope, LISTING_SCOPE } from '../core/scopes.ts';
 import { ownValue } from '../core/trust.ts';
-import { requireSession, withAccessToken } from './access.ts';
+import { requireSession } from './access.ts';
 import type { Context } from './context.ts';
+import type { Intern, InternFilter } from './list-interns.ts';
 import { keepIntern, readTrust } from './trust.ts';
 
 /** Every intern that the session can see. */
 export async function internsOf(context: Context, filter: InternFilter = {}): Promise<Intern[]> {
-  const { listInterns } = await import('../adapters/interns.ts');
-  const interns = await withAccessToken(context, (session, credential) => {
-    context.terminal.detail(`GET ${session.base_url}/interns`);
-    return listInterns(session.base_url, credential, filter, context.interrupted);
-  });
+  const { listInterns } = await import('./list-interns.ts');
+  const interns = await listInterns(context, filter);
   const { base_url } = await requireSession(context);
   const { interns: kept } = await readTrust(context, base_url);
   for (const { name, id } of interns) {

@@ -1,6 +1,6 @@
-import type { InternFilter } from '../adapters/interns.ts';
 import type { Context } from './context.ts';
 import { findIntern, internsOf } from './intern-id.ts';
+import type { InternFilter } from './list-interns.ts';
 
 /** Lists the interns that the session can see. */
 export async function internsList(context: Context, filter: InternFilter): Promise<void> {

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { requestApi } from '../adapters/api.ts';
 import { openBrowser } from '../adapters/browser.ts';
-import { requireTakenToken } from '../adapters/interns.ts';
 import { createProofKey, type Issuer, offersBinding, openIssuer } from '../adapters/issuer.ts';
 import type { Keeper } from '../adapters/kept-secret.ts';
 import { requireWritable } from '../adapters/private-file.ts';
@@ -205,7 +205,10 @@ async function takeToken(context: Context, baseUrl: string): Promise<Session> {
   await using body = await bodyOfStream(stdin, 'stdin', interrupted);
   if (body.bytes > TOKEN_BYTES_MAX) throw new CliError('token_unusable', { why: 'it is too long' });
   const session = sessionOfToken(await text(body.chunks()), baseUrl, context.nowSeconds());
-  await requireTakenToken(baseUrl, await credentialOf(context, session), interrupted);
+  // The smallest request that needs a token.
+  const asked = { method: 'GET', credential: await credentialOf(context, session) };
+  const answer = await requestApi(`${baseUrl}/interns?limit=1`, asked, interrupted);
+  if (answer.status === 401) throw (await import('../core/refusal.ts')).judgeGivenToken(baseUrl, answer);
   return session;
 }
 

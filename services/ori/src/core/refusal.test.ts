@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { judgeList, judgeSigning, retryAfterSeconds } from './refusal.ts';
+import { judgeAnswer, judgeSigning, retryAfterSeconds } from './refusal.ts';
 
 function answer(status: number, reason?: string, headers: Record<string, string> = {}) {
   const metadata = reason === undefined ? {} : { metadata: { reason, retryable: false } };
@@ -29,14 +29,9 @@ it.each([
   expect(judgeSigning(refused, 'int_7Qm2').code).toBe(code);
 });
 
-it('treats a 404 of the list as missing access', () => {
-  expect(judgeList(answer(404, 'not_found')).code).toBe('interns_not_listed');
-  expect(judgeList(answer(403)).code).toBe('refused');
-});
-
 it('recognizes a missing scope by the challenge if the body does not name it', () => {
   const challenge = { 'www-authenticate': 'Bearer error="insufficient_scope"' };
-  expect(judgeList(answer(403, undefined, challenge))).toMatchObject({
+  expect(judgeAnswer(answer(403, undefined, challenge))).toMatchObject({
     code: 'scope_missing',
     facts: { scope: 'interns' },
   });

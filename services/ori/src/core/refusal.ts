@@ -26,14 +26,6 @@ export function judgeSigning(answer: ApiAnswer, internId: string): CliError {
   return judge(answer, said, SIGNING_SCOPE);
 }
 
-/** The failure for a list answer other than 200 and 401. */
-export function judgeList(answer: ApiAnswer): CliError {
-  const said = readSaid(answer);
-  return answer.status === 404
-    ? new CliError('interns_not_listed', said)
-    : judge(answer, said, LISTING_SCOPE);
-}
-
 /** The failure for a 401 to a token that the person gave. */
 export function judgeGivenToken(baseUrl: string, answer: ApiAnswer): CliError {
   return new CliError('token_refused', { baseUrl, ...readSaid(answer) });
