@@ -1,6 +1,6 @@
 import { memorySpentProofs } from '@ori/identity/dpop/spent-proofs';
 import { capturedLog } from '@ori/test-env/captured-log';
-import { createTurnLimiter } from '@ori/turns/limiter';
+import { createMemoryTurnLimiter } from '@ori/turns/memory';
 import { expect, test } from 'vitest';
 import type { SignerConfig } from './config.ts';
 import { connectDependencies, type Dependencies } from './dependencies.ts';
@@ -8,7 +8,7 @@ import { memoryNonces } from './effects/nonces.ts';
 
 const audit = {} as Dependencies['audit'];
 const inMemory = {
-  turns: createTurnLimiter({ memory: true, turnsPerUser: 1, turnsPerOrganization: 1, windowSeconds: 60 }),
+  turns: createMemoryTurnLimiter({ turnsPerUser: 1, turnsPerOrganization: 1, windowSeconds: 60 }),
   nonces: memoryNonces(65),
   spentProofs: memorySpentProofs(),
 };

@@ -8,7 +8,7 @@ import { memoryNonces, type SignerParts, startSigner } from '@ori/signer';
 import { managementQueries } from '@ori/store/management';
 import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { signerQueries } from '@ori/store/signer';
-import { createTurnLimiter } from '@ori/turns/limiter';
+import { createMemoryTurnLimiter } from '@ori/turns/memory';
 import { demoCast } from './cast.ts';
 import type { StandaloneConfig } from './config.ts';
 import { createDemoData } from './demo-data.ts';
@@ -140,7 +140,7 @@ function inMemory({
 }: StandaloneConfig): Pick<SignerParts, 'turns' | 'nonces' | 'spentProofs'> | undefined {
   if (redisUrl !== undefined) return undefined;
   const { turnsPerUser, turnsPerOrganization, turnWindowSeconds: windowSeconds } = limits;
-  const turns = createTurnLimiter({ memory: true, turnsPerUser, turnsPerOrganization, windowSeconds });
+  const turns = createMemoryTurnLimiter({ turnsPerUser, turnsPerOrganization, windowSeconds });
   return { turns, nonces: memoryNonces(NONCE_KEPT_SECONDS), spentProofs: memorySpentProofs() };
 }
 

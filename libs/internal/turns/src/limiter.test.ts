@@ -4,6 +4,7 @@ import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redi
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createClusterTurns } from './cluster.ts';
 import { createTurnLimiter, type TurnLimiter, turnKey } from './limiter.ts';
+import { createMemoryTurnLimiter } from './memory.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { connectRedis, type RedisClient } from './redis/connection.ts';
 import { TurnLimiterUnavailable } from './store.ts';
@@ -36,11 +37,10 @@ const used = async (scope: 'user' | 'organization', id: string) =>
   Number((await redis.get(turnKey(scope, id))) ?? 0);
 
 describe.each([
-  ['in memory', () => ({ memory: true as const })],
-  ['on Redis', () => ({ redis })],
-])('turns %s', (_name, store) => {
-  const limiter = (more: Partial<typeof limits> = {}) =>
-    createTurnLimiter({ ...limits, ...more, ...store() });
+  ['in memory', createMemoryTurnLimiter],
+  ['on Redis', (options: typeof limits) => createTurnLimiter({ ...options, redis })],
+])('turns %s', (_name, create) => {
+  const limiter = (more: Partial<typeof limits> = {}) => create({ ...limits, ...more });
 
   it('are refunded to the window they were charged to', async () => {
     const turns = limiter({ turnsPerOrganization: 3 });
@@ -196,7 +196,7 @@ describe.each([
 it('turns in memory are free again once their window is over, even if its timer is late', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   try {
-    const turns = createTurnLimiter({ ...limits, memory: true });
+    const turns = createMemoryTurnLimiter(limits);
     const who = person();
     await takeMany(turns, who, 3);
     vi.setSystemTime(Date.now() + 60_000);
@@ -395,7 +395,7 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
   });
 
   it('are not offered where keys live apart', () => {
-    expect(createTurnLimiter({ ...limits, memory: true }).takeAndClaim).toBeUndefined();
+    expect(createMemoryTurnLimiter(limits).takeAndClaim).toBeUndefined();
     expect(createClusterTurns(redis, 60).takeAndClaim).toBeUndefined();
   });
 });

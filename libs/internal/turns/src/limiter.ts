@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
-import { createMemoryTurns } from './memory.ts';
 import type { RedisClient } from './redis/connection.ts';
 import { createRedisTurns } from './redis.ts';
-import type { Claims, TurnCharge, TurnCounts, TurnLimits, Unclaimed } from './store.ts';
+import type { Claims, TurnCharge, TurnCounts, TurnLimits, TurnStore, Unclaimed } from './store.ts';
 import type { TurnPolicy, TurnScope, TurnTaker, TurnVerdict, WindowsLeft } from './turn.ts';
 
 export interface TurnLimiter {
@@ -30,20 +29,25 @@ export interface TurnLimiter {
   refund(who: TurnTaker, verdict: TurnVerdict): Promise<void>;
 }
 
-export type TurnLimiterOptions = {
-  turnsPerUser: number;
-  turnsPerOrganization: number;
-  windowSeconds: number;
-} & ({ redis: RedisClient } | { memory: true });
+export interface TurnLimiterOptions {
+  readonly turnsPerUser: number;
+  readonly turnsPerOrganization: number;
+  readonly windowSeconds: number;
+}
 
 /**
  * The limit on turns, shared by chat and signing through its key names: fixed windows that begin with their first
- * turn, in Redis for any number of processes, or in the memory of this one. Refused turns are not charged.
+ * turn, in Redis for any number of processes. Refused turns are not charged.
  */
-export function createTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
+export function createTurnLimiter(
+  options: TurnLimiterOptions & { readonly redis: RedisClient },
+): TurnLimiter {
+  return limiterOf(createRedisTurns(options.redis, options.windowSeconds), options);
+}
+
+/** A limiter whose counters are in this store. */
+export function limiterOf(store: TurnStore, options: TurnLimiterOptions): TurnLimiter {
   const { turnsPerUser, turnsPerOrganization, windowSeconds } = options;
-  const store =
-    'redis' in options ? createRedisTurns(options.redis, windowSeconds) : createMemoryTurns(windowSeconds);
   const limitsOf = ({ limits }: TurnTaker): TurnLimits => ({
     user: limits?.user ?? turnsPerUser,
     organization: limits?.organization ?? turnsPerOrganization,

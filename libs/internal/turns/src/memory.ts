@@ -1,8 +1,13 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
+import { limiterOf, type TurnLimiter, type TurnLimiterOptions } from './limiter.ts';
 import type { TurnCharge, TurnCount, TurnCounts, TurnLimits, TurnStore } from './store.ts';
 
-/** Turn counters in this process's memory: for the standalone and for tests. */
-export function createMemoryTurns(duration: number): TurnStore {
+/** A limiter in this process's memory: for the standalone and for tests. */
+export function createMemoryTurnLimiter(options: TurnLimiterOptions): TurnLimiter {
+  return limiterOf(createMemoryTurns(options.windowSeconds), options);
+}
+
+function createMemoryTurns(duration: number): TurnStore {
   const options = { keyPrefix: '', points: Number.MAX_SAFE_INTEGER, duration };
   const user = new RateLimiterMemory(options);
   const organization = new RateLimiterMemory(options);

@@ -5,6 +5,7 @@ import { Secret } from '@ori/runtime/secret';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
 import { startTcpProxy } from '@ori/test-env/tcp-proxy';
 import { createTurnLimiter, turnKey } from '@ori/turns/limiter';
+import { createMemoryTurnLimiter } from '@ori/turns/memory';
 import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
 import { issuedKey } from '@ori/verifier/redis';
@@ -53,7 +54,7 @@ async function proofOf(id: string, { spentProofs }: TurnsOptions = inRedis) {
   await spentProofs.learn();
   return { id, epoch: spentProofs.epoch() ?? '' };
 }
-const memoryLimiter = () => createTurnLimiter({ memory: true, ...limits });
+const memoryLimiter = () => createMemoryTurnLimiter(limits);
 
 test('a turn is counted with its nonce reserved, if one Redis has both', async () => {
   const { who, reservation, turnsTaken, isIssued } = subject();
