@@ -150,7 +150,7 @@ async function address(): Promise<string> {
 
 /** Adds records that management serves: an icon, a provider credential, and a key that can read it. */
 async function addManaged(store: Store, { organizationId, workspaceId, internId }: Demo) {
-  await setIcon(store, { internId, mediaType: 'image/png', bytes: PNG });
+  await setIcon(store, { internId, bytes: PNG });
   const byokId = randomUUID();
   await createCredential(store, {
     id: byokId,

@@ -67,5 +67,5 @@ const ICON = Buffer.from(
 );
 
 export async function setDemoIcon(db: Database, internId: string): Promise<void> {
-  await setIcon(db, { internId, mediaType: 'image/png', bytes: ICON });
+  await setIcon(db, { internId, bytes: ICON });
 }

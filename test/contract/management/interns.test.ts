@@ -140,7 +140,6 @@ describe('GET /interns/{internId}/icon', () => {
   beforeAll(async () => {
     ({ sha256 } = await setIcon(world.store, {
       internId: world.ours.internId,
-      mediaType: 'image/png',
       bytes: PNG,
     }));
   });

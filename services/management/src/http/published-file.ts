@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isMatch } from '@ori/http/if-none-match';
 
+export const PUBLISHED_CACHE_CONTROL = 'public, max-age=60';
+
 /** A public, static file that is known when the service starts. */
 export interface PublishedFile {
   /** Below the base address. */
@@ -10,25 +12,19 @@ export interface PublishedFile {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface PublishedFileOptions {
-  readonly path: string;
-  readonly mediaType: string;
-  readonly content: string;
-  readonly cacheControl: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-export function createPublishedFile(options: PublishedFileOptions): PublishedFile {
-  const { path, mediaType, content, cacheControl, headers } = options;
+/** A file with its entity tag, to be fetched again after a minute. */
+export function createPublishedFile(
+  path: string,
+  content: string,
+  headers: Readonly<Record<string, string>>,
+): PublishedFile {
   const bytes = Buffer.from(content);
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
   return {
     path,
     bytes,
     headers: {
-      'Content-Type': mediaType,
-      'Cache-Control': cacheControl,
-      ETag: etag,
+      'Cache-Control': PUBLISHED_CACHE_CONTROL,
+      ETag: `"${createHash('sha256').update(bytes).digest('base64url')}"`,
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
       ...headers,

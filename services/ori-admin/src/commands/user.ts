@@ -28,16 +28,9 @@ export function addUserCommands(program: Command, context: () => Context): void 
       const admin = context();
       const { subject } = options;
       const issuer = subject === undefined ? undefined : issuerOf(admin, options);
-      const made = await admin.withDatabase(async (db) => {
-        const { id } = await createUser(db, { name, id: options.id });
-        if (subject === undefined || issuer === undefined) return { id };
-        // If adding the subject failed, the user would remain, and a second try would create another.
-        await addSubject(db, { userId: id, issuer, subject }).catch(async (error: unknown) => {
-          await deleteUser(db, { userId: id });
-          throw error;
-        });
-        return { id, issuer, subject };
-      });
+      const made = await admin.withDatabase((db) =>
+        createUser(db, { name, id: options.id, ...(issuer && { issuer, subject }) }),
+      );
       admin.report(made, { lines: [made.id], note: `Created the user ${name}.` });
     });
 

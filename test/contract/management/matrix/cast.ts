@@ -165,7 +165,7 @@ async function furnish(
 ): Promise<void> {
   const owner = { organization, workspace };
   const { id: intern } = await createIntern(store, { workspaceId: workspace, name: label });
-  await setIcon(store, { internId: intern, mediaType: 'image/png', bytes: PNG });
+  await setIcon(store, { internId: intern, bytes: PNG });
   cast.interns.push({ id: intern, ...owner });
   cast.credentials.push({
     id: await createTestCredential(store, { organizationId: organization, workspaceId: workspace } as never),

@@ -116,7 +116,7 @@ afterAll(() => store[Symbol.asyncDispose]());
 async function name({ organizationId, workspaceId, internId }: Scenario) {
   const { hash: ownHash } = await createApiKey(store.owner, { kind: 'api', name: 'ci', workspaceId });
   const bytes = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
-  await setIcon(store.owner, { internId, mediaType: 'image/png', bytes });
+  await setIcon(store.owner, { internId, bytes });
   const credentialId = randomUUID();
   await createCredential(store.owner, {
     id: credentialId,

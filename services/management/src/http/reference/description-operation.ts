@@ -1,14 +1,14 @@
 import { z } from 'zod';
+import { PUBLISHED_CACHE_CONTROL } from '../published-file.ts';
 import type { Described } from './described.ts';
 import { IfNoneMatch } from './parameters.ts';
 
 /** Below the base address. */
 export const DOCUMENT_PATH = '/openapi.json';
-export const DOCUMENT_CACHE_CONTROL = 'public, max-age=60';
 
 const headers = z.object({
   ETag: z.string().meta({ description: 'Strong entity tag of the document.' }),
-  'Cache-Control': z.literal(DOCUMENT_CACHE_CONTROL),
+  'Cache-Control': z.literal(PUBLISHED_CACHE_CONTROL),
 });
 
 export const DESCRIPTION_OPERATION: Described = {

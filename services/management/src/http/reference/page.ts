@@ -1,6 +1,6 @@
 import { html, pageHeaders, renderPage } from '@ori/faces/html';
 import { createPublishedFile, type PublishedFile } from '../published-file.ts';
-import { DOCUMENT_CACHE_CONTROL, DOCUMENT_PATH } from './description-operation.ts';
+import { DOCUMENT_PATH } from './description-operation.ts';
 import { type ApiDocument, createApiDocument } from './document.ts';
 import { markdown } from './markdown.ts';
 import { type ReferenceOperation, renderReferenceOperation } from './render-operation.ts';
@@ -10,18 +10,10 @@ import { renderMembers, type Schema, typeOf } from './render-schema.ts';
 export function createReferenceFiles(baseUrl: string, tryAt?: string): PublishedFile[] {
   const document = createApiDocument(baseUrl);
   return [
-    createPublishedFile({
-      path: DOCUMENT_PATH,
-      mediaType: 'application/json',
-      content: JSON.stringify(document),
-      cacheControl: DOCUMENT_CACHE_CONTROL,
-    }),
-    createPublishedFile({
-      path: '/docs',
-      mediaType: 'text/html; charset=utf-8',
-      content: renderReference(document, baseUrl, tryAt),
-      cacheControl: 'public, max-age=60',
-      headers: { 'Content-Security-Policy': pageHeaders()['content-security-policy'] ?? '' },
+    createPublishedFile(DOCUMENT_PATH, JSON.stringify(document), { 'Content-Type': 'application/json' }),
+    createPublishedFile('/docs', renderReference(document, baseUrl, tryAt), {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': pageHeaders()['content-security-policy'] ?? '',
     }),
   ];
 }

@@ -73,7 +73,7 @@ describe('the operator', () => {
       () => disableUser(db, none),
       () => disableApiKey(db, { hash: '0'.repeat(64) }),
       () => createIntern(db, { workspaceId: 'ws_none', name: 'x' }),
-      () => setIcon(db, { internId: 'int_none', mediaType: 'image/png', bytes: PNG }),
+      () => setIcon(db, { internId: 'int_none', bytes: PNG }),
     ]) {
       await expect(attempt(), attempt.toString()).rejects.toMatchObject(refused('not_found'));
     }

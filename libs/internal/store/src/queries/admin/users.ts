@@ -18,17 +18,26 @@ const newUser = z.strictObject({
   email: emailSchema.nullish(),
 });
 
-export async function createUser(db: Database, input: z.input<typeof newUser>): Promise<{ id: string }> {
-  const { id = newId('user'), name, email = null } = requireInput(newUser, input);
-  await judged('user', () => db.kysely.insertInto('users').values({ id, name, email }).execute());
-  return { id };
-}
-
 const subjectInput = z.strictObject({
   userId: idSchema,
   issuer: z.url({ protocol: /^https?$/, error: 'expected an http(s) address' }).max(2048),
   subject: subjectSchema,
 });
+
+/** With a subject at an issuer, as `addSubject` adds it: both or neither. */
+export async function createUser(
+  db: Handle,
+  { issuer, subject, ...input }: z.input<typeof newUser> & { issuer?: string; subject?: string | undefined },
+): Promise<{ id: string; issuer?: string; subject?: string }> {
+  const { id = newId('user'), name, email = null } = requireInput(newUser, input);
+  if (issuer === undefined || subject === undefined) {
+    await judged('user', () => db.kysely.insertInto('users').values({ id, name, email }).execute());
+    return { id };
+  }
+  const people = [{ id, name, email, subject }];
+  await db.kysely.transaction().execute((trx) => createPeople({ kysely: trx }, people, issuer));
+  return { id, issuer, subject };
+}
 
 /**
  * Accepts tokens of `issuer` (compared byte for byte) with this `sub` as those of the user. A proof contains the
@@ -36,23 +45,7 @@ const subjectInput = z.strictObject({
  */
 export async function addSubject(db: Database, input: z.input<typeof subjectInput>): Promise<void> {
   const { userId, issuer, subject } = requireInput(subjectInput, input);
-  await db.kysely.transaction().execute(async (tx) => {
-    await sql`select pg_advisory_xact_lock(hashtextextended(${subject}, 0))`.execute(tx);
-    const other = await tx
-      .selectFrom('user_subjects')
-      .select('user_id')
-      .where('subject', '=', subject)
-      .where('issuer', '<>', issuer)
-      .where('user_id', '<>', userId)
-      .executeTakeFirst();
-    if (other !== undefined) {
-      const message = `subject: ${other.user_id} has the same one at another issuer, and daemons could not tell them apart`;
-      throw new AdminError('conflict', message);
-    }
-    await judged('subject', () =>
-      tx.insertInto('user_subjects').values({ issuer, subject, user_id: userId }).execute(),
-    );
-  });
+  await db.kysely.transaction().execute((tx) => nameSubjects({ kysely: tx }, [{ userId, subject }], issuer));
 }
 
 export interface NewPerson {
@@ -68,21 +61,33 @@ export async function createPeople(db: Handle, people: readonly NewPerson[], iss
     requireInput(newUser, { id, name, email });
     requireInput(subjectInput, { userId: id, issuer, subject });
   }
-  const subjects = people.map(({ subject }) => subject).sort();
-  await sql`
-    select pg_advisory_xact_lock(hashtextextended(subject, 0))
-    from unnest(${subjects}::text[]) as wanted (subject)`.execute(db.kysely);
-  const { rows } = await sql<{ subject: string }>`
-    select subject from user_subjects where subject = any (${subjects}::text[]) and issuer <> ${issuer}`.execute(
-    db.kysely,
-  );
-  if (rows[0] !== undefined) {
-    throw new AdminError('conflict', `subject: a user has ${rows[0].subject} at another issuer`);
-  }
   const users = people.map(({ id, name, email }) => ({ id, name, email }));
   await judged('user', () => db.kysely.insertInto('users').values(users).execute());
-  const named = people.map(({ id, subject }) => ({ issuer, subject, user_id: id }));
-  await judged('subject', () => db.kysely.insertInto('user_subjects').values(named).execute());
+  const named = people.map(({ id, subject }) => ({ userId: id, subject }));
+  await nameSubjects(db, named, issuer);
+}
+
+/** Within a transaction. */
+async function nameSubjects(
+  { kysely }: Handle,
+  named: readonly { readonly userId: string; readonly subject: string }[],
+  issuer: string,
+): Promise<void> {
+  const subjects = named.map(({ subject }) => subject).sort();
+  await sql`
+    select pg_advisory_xact_lock(hashtextextended(subject, 0))
+    from unnest(${subjects}::text[]) as wanted (subject)`.execute(kysely);
+  const owners = new Map(named.map(({ userId, subject }) => [subject, userId]));
+  const { rows } = await sql<{ subject: string; user_id: string }>`
+    select subject, user_id from user_subjects
+    where subject = any (${subjects}::text[]) and issuer <> ${issuer}`.execute(kysely);
+  const other = rows.find(({ subject, user_id }) => owners.get(subject) !== user_id);
+  if (other !== undefined) {
+    const message = `subject: ${other.user_id} has the same one at another issuer, and daemons could not tell them apart`;
+    throw new AdminError('conflict', message);
+  }
+  const values = named.map(({ userId, subject }) => ({ issuer, subject, user_id: userId }));
+  await judged('subject', () => kysely.insertInto('user_subjects').values(values).execute());
 }
 
 export async function removeSubject(

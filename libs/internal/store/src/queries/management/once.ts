@@ -15,12 +15,6 @@ export class TooManyAnswers extends Error {
   override readonly name = 'TooManyAnswers';
 }
 
-/** `first`: the work was done now. */
-export interface OnceAnswer {
-  readonly sealed: string;
-  readonly isFirst: boolean;
-}
-
 /**
  * Does the work for a key once in 24 hours, and keeps the sealed answer that it returns, in one transaction. For a used
  * key, returns the stored answer, or `running` while another request with the key is in progress. Work that throws
@@ -33,7 +27,7 @@ export function once(
   account: Account,
   keyHash: string,
   work: (within: Database) => Promise<string>,
-): Promise<OnceAnswer | 'running'> {
+): Promise<{ readonly sealed: string } | 'running'> {
   const { organizationId } = account;
   return inTransaction(db, async (trx) => {
     const within: Database = { ...db, kysely: trx };
@@ -41,7 +35,7 @@ export function once(
     if (found !== undefined) return found;
     const sealed = await work(within);
     await asTenant(within, account, () => keep(trx, organizationId, keyHash, sealed));
-    return { sealed, isFirst: true };
+    return { sealed };
   });
 }
 
@@ -49,7 +43,7 @@ async function take(
   trx: Transaction<Schema>,
   organizationId: string,
   keyHash: string,
-): Promise<OnceAnswer | 'running' | undefined> {
+): Promise<{ readonly sealed: string } | 'running' | undefined> {
   const { rows: locks } = await sql<{ taken: boolean }>`
     select pg_try_advisory_xact_lock(hashtextextended(${`${organizationId} ${keyHash}`}, ${sql.lit(KEY_LOCK)})) as taken`.execute(
     trx,
@@ -59,7 +53,7 @@ async function take(
     select sealed_answer as sealed from idempotency_keys
     where organization_id = ${organizationId} and key_hash = ${keyHash}
       and created_at > now() - interval '24 hours'`.execute(trx);
-  return rows[0] && { sealed: rows[0].sealed, isFirst: false };
+  return rows[0];
 }
 
 /** Last in the transaction, because the account's other requests with a key wait for its tally. */

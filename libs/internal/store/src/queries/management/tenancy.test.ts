@@ -45,7 +45,7 @@ describe('tenancy', () => {
   /** At least one row in every table, for a tenant. */
   async function furnish({ organizationId, workspaceId, internId, userId }: Scenario): Promise<void> {
     const { hash } = await createApiKey(store.owner, { kind: 'api', name: 'ci', workspaceId });
-    await setIcon(store.owner, { internId, mediaType: 'image/png', bytes: PNG });
+    await setIcon(store.owner, { internId, bytes: PNG });
     await createCredential(store.owner, {
       id: randomUUID(),
       organization_id: organizationId,
