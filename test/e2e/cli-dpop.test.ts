@@ -13,13 +13,17 @@ const BODY = '{"prompt":"hello"}';
 let state: OriHome;
 let standalone: Standalone;
 let world: CliWorld;
+/** Of somebody who stays signed in. */
+let home: OriHome;
 
 beforeAll(async () => {
   state = await makeOriHome();
   standalone = await startStandalone(loadStandaloneConfig({ ORI_PORT: '0' }), state.folder);
   world = await startCliWorld();
+  home = await boundHome();
 });
 afterAll(async () => {
+  await home[Symbol.asyncDispose]();
   await standalone.stop();
   await world[Symbol.asyncDispose]();
   await state[Symbol.asyncDispose]();
@@ -61,7 +65,6 @@ function ask(headers: Record<string, string>, body = ASKED): Promise<Response> {
 }
 
 it('binds the session to a key in a file of its own, apart from the tokens, and says so', async () => {
-  await using home = await boundHome();
   expect((await stat(keyFileOf(home))).mode & 0o777).toBe(0o600);
   expect(await readFile(home.sessionFile, 'utf8')).not.toContain((await keyOf(home)).d);
   const whoami = /^ {2}bound +to a key on this computer, which signs each request \(DPoP\)$/m;
@@ -125,7 +128,6 @@ describe('ori headers', () => {
   }
 
   it('gives curl the proof for one request of the session, with the content of a file, good once', async () => {
-    await using home = await boundHome();
     const file = join(home.folder, 'body.json');
     await writeFile(file, ASKED);
     const given = await headers(home, ['POST', sign(), '--file', file]);
@@ -134,7 +136,6 @@ describe('ori headers', () => {
   });
 
   it('gives a proof for no other content', async () => {
-    await using home = await boundHome();
     const { baseUrl } = standalone.state;
     for (const given of [[], ['--data', `${ASKED} `]])
       expect((await ask(await headers(home, ['POST', sign(), ...given]))).status).toBe(401);
@@ -143,7 +144,6 @@ describe('ori headers', () => {
   });
 
   it('proves a token that was handed over with the key in a file', async () => {
-    await using home = await boundHome();
     const { access_token: ORI_TOKEN } = await sessionOf(home);
     const env = { ORI_TOKEN, ORI_DPOP_KEY: keyFileOf(home) };
     await using elsewhere = await makeOriHome();
@@ -158,7 +158,6 @@ describe('ori headers', () => {
   });
 
   it('gives nothing for another server, nor with a bound token without its key', async () => {
-    await using home = await boundHome();
     const elsewhere = await ori(home, ['headers', 'POST', 'https://elsewhere.example/v1']);
     expect(elsewhere).toMatchObject({ exit: 2, stdout: '' });
     const { access_token: ORI_TOKEN } = await sessionOf(home);
