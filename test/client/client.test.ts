@@ -10,12 +10,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
 import { signIn } from '../../services/standalone/src/sign-in.ts';
 import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
+import { installPython } from '../conformance/ports/python-environment.ts';
 import { NGINX, startGateway } from '../env/gateway.ts';
 import { startManagement } from '../env/management.ts';
 import { startWorld } from '../env/world.ts';
 import { callEverything, EVERYTHING_WORKED } from './family-client.ts';
 
 const HERE = import.meta.dirname;
+const PYTHON = installPython();
 const run = promisify(execFile);
 
 let home: string;
@@ -58,6 +60,30 @@ it('the client lists interns, signs for each, and manages guardrails', async () 
   expect(proofs).toHaveLength(3);
   for (const proof of proofs) expect(proof).toMatch(/^[A-Za-z0-9+/]{86}==$/);
 });
+
+it.runIf(PYTHON !== undefined)(
+  'a generated Python client lists interns and keys, and creates a key',
+  async () => {
+    const { baseUrl, apiKey, managementKey } = standalone.state;
+    const document = join(home, 'openapi.json');
+    await writeFile(document, await (await fetch(`${baseUrl}/openapi.json`)).text());
+    const output = ['--output-path', join(home, 'generated'), '--meta', 'none'];
+    // It formats what it generates with the ruff of the PATH.
+    const env = { PATH: `${dirname(PYTHON ?? '')}:${process.env['PATH']}` };
+    const generate = ['-m', 'openapi_python_client', 'generate', '--path', document, ...output];
+    await run(PYTHON ?? '', generate, { cwd: home, env });
+    const { stdout } = await run(PYTHON ?? '', [
+      join(HERE, 'generated.py'),
+      ...[home, baseUrl, apiKey, managementKey],
+    ]);
+    expect(JSON.parse(stdout)).toEqual({
+      interns: ['analytical', 'greeter', 'jacquard'],
+      made: 'generated',
+      hasKey: true,
+      isListed: true,
+    });
+  },
+);
 
 it("the family's public client, unmodified, calls every operation of npm start", async () => {
   const { baseUrl, apiKey, managementKey } = standalone.state;

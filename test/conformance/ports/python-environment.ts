@@ -8,7 +8,7 @@ const REQUIREMENTS = fileURLToPath(new URL('python/requirements-test.txt', impor
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url));
 
 /**
- * A Python with what the tests of its port need, installed once for each change of its requirements.
+ * A Python with what the tests of its port and of generated clients need, installed once for each change of its requirements.
  * Undefined, with a message, where there is no python3 with venv, or no package index.
  */
 export function installPython(): string | undefined {
