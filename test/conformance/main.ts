@@ -7,12 +7,12 @@ import { drawQuestion } from './generated.ts';
 import { ask, type Question, type Result } from './judge.ts';
 import { exchangesOf, inPieces } from './protocol.ts';
 import { TRIALS } from './races.ts';
-import { junit, table } from './report.ts';
+import { table } from './report.ts';
 
 const USAGE = `Usage: npm run conformance -- [options] <command> [arguments…]
        npm run conformance -- --daemon …: a daemon over HTTP
        npm run conformance -- --runtimes: the daemons of every runtime
-  --junit FILE    also write the results as JUnit XML
+  --json FILE     also write the results
   --requests N    the number of generated requests; 2,000 by default
   --seed TEXT     generate the same requests again; the seed is printed at the start
   --only TEXT     only scenarios whose title or section contains it
@@ -61,7 +61,7 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`\n${section} ${title}\n  ${differences.slice(0, 4).join('\n  ')}`);
   }
   if (failed.length > 40) console.log(`\n… and ${failed.length - 40} more`);
-  if (options.junit !== undefined) writeFileSync(options.junit, junit(results));
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 1)}\n`);
   const steps = results.reduce((sum, result) => sum + result.steps, 0);
   console.log(
     `\n${results.length - failed.length} of ${results.length} scenarios as expected, ${steps} commands`,
@@ -71,13 +71,13 @@ async function main(args: readonly string[]): Promise<number> {
 
 /** Options end at the command. */
 function readArguments(args: readonly string[]) {
-  const known = new Set(['--junit', '--requests', '--seed', '--only']);
+  const known = new Set(['--json', '--requests', '--seed', '--only']);
   let end = 0;
   while (known.has(args[end] ?? '')) end += 2;
   const { values } = parseArgs({
     args: args.slice(0, end),
     options: {
-      junit: { type: 'string' },
+      json: { type: 'string' },
       requests: { type: 'string', default: '2000' },
       seed: { type: 'string' },
       only: { type: 'string' },

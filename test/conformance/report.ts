@@ -23,31 +23,3 @@ export function table(results: readonly Result[]): string {
     ...byCode.map(([code, times]) => `${pad(times.length, 6)}  ${code}`),
   ].join('\n');
 }
-
-/** JUnit XML, with one test case per scenario and one suite per section. */
-export function junit(results: readonly Result[]): string {
-  const suites = [...Map.groupBy(results, ({ section }) => section)].map(([section, own]) => {
-    const cases = own.map(({ title, differences, skipped }) => {
-      const name = `  <testcase classname="SPEC.md ${escapeXml(section)}" name="${escapeXml(title)}"`;
-      if (skipped !== undefined) return `${name}><skipped message="${escapeXml(skipped)}"/></testcase>`;
-      if (differences.length === 0) return `${name}/>`;
-      return `${name}><failure message="${escapeXml(differences[0] ?? '')}">${escapeXml(differences.join('\n'))}</failure></testcase>`;
-    });
-    const failures = own.filter(({ differences }) => differences.length > 0).length;
-    const skips = own.filter(({ skipped }) => skipped !== undefined).length;
-    return `<testsuite name="${escapeXml(section)}" tests="${own.length}" failures="${failures}" skipped="${skips}">\n${cases.join('\n')}\n</testsuite>`;
-  });
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join('\n')}\n</testsuites>\n`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
-/** XML 1.0 does not allow control characters, even escaped. */
-function escapeXml(text: string): string {
-  return text
-    .replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '')
-    .replaceAll(
-      /[^\t\n\x20-\x7e]/g,
-      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    );
-}

@@ -67,29 +67,3 @@ export const CONFIGURATION: VerifierConfiguration = {
 };
 /** Long before every proof, unless a scenario says otherwise. */
 export const STORE_SINCE = 1_788_990_000;
-
-const STEPS_OF_VERIFICATION = [
-  [2, '4'],
-  [4, '4.1'],
-  [6, '4.2'],
-  [11, '4.3'],
-  [13, '4.4'],
-  [16, '4.5'],
-  [99, '4.6'],
-] as const;
-const SECTIONS: Readonly<Record<string, string>> = {
-  F: '1',
-  B: '2',
-  H: '3',
-  E: '5',
-  K: 'key sets',
-  N: 'replay',
-  O: 'replay',
-};
-
-/** The section of SPEC.md that contains a sentence, or its other document. */
-export function sectionOf(sentence: string): string {
-  const number = Number(sentence.slice(1));
-  if (sentence.startsWith('V')) return STEPS_OF_VERIFICATION.find(([last]) => number <= last)?.[1] ?? '4';
-  return SECTIONS[sentence.charAt(0)] ?? '';
-}

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { INTERN_ID, sectionOf } from '../../vectors/scenario.ts';
-import { junit } from '../report.ts';
+import { INTERN_ID } from '../../vectors/scenario.ts';
 import { startKeyServer } from './key-server.ts';
 import { linesOf } from './lines.ts';
 import { type Outcome, runningAt, runSuite, startedBy } from './suite.ts';
@@ -15,7 +14,7 @@ const USAGE = `Usage: npm run conformance -- --daemon [options] URL
   --answers             the daemon keeps answers (N14 to N21)
   --keys-port N         where the key set is served; by default 9000 for a daemon with a URL, otherwise a free port
   --only TEXT           only checks whose sentence or title contains it
-  --json FILE, --junit FILE    also write the results
+  --json FILE           also write the results
 test/conformance/README.md describes them.`;
 
 /** Where a daemon with an address of its own fetches its key set, so that it can be started before the suite. */
@@ -34,7 +33,6 @@ export async function testDaemon(args: readonly string[]): Promise<number> {
       answers: { type: 'boolean', default: false },
       only: { type: 'string' },
       json: { type: 'string' },
-      junit: { type: 'string' },
     },
   });
   const [first] = positionals;
@@ -65,7 +63,6 @@ export async function testDaemon(args: readonly string[]): Promise<number> {
   for (const { id, state, detail } of lines) console.log(`${id.padEnd(4)} ${state.padEnd(8)} ${detail}`);
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ sentences: lines, outcomes }, null, 1)}\n`);
-  if (values.junit !== undefined) writeFileSync(values.junit, junit(outcomes.map(toResult)));
   const failed = outcomes.filter(({ difference, isUnseen }) => difference !== undefined && isUnseen !== true);
   for (const { sentence, title, difference } of failed) console.log(`${sentence} ${title}: ${difference}`);
   const unseen = outcomes.filter(({ isUnseen }) => isUnseen).length;
@@ -73,14 +70,4 @@ export async function testDaemon(args: readonly string[]): Promise<number> {
     `${outcomes.length - failed.length - unseen} of ${outcomes.length} checks passed, ${unseen} cannot be seen`,
   );
   return failed.length === 0 ? 0 : 1;
-}
-
-function toResult({ sentence, title, difference, isUnseen }: Outcome) {
-  return {
-    section: sectionOf(sentence),
-    title: `${sentence} ${title}`,
-    steps: 1,
-    differences: difference === undefined || isUnseen ? [] : [difference],
-    ...(isUnseen ? { skipped: `not seen: ${difference}` } : {}),
-  };
 }
