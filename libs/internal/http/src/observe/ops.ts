@@ -47,7 +47,14 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
     });
     return Object.fromEntries(await Promise.all(verdicts)) as Record<string, string>;
   };
-  collectDependencyMetrics(options.registry, () => ask());
+  // At each scrape, so that a failure is visible before a request runs into it.
+  instrumentsOf(options.registry).readings(
+    'ori_dependency_up',
+    '1 if the dependency worked at the time of the scrape, else 0.',
+    ['dependency'],
+    async () =>
+      Object.entries(await ask()).map(([dependency, verdict]) => [{ dependency }, verdict === 'ok' ? 1 : 0]),
+  );
   const routes: Record<string, (res: ServerResponse) => Promise<void>> = {
     '/livez': async (res) => sendJson(res, 200, { status: 'alive' }),
     '/readyz': async (res) => {
@@ -140,25 +147,4 @@ function nameFailure(error: unknown): string {
 function sendJson(res: ServerResponse, status: number, value: unknown): void {
   res.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
   res.end(JSON.stringify(value));
-}
-
-/**
- * Checks every dependency at each scrape, so that a failure is visible before a request runs into it.
- *
- * @param verdicts `ok` or a failure, by the name of the dependency; the names are always the same
- */
-function collectDependencyMetrics(
-  registry: Registry,
-  verdicts: () => Promise<Readonly<Record<string, string>>>,
-): void {
-  instrumentsOf(registry).readings(
-    'ori_dependency_up',
-    '1 if the dependency worked at the time of the scrape, else 0.',
-    ['dependency'],
-    async () =>
-      Object.entries(await verdicts()).map(([dependency, verdict]) => [
-        { dependency },
-        verdict === 'ok' ? 1 : 0,
-      ]),
-  );
 }

@@ -30,9 +30,6 @@ const server = await startApiServer({
     route('/v1/things', 'create', 'POST'),
     route('/v1/things/{id}', 'get'),
     route('/v1/things/{id}', 'change', 'PATCH'),
-    route('/v1/things/summary', 'summary'),
-    route('/v1/{kind}/{id}/parts', 'parts'),
-    route('/v1/things/{id}/{of}', 'of'),
     route('/v1/things/{id}/parts/{part}', 'remove', 'DELETE'),
     route('/v1/a(b)*c:d', 'literal'),
     {
@@ -71,24 +68,6 @@ it.each(['%ff', '%', '%6', 'a%2Fb%zz'])(
     expect(JSON.parse((await ask('GET', `/v1/things/${id}?a=%ff`)).body)).toEqual({ name: 'get', id });
   },
 );
-
-it('prefers the literal segment, whichever template is listed first', async () => {
-  expect(JSON.parse((await ask('GET', '/v1/things/summary')).body)).toEqual({ name: 'summary' });
-  expect(JSON.parse((await ask('GET', '/v1/things/1/parts')).body)).toEqual({
-    name: 'of',
-    id: '1',
-    of: 'parts',
-  });
-  expect(JSON.parse((await ask('GET', '/v1/others/1/parts')).body)).toMatchObject({ name: 'parts' });
-});
-
-it.each([
-  [[route('/a/{id}', 'one'), route('/a/{name}', 'other', 'POST')], 'match the same paths'],
-  [[route('/a/{id}', 'one'), route('/a/{id}', 'other')], 'the same method and path'],
-  [[route('/a/{id}', 'one'), route('/a/{id}.json', 'other')], 'must be a whole segment'],
-])('refuses to start with a route that could never be reached', (routes, message) => {
-  expect(() => appOf(routes)).toThrow(message);
-});
 
 it('routes HEAD like GET', async () => {
   expect((await ask('HEAD', '/v1/things')).status).toBe(200);

@@ -28,18 +28,14 @@ export interface AppOptions {
 
 /**
  * An Express application that routes strictly and case-sensitively, and answers every failure with an envelope. A known
- * path with another method gets 405 with `Allow`. Where two templates match a path, the one with the earlier literal
- * segment wins, regardless of their order.
- *
- * @throws TypeError for two routes of which one could never be reached, and for a segment that mixes text and a
- *   parameter, whose order would decide
+ * path with another method gets 405 with `Allow`. Where two templates match a path, the first one wins.
  */
 export function createExpressApp({ routes, notFound, present }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by').disable('query parser');
   app.enable('strict routing').enable('case sensitive routing');
   app.use(keepUndecodable);
-  for (const [template, methods] of literalsFirst(routes)) {
+  for (const [template, methods] of Map.groupBy(routes, ({ template }) => template)) {
     const route = app.route(expressPath(template));
     route.all(nameRoute(template));
     for (const { method, handler } of methods) {
@@ -50,24 +46,6 @@ export function createExpressApp({ routes, notFound, present }: AppOptions): Exp
   app.use((_req, res) => sendEnvelope(res, notFound));
   app.use(errorHandler(present));
   return app;
-}
-
-/** The routes by template. Where two templates match a path, the one with the earlier literal segment comes first. */
-function literalsFirst(routes: readonly Route[]): [template: string, methods: readonly Route[]][] {
-  const mixed = routes.find(({ template }) => /[^/]\{|\}[^/]/.test(template));
-  if (mixed !== undefined) throw new TypeError(`a parameter must be a whole segment: ${mixed.template}`);
-  for (const [shape, same] of Map.groupBy(routes, ({ template }) => template.replace(/\{\w+\}/g, '{}'))) {
-    if (new Set(same.map(({ template }) => template)).size > 1) {
-      throw new TypeError(`these routes match the same paths: ${same.map(({ template }) => template)}`);
-    }
-    if (new Set(same.map(({ method }) => method)).size < same.length) {
-      throw new TypeError(`two routes have the same method and path: ${shape}`);
-    }
-  }
-  const kinds = (template: string) => template.split('/').map((segment) => Number(segment.includes('{')));
-  return [...Map.groupBy(routes, ({ template }) => template)].sort(([one], [other]) =>
-    kinds(one).join('') < kinds(other).join('') ? -1 : 1,
-  );
 }
 
 /** `{name}` is `:name` to Express. Every other character is literal. */
