@@ -13,13 +13,6 @@ const tls = makeCertificate();
 await writeFile(certificate, tls.cert);
 const world = await useCliWorld({ tls });
 
-it('signs in, signs and calls over TLS, with the authority of --cacert', async () => {
-  await using home = await world.newHome();
-  expect(await world.signIn(home, { args: ['--cacert', certificate] })).toMatchObject({ exit: 0 });
-  const called = await home.ori(['call', INTERN_ID, '/api/invoke', '--data', '{}', '--cacert', certificate]);
-  expect(called).toEqual({ exit: 0, stdout: '{"user":"acct_ada"}', stderr: '' });
-});
-
 it('uses the proxy of the environment, as a tunnel', async () => {
   const tunnels: (string | undefined)[] = [];
   const proxy = await listen((_req, res) => res.writeHead(502).end());

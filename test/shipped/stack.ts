@@ -78,8 +78,8 @@ async function startCanary({ baseUrl, demo, issuer }: ShippedWorld, trusted: str
   const authority = join(home.folder, 'ca.pem');
   await writeFile(authority, trusted);
   const port = await freePort();
-  const words = ['canary', demo.internId, '--port', String(port), '--cacert', authority];
-  const running = home.start(words, { stdin: null });
+  const words = ['canary', demo.internId, '--port', String(port)];
+  const running = home.start(words, { stdin: null, env: { NODE_EXTRA_CA_CERTS: authority } });
   stack.defer(async () => {
     running.child.kill('SIGINT');
     await running.result;

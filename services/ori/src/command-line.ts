@@ -1,5 +1,4 @@
 import { Argument, Command, Help } from 'commander';
-import { trustAuthorities } from './adapters/authorities.ts';
 import { VERSION } from './adapters/user-agent.ts';
 import type { Context, GlobalOptions, Surroundings } from './commands/context.ts';
 import { CliError } from './core/errors.ts';
@@ -19,7 +18,6 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
     .helpOption('-h, --help', 'print this help')
     .option('--base-url <url>', 'base address of the API, ending in /v1 (ORI_BASE_URL)')
     .option('--profile <name>', 'profile to use (ORI_PROFILE; default)')
-    .option('--cacert <file>', 'also trust the certificate authorities in this file (PEM)')
     .option('--json', 'print results and failures as JSON')
     .option('-v, --verbose', 'print progress to stderr; never a token')
     .addHelpText('after', wrapped(MAIN_HELP))
@@ -30,7 +28,6 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
       writeErr: (text) => json || surroundings.stderr.write(text),
       outputError: () => {},
     })
-    .hook('preAction', (command) => trustAuthorities(command.opts<GlobalOptions>().cacert))
     .helpCommand(false)
     .exitOverride();
   const context = (): Context => toContext(surroundings, program.opts());

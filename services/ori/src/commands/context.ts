@@ -26,7 +26,6 @@ export interface Surroundings {
 export interface GlobalOptions {
   readonly baseUrl?: string;
   readonly profile?: string;
-  readonly cacert?: string;
   readonly json?: boolean;
   readonly verbose?: boolean;
 }
