@@ -65,7 +65,6 @@ export interface CliWorld extends AsyncDisposable {
 }
 
 export interface CliWorldOptions {
-  readonly accessTokenSeconds?: number;
   /** Serves API and daemon over HTTPS, as `localhost`. */
   readonly tls?: Tls;
 }
@@ -81,7 +80,7 @@ export interface SignedIn extends OriResult {
   readonly pageText: string;
 }
 
-export async function startCliWorld({ tls, ...options }: CliWorldOptions = {}): Promise<CliWorld> {
+export async function startCliWorld({ tls }: CliWorldOptions = {}): Promise<CliWorld> {
   const key = createSigningKey(randomBytes(32));
   const requests: ApiRequest[] = [];
   const scripted: Scripted[] = [];
@@ -94,7 +93,6 @@ export async function startCliWorld({ tls, ...options }: CliWorldOptions = {}): 
     ],
     resource: baseUrl,
     signerClientSecret: SIGNER_SECRET,
-    ...options,
   });
   const verifier = createVerifier({
     internId: INTERN_ID,

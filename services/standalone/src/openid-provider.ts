@@ -4,20 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { pageHeaders } from '@ori/faces/html';
 import express, { type RequestHandler } from 'express';
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
-import {
-  CLIENT_ID,
-  OPAQUE_CLIENT_ID,
-  providerConfiguration,
-  RESOURCE_SCOPES,
-  SIGNER_CLIENT_ID,
-} from './openid/configuration.ts';
+import { providerConfiguration, RESOURCE_SCOPES } from './openid/configuration.ts';
 import { keepUserCode } from './openid/device-pages.ts';
 import { interactionRoutes } from './openid/interactions.ts';
 import { type ProviderUser, renderMissingPage } from './openid/pages.ts';
 
 export interface OpenIdProviderOptions {
-  /** A loopback address; default `127.0.0.1`. */
-  readonly host?: string;
   /** Default 0: the system chooses. */
   readonly port?: number;
   readonly users: readonly ProviderUser[];
@@ -25,18 +17,12 @@ export interface OpenIdProviderOptions {
   readonly resource: string;
   /** The secret of the confidential client `ori-signer`, which may introspect. */
   readonly signerClientSecret: string;
-  /** Default 600. */
-  readonly accessTokenSeconds?: number;
   /** Called with errors inside the provider; default: ignored. */
   readonly onError?: (error: Error) => void;
 }
 
 export interface OpenIdProvider extends AsyncDisposable {
   readonly issuer: string;
-  /** Public clients: code + PKCE, device flow, rotating refresh tokens. The first gets JWT access tokens, the second opaque ones. */
-  readonly clientId: string;
-  readonly opaqueClientId: string;
-  readonly signerClientId: string;
   stop(): Promise<void>;
 }
 
@@ -47,31 +33,18 @@ export interface OpenIdProvider extends AsyncDisposable {
  * there is no single sign-on, so that one browser can be several members in turn. A refresh token is given for
  * `offline_access`, which a request must pair with `prompt=consent` (OpenID Connect Core, section 11).
  *
- * It does NOT protect anything: anyone who can reach its port can sign in as any member. So it listens on loopback only
- * (`TypeError` for another host), and refuses a request whose `Host` is not its own.
+ * It does NOT protect anything: anyone who can reach its port can sign in as any member. So it listens on 127.0.0.1
+ * only, and refuses a request whose `Host` is not its own.
  */
 export async function startOpenIdProvider(options: OpenIdProviderOptions): Promise<OpenIdProvider> {
-  const {
-    host = '127.0.0.1',
-    port = 0,
-    users,
-    resource,
-    signerClientSecret,
-    accessTokenSeconds = 600,
-  } = options;
-  if (!['127.0.0.1', '::1', 'localhost'].includes(host))
-    throw new TypeError('the demo provider is for loopback only');
-
+  const { port = 0, users, resource, signerClientSecret } = options;
   const server = createServer();
-  server.listen(port, host);
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  const authority = `${host === '::1' ? '[::1]' : host}:${(server.address() as AddressInfo).port}`;
+  const authority = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const issuer = `http://${authority}`;
 
-  const provider = new Provider(
-    issuer,
-    providerConfiguration({ users, resource, signerClientSecret, accessTokenSeconds }),
-  );
+  const provider = new Provider(issuer, providerConfiguration({ users, resource, signerClientSecret }));
   provider.use(keepUserCode);
   provider.use(showMissing(resource));
   provider.on('server_error', (_ctx, error) => options.onError?.(error));
@@ -89,14 +62,7 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
     server.closeAllConnections();
     await once(server, 'close');
   };
-  return {
-    issuer,
-    clientId: CLIENT_ID,
-    opaqueClientId: OPAQUE_CLIENT_ID,
-    signerClientId: SIGNER_CLIENT_ID,
-    stop,
-    [Symbol.asyncDispose]: stop,
-  };
+  return { issuer, stop, [Symbol.asyncDispose]: stop };
 }
 
 function requireHost(authority: string): RequestHandler {

@@ -20,7 +20,6 @@ export function providerConfiguration(options: {
   users: readonly ProviderUser[];
   resource: string;
   signerClientSecret: string;
-  accessTokenSeconds: number;
 }): Configuration {
   return {
     adapter: createMemoryAdapterFactory(),
@@ -45,7 +44,7 @@ export function providerConfiguration(options: {
     rotateRefreshToken: true,
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     ttl: {
-      AccessToken: options.accessTokenSeconds,
+      AccessToken: 600,
       AuthorizationCode: 60,
       DeviceCode: 600,
       IdToken: HOUR_SECONDS,
