@@ -170,9 +170,10 @@ it('says of an answer without a list what may be the cause, and lists interns pa
   expect(JSON.parse((await home.ori(['interns', 'list', '--json'])).stdout)).toEqual([intern]);
 });
 
-it('runs through npx, and on an older Node by handing over to the pinned one', async () => {
-  const workspace = new URL('../..', import.meta.url).pathname;
-  const { stdout } = await run('npx', ['--no-install', 'ori', '--version'], { cwd: workspace });
+it('runs by its name, and on an older Node by handing over to the pinned one', async () => {
+  const { stdout } = await run(new URL('../../node_modules/.bin/ori', import.meta.url).pathname, [
+    '--version',
+  ]);
   expect(stdout).toBe('1.0.0\n');
   const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
   const launcher = ORI;
