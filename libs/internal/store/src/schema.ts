@@ -1,15 +1,6 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { ApiKeyKind } from './facts.ts';
-import type {
-  ByokCredentialsTable,
-  GuardrailKeyAssignmentsTable,
-  GuardrailMemberAssignmentsTable,
-  GuardrailsTable,
-  GuardrailTalliesTable,
-  IdempotencyKeysTable,
-  IdempotencyTalliesTable,
-  WorkspaceTalliesTable,
-} from './schema-management.ts';
+import type { ByokCredentialsTable, GuardrailsTable } from './schema-management.ts';
 import type { InternStatus } from './vocabulary.ts';
 
 /** A timestamp that the database sets when the row is inserted, never changed. */
@@ -27,17 +18,6 @@ export interface OrganizationsTable {
   turns_per_user: TurnLimit;
   turns_per_organization: TurnLimit;
   created_at: CreatedAt;
-}
-
-interface SpentDpopProofsTable {
-  id: string;
-  spent_at: CreatedAt;
-}
-
-interface DpopEpochTable {
-  only_row: Generated<boolean>;
-  server: string;
-  epoch: string;
 }
 
 export interface WorkspacesTable {
@@ -161,26 +141,8 @@ interface SwitchesTable {
   enabled: boolean;
 }
 
-/** One change of one row; see migration 0010. Only a trigger writes it. */
-interface AdminAuditTable {
-  seq: ColumnType<string, never, never>;
-  at: CreatedAt;
-  transaction: ColumnType<string, never, never>;
-  login: string;
-  actor: string;
-  break_glass: boolean;
-  organization_id: string | null;
-  table_name: string;
-  row_key: string;
-  operation: 'insert' | 'update' | 'delete' | 'reseal';
-  before: JSONColumnType<Record<string, unknown>> | null;
-  after: JSONColumnType<Record<string, unknown>> | null;
-}
-
+/** The tables that queries build on; those that plain SQL alone names are not among them. */
 export interface Schema {
-  dpop_epoch: DpopEpochTable;
-  spent_dpop_proofs: SpentDpopProofsTable;
-  admin_audit: AdminAuditTable;
   organizations: OrganizationsTable;
   workspaces: WorkspacesTable;
   users: UsersTable;
@@ -193,10 +155,4 @@ export interface Schema {
   switches: SwitchesTable;
   byok_credentials: ByokCredentialsTable;
   guardrails: GuardrailsTable;
-  idempotency_keys: IdempotencyKeysTable;
-  idempotency_tallies: IdempotencyTalliesTable;
-  guardrail_tallies: GuardrailTalliesTable;
-  workspace_tallies: WorkspaceTalliesTable;
-  guardrail_key_assignments: GuardrailKeyAssignmentsTable;
-  guardrail_member_assignments: GuardrailMemberAssignmentsTable;
 }

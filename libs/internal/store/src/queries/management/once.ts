@@ -78,8 +78,7 @@ async function keep(
     on conflict (organization_id) do update set bytes = t.bytes + excluded.bytes
     returning bytes`.execute(trx);
   if (Number(rows[0]?.bytes) > BYTES_MAX) throw new TooManyAnswers(`answers of more than ${BYTES_MAX} bytes`);
-  await trx
-    .insertInto('idempotency_keys')
-    .values({ organization_id: organizationId, key_hash: keyHash, sealed_answer: sealed })
-    .execute();
+  await sql`
+    insert into idempotency_keys (organization_id, key_hash, sealed_answer)
+    values (${organizationId}, ${keyHash}, ${sealed})`.execute(trx);
 }

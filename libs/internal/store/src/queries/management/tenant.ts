@@ -96,11 +96,8 @@ export function asWriter<Result>(
   });
 }
 
-/** The tables whose rows belong to an account. */
-type Owned = 'byok_credentials' | 'guardrails' | 'guardrail_key_assignments' | 'guardrail_member_assignments';
-
 /** The condition of every query of a table whose rows belong to an account. */
 export const ofAccount =
   ({ organizationId }: Account) =>
-  <Table extends Owned>(eb: ExpressionBuilder<Schema, Table>) =>
+  <Table extends 'byok_credentials' | 'guardrails'>(eb: ExpressionBuilder<Schema, Table>) =>
     eb(sql.ref<string>('organization_id'), '=', organizationId);
