@@ -24,7 +24,7 @@ export class PartialFailure extends Error {
   readonly exit: ExitCode;
   readonly next: string;
 
-  constructor(exit: ExitCode, message: string, next: string) {
+  constructor(message: string, next: string, exit: ExitCode = EXIT.conflict) {
     super(message);
     this.name = 'PartialFailure';
     this.exit = exit;

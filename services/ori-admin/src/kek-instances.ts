@@ -1,6 +1,5 @@
 import { KEK_METRIC } from '@ori/store/sealing/service-ring';
 import type { Command } from './command.ts';
-import { EXIT } from './exit-codes.ts';
 import { PartialFailure, UsageError } from './failure.ts';
 
 export interface InstanceOptions {
@@ -45,7 +44,6 @@ export async function requireInstances(
     ({ url, kids }) => `${url} ${kids === undefined ? 'does not answer' : `${use} ${kids.join(', ')}`}`,
   );
   throw new PartialFailure(
-    EXIT.conflict,
     `Not every instance ${use} ${kid}: ${why.join('; ')}.`,
     'Nothing was changed. Install the ring on every instance first; a running instance reads it within two seconds.',
   );

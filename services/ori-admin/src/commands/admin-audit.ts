@@ -3,7 +3,6 @@ import type { Database, Handle } from '@ori/store/database';
 import { openExportFile, readExport } from '../audit-export.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';
 import { addList, type ListOptions, listing } from '../options.ts';
 import { addReapplyCommand } from './audit-reapply.ts';
@@ -70,7 +69,6 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
       );
       if (missing.length + changed.length > 0) {
         throw new PartialFailure(
-          EXIT.conflict,
           `Of these changes, ${missing.length} are missing in the database and ${changed.length} differ.`,
           changed.length > 0
             ? `Altered: ${changed
@@ -92,7 +90,6 @@ async function appendTo(path: string, db: Database, admin: Context): Promise<voi
     const { missing, changed } = await compareAudit(tx, last === undefined ? [] : [last]);
     if (missing.length + changed.length > 0) {
       throw new PartialFailure(
-        EXIT.conflict,
         `The last change in ${path}, number ${last?.seq}, is missing in the database or differs.`,
         'Run ori-admin audit compare with this file. After a restore, continue in a new file, and keep this one.',
       );

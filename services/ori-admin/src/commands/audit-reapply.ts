@@ -8,7 +8,6 @@ import {
 import { readExport } from '../audit-export.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
 import { staterOf } from './root.ts';
@@ -58,7 +57,6 @@ ${examples('ori-admin audit reapply /backup/ori-admin-audit.jsonl --dry-run')}`,
       });
       if (failed === 0) return;
       throw new PartialFailure(
-        EXIT.conflict,
         `${failed} revocations could not be repeated.`,
         'Each is listed with its error. Correct the cause and run the command again.',
       );

@@ -82,16 +82,12 @@ async function verify(admin: Context, files: readonly string[], options: VerifyO
     );
     if (wrong.length > 0) {
       const next = 'The log records what was signed at the time: find out who changed the files.';
-      throw new PartialFailure(
-        EXIT.conflict,
-        `The files and the log disagree in ${wrong.length} places.`,
-        next,
-      );
+      throw new PartialFailure(`The files and the log disagree in ${wrong.length} places.`, next);
     }
   } catch (error) {
     if (!(error instanceof TlogError)) throw error;
     const exit = error.code === 'unavailable' ? EXIT.unavailable : EXIT.conflict;
-    throw new PartialFailure(exit, `The log: ${error.message}`, `The error code is ${error.code}.`);
+    throw new PartialFailure(`The log: ${error.message}`, `The error code is ${error.code}.`, exit);
   }
 }
 

@@ -11,7 +11,6 @@ import { lookAtRedis } from '../doctor/redis.ts';
 import { lookAtRing } from '../doctor/rings.ts';
 import { lookAtAuditFolder, lookAtInstance } from '../doctor/services.ts';
 import { loadIdentity, type Prefix } from '../doctor/settings.ts';
-import { EXIT } from '../exit-codes.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
 import { examples } from '../help.ts';
 import { collected } from '../options.ts';
@@ -50,7 +49,7 @@ ${examples('ori-admin doctor --settings /etc/ori/signer.env --ops http://127.0.0
       const failing = findings.filter(({ state }) => state === 'failing').length;
       if (failing === 0) return;
       const next = 'Each line that begins with FAIL says what to do.';
-      throw new PartialFailure(EXIT.conflict, `${failing} of ${findings.length} checks failed.`, next);
+      throw new PartialFailure(`${failing} of ${findings.length} checks failed.`, next);
     });
 }
 

@@ -86,12 +86,12 @@ export function addKekCommands(program: Command, context: () => Context): void {
       const admin = context();
       const { primary } = await requireKid(admin, owner, kid);
       if (kid === primary.kid)
-        throw new PartialFailure(EXIT.conflict, `The ring seals under ${kid}.`, 'Promote another key first.');
+        throw new PartialFailure(`The ring seals under ${kid}.`, 'Promote another key first.');
       await requireInstances('seals under', primary.kid, { instances, unchecked });
       const sealed = (await admin.withDatabase((db) => countByKek(db, owner))).get(kid) ?? 0;
       if (sealed > 0) {
         const next = `Run ori-admin kek reseal ${owner} first. No ring was written.`;
-        throw new PartialFailure(EXIT.conflict, `${sealed} rows are sealed under ${kid}.`, next);
+        throw new PartialFailure(`${sealed} rows are sealed under ${kid}.`, next);
       }
       await writeRing(admin, where, async () => removeKek(ringText(admin, owner), owner, kid));
     });
@@ -137,9 +137,9 @@ export function addKekCommands(program: Command, context: () => Context): void {
       const missing = rows.filter(({ use }) => use === 'missing').map(({ kid }) => kid);
       if (missing.length > 0) {
         throw new PartialFailure(
-          EXIT.unexpected,
           `The ring lacks ${missing.join(', ')}, under which rows are sealed.`,
           'The service cannot open them: put the key back into its ring.',
+          EXIT.unexpected,
         );
       }
     });
@@ -170,7 +170,6 @@ async function resealRing(admin: Context, owner: KekOwner, options: InstanceOpti
   admin.report(report, { note: `${resealed} resealed, ${kept} kept.` });
   if (failed.length > 0) {
     throw new PartialFailure(
-      EXIT.conflict,
       `${failed.length} do not open with this ring, and were left unchanged: ` +
         failed.slice(0, 20).join(', '),
       'Keep the former keys in the ring until these are resealed or deleted.',
@@ -219,5 +218,5 @@ async function requireKid(admin: Context, owner: KekOwner, kid: string): Promise
   const ring = await admin.readRing(owner);
   const { kids } = ring;
   if (kids.includes(kid)) return ring;
-  throw new PartialFailure(EXIT.notFound, `The ring has no key ${kid}.`, `Its keys are ${kids.join(', ')}.`);
+  throw new PartialFailure(`The ring has no key ${kid}.`, `Its keys are ${kids.join(', ')}.`, EXIT.notFound);
 }

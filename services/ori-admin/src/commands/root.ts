@@ -13,7 +13,6 @@ import { createTransit } from '@ori/store/sealing/transit';
 import { Argument } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';
 import { wholeNumber } from '../options.ts';
 import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
@@ -92,7 +91,6 @@ export function addRootCommands(program: Command, context: () => Context): void 
       );
       if (result.skipped.length > 0) {
         throw new PartialFailure(
-          EXIT.conflict,
           `${result.skipped.length} keys were stated by nobody, or by another role: ${result.skipped.slice(0, 20).join(', ')}.`,
           'Revoke what you did not add. Otherwise name the former role with --former, or state all with --all.',
         );

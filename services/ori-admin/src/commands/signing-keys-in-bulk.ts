@@ -11,7 +11,6 @@ import type { Database } from '@ori/store/database';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';
 
 /** Which keys a command is for, if not one by its id. */
@@ -90,11 +89,7 @@ async function rotateEach(
     },
   );
   if (failed.length > 0) {
-    throw new PartialFailure(
-      EXIT.conflict,
-      `${failed.length} interns were not rotated.`,
-      'Each is listed with its error.',
-    );
+    throw new PartialFailure(`${failed.length} interns were not rotated.`, 'Each is listed with its error.');
   }
 }
 
