@@ -5,29 +5,33 @@ import { z } from 'zod';
 import { PRESENTATIONS, SIGNING_SCOPE } from './refusals.ts';
 import { signingRequest } from './request.ts';
 
+/** An operation of either service, as it is described to users of the API; no route depends on it. */
+export interface Described {
+  readonly operationId: string;
+  readonly tag: string;
+  readonly method: string;
+  /** Below the base address, with `{name}` for a parameter. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  /** The scopes that a session needs; null for a public operation. */
+  readonly scopes: readonly string[] | null;
+  readonly query?: z.ZodObject | undefined;
+  readonly headers?: z.ZodObject | undefined;
+  readonly body?: z.ZodType | undefined;
+  readonly answers: Readonly<Record<number, DescribedAnswer>>;
+  /** Every refusal; several have the same status but different reasons. */
+  readonly refusals: readonly Presentation[];
+}
+
 /** A successful answer. */
 export interface DescribedAnswer {
   readonly description: string;
   /** Absent for an answer without a body. */
   readonly body?: z.ZodType;
+  /** Of bytes that are not JSON. */
+  readonly mediaTypes?: readonly string[];
   readonly headers?: z.ZodObject;
-}
-
-/** One operation of the signer, for the API description; the routes do not depend on it. */
-export interface DescribedOperation {
-  readonly operationId: string;
-  readonly method: 'GET' | 'POST';
-  /** Below the base address, with `{name}` for a parameter. */
-  readonly path: `/${string}`;
-  readonly summary: string;
-  readonly description: string;
-  /** The scopes that a session needs; undefined: public. */
-  readonly scopes?: readonly string[];
-  readonly requestHeaders?: z.ZodObject;
-  readonly requestBody?: z.ZodType;
-  readonly answers: Readonly<Record<number, DescribedAnswer>>;
-  /** Every refusal; several have the same status but different reasons. */
-  readonly refusals: readonly Presentation[];
 }
 
 const Signature = z
@@ -161,9 +165,10 @@ const always: readonly Presentation[] = [timeout, PRESENTATIONS.internal_error];
 const { rate_limited: tooMany, ...refusals } = PRESENTATIONS;
 
 /** The signer's operations, as described to users of the API. */
-export const SIGNER_OPERATIONS: readonly DescribedOperation[] = [
+export const SIGNER_OPERATIONS: readonly Described[] = [
   {
     operationId: 'signDaemonRequest',
+    tag: 'Interns',
     method: 'POST',
     path: '/interns/{internId}/daemon/sign',
     summary: 'Sign the digest of a daemon request',
@@ -173,7 +178,7 @@ With \`route\`, the answer also contains a v2 proof, which is bound to method, p
 
 Requires a session of \`ori login --oidc\` whose grant has the scope \`${SIGNING_SCOPE}\`; an API key identifies no person and is refused. Each request costs one turn of the user and one of the organization.`,
     scopes: [SIGNING_SCOPE],
-    requestBody: signingRequest,
+    body: signingRequest,
     answers: {
       200: {
         description: 'The proof.',
@@ -198,12 +203,14 @@ Requires a session of \`ori login --oidc\` whose grant has the scope \`${SIGNING
   },
   {
     operationId: 'getDaemonKeys',
+    tag: 'Interns',
     method: 'GET',
     path: '/interns/{internId}/daemon/jwks.json',
     summary: "Get the public keys that verify an intern's proofs",
     description:
       'Public. A daemon fetches and caches them. For an unknown intern id the set is empty, so that the route does not reveal which interns exist.',
-    requestHeaders: z.object({
+    scopes: null,
+    headers: z.object({
       'If-None-Match': z.string().optional().meta({ description: 'The `ETag` of the cached answer.' }),
     }),
     answers: {

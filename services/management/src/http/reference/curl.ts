@@ -1,4 +1,4 @@
-import type { Described } from './described.ts';
+import type { Described } from '@ori/api/operations';
 import { exampleOf } from './example-of.ts';
 import { pathParametersOf } from './parameters.ts';
 

@@ -1,4 +1,4 @@
-import type { DescribedOperation } from '@ori/api/operations';
+import type { Described, DescribedAnswer } from '@ori/api/operations';
 import { z } from 'zod';
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject } from 'zod-openapi';
 import { answersRecord } from '../entity-tag.ts';
@@ -7,7 +7,6 @@ import type { Operation } from '../operation.ts';
 import { OPERATIONS } from '../operations.ts';
 import { answer, describeRefusals } from './answers.ts';
 import { curlOf } from './curl.ts';
-import type { Described, DescribedAnswer } from './described.ts';
 import { exampleOf } from './example-of.ts';
 import { AppHeaders, IdempotencyKey, IfMatch, IfNoneMatch, pathParametersOf } from './parameters.ts';
 import { refusalsOf } from './refusals.ts';
@@ -64,11 +63,6 @@ export function describeManagement(operation: Operation): Described {
     },
     refusals: refusalsOf(operation, isConditional),
   };
-}
-
-export function describeSigner(operation: DescribedOperation): Described {
-  const { scopes = null, requestHeaders: headers, requestBody: body, ...described } = operation;
-  return { ...described, tag: 'Interns', scopes, headers, body };
 }
 
 export function renderOperation(described: Described, baseUrl: string): ZodOpenApiOperationObject {

@@ -1,6 +1,6 @@
+import type { Described } from '@ori/api/operations';
 import { z } from 'zod';
 import { PUBLISHED_CACHE_CONTROL } from '../published-file.ts';
-import type { Described } from './described.ts';
 import { IfNoneMatch } from './parameters.ts';
 
 /** Below the base address. */

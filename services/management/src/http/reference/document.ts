@@ -1,4 +1,4 @@
-import { SIGNER_OPERATIONS } from '@ori/api/operations';
+import { type Described, SIGNER_OPERATIONS } from '@ori/api/operations';
 import { VERSION } from '@ori/runtime/version';
 import {
   createDocument,
@@ -7,8 +7,7 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { OPERATIONS } from '../operations.ts';
-import { describeManagement, describeSigner, renderOperation } from './describe.ts';
-import type { Described } from './described.ts';
+import { describeManagement, renderOperation } from './describe.ts';
 import { DESCRIPTION_OPERATION } from './description-operation.ts';
 import { INTRODUCTION, TAGS } from './prose.ts';
 
@@ -23,11 +22,7 @@ export type ApiDocument = ReturnType<typeof createDocument>;
  * @param baseUrl the public base address, without a trailing slash
  */
 export function createApiDocument(baseUrl: string): ApiDocument {
-  const described = [
-    ...SIGNER_OPERATIONS.map(describeSigner),
-    ...OPERATIONS.map(describeManagement),
-    DESCRIPTION_OPERATION,
-  ];
+  const described = [...SIGNER_OPERATIONS, ...OPERATIONS.map(describeManagement), DESCRIPTION_OPERATION];
   const document: ZodOpenApiObject = {
     openapi: '3.1.1',
     info: {
