@@ -101,7 +101,7 @@ it.each([
   [['intern', 'update', 'int_1', '--clear', 'name']],
   [['intern', 'update', 'int_1', '--model', 'a/b', '--clear', 'model']],
   [['intern', 'list', '--limit', '0']],
-  [['signing-key', 'add', 'int_1', '--not-before', '1e3']],
+  [['signing-key', 'add', 'int_1', '--expires-at', '1e3']],
   [['byok', 'create', '--provider', 'openai', '--workspace', 'ws_1', '--key', 'sk-secret']],
   [['byok', 'create', '--provider', 'openai', '--workspace', 'ws_1', '--key=sk-secret']],
   [['byok', 'create', '--provider', 'openai', '--kee=sk-secret']],

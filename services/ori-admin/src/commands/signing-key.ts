@@ -22,7 +22,6 @@ import {
 } from './signing-keys-in-bulk.ts';
 
 interface TimingOptions {
-  notBefore?: number;
   expiresAt?: number;
   lifetime: number;
   expiry: boolean;
@@ -63,18 +62,13 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       `every intern whose last key expires within this many days (default: ${DUE_DAYS})`,
       days,
     )
-    .option(
-      '--overlap <seconds>',
-      'how long the former keys stay valid after the next one becomes valid (default: 60)',
-      wholeNumber(0, 86_400),
-    )
     .examples(
       'ori-admin signing-key rotate int_7Qm2',
       'ori-admin signing-key rotate --due   # daily, by a timer',
       'ori-admin signing-key rotate --all',
     )
     .action(async (internId: string | undefined, options: RotateOptions) => {
-      const { overlap, due } = options;
+      const { due } = options;
       if ([internId !== undefined, due !== undefined, isBulk(options)].filter(Boolean).length !== 1) {
         throw new UsageError(
           'Give the id of an intern, --due, or one of --all, --before and --organization.',
@@ -82,7 +76,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       }
       const admin = context();
       const keys = await keysOf(admin);
-      const next = { ...keys, ...timingOf(options), overlapSeconds: overlap };
+      const next = { ...keys, ...timingOf(options) };
       if (isBulk(options)) return await rotateInBulk(admin, options, next);
       if (internId === undefined) return await rotateDue(admin, dueWithin(due), next);
       reportKey(admin, await admin.withDatabase((db) => rotateSigningKey(db, { internId, ...next })));
@@ -157,7 +151,6 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
 }
 
 interface RotateOptions extends TimingOptions, BulkOptions {
-  overlap?: number;
   /** True if given without a number of days. */
   due?: number | true;
 }
@@ -174,16 +167,15 @@ const dueWithin = (given: number | true | undefined) => ({
 
 function timed(command: Command): Command {
   return command
-    .option('--not-before <seconds>', 'valid from this time, in Unix seconds', unixSeconds)
     .option('--expires-at <seconds>', 'expires at this time, in Unix seconds', unixSeconds)
     .option('--lifetime <days>', 'valid for this many days', days, LIFETIME_DAYS)
     .option('--no-expiry', 'valid until it is rotated or retired');
 }
 
 /** A key expires after its lifetime unless `--expires-at` or `--no-expiry` is given. */
-function timingOf({ notBefore, expiresAt, lifetime, expiry }: TimingOptions) {
+function timingOf({ expiresAt, lifetime, expiry }: TimingOptions) {
   const ends = expiresAt !== undefined || !expiry;
-  return { notBefore, expiresAt, lifetimeSeconds: ends ? undefined : lifetime * DAY_SECONDS };
+  return { expiresAt, lifetimeSeconds: ends ? undefined : lifetime * DAY_SECONDS };
 }
 
 async function keysOf(admin: Context) {

@@ -3,7 +3,7 @@ import {
   dueKeys,
   internsWithKeysBefore,
   type MadeBefore,
-  type RotateInput,
+  type NewSigningKey,
   revokeSigningKeys,
   rotateSigningKeys,
 } from '@ori/store/admin';
@@ -48,7 +48,7 @@ export async function revokeInBulk(admin: Context, options: BulkOptions): Promis
 export async function rotateInBulk(
   admin: Context,
   options: BulkOptions,
-  key: Omit<RotateInput, 'internId'>,
+  key: Omit<NewSigningKey, 'internId'>,
 ): Promise<void> {
   await admin.withDatabase(async (db) => {
     const chosen = await chosenBy(admin, db, options);
@@ -61,7 +61,7 @@ export async function rotateInBulk(
 export async function rotateDue(
   admin: Context,
   due: { readonly at: number; readonly seconds: number },
-  key: Omit<RotateInput, 'internId'>,
+  key: Omit<NewSigningKey, 'internId'>,
 ): Promise<void> {
   await admin.withDatabase(async (db) => {
     const interns = (await dueKeys(db, due)).map(({ internId }) => internId);
@@ -74,7 +74,7 @@ async function rotateEach(
   admin: Context,
   db: Database,
   internIds: readonly string[],
-  key: Omit<RotateInput, 'internId'>,
+  key: Omit<NewSigningKey, 'internId'>,
   more: object,
 ): Promise<void> {
   const { rotated, failed } = await rotateSigningKeys(db, internIds, key, (count) =>

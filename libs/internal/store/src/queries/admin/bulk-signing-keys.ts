@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import { AdminError, unlessAdminError } from './admin-error.ts';
-import { type RotateInput, rotateSigningKey } from './signing-keys.ts';
+import { type NewSigningKey, rotateSigningKey } from './signing-keys.ts';
 
 /** The keys that were made before a time, in one organization or in all. */
 export interface MadeBefore {
@@ -63,7 +63,7 @@ export interface Rotated {
 export async function rotateSigningKeys(
   db: Database,
   internIds: readonly string[],
-  key: Omit<RotateInput, 'internId'>,
+  key: Omit<NewSigningKey, 'internId'>,
   onProgress: (rotated: number) => void = () => {},
 ): Promise<Rotated> {
   const failed: { internId: string; error: AdminError }[] = [];

@@ -132,12 +132,12 @@ describe('the operator', () => {
   it('lets the former key expire shortly after the next one becomes valid', async () => {
     const intern = await newIntern();
     const former = await addSigningKey(store.owner, intern);
-    const following = await rotateSigningKey(store.owner, { ...intern, overlapSeconds: 30 });
+    const following = await rotateSigningKey(store.owner, intern);
     expect(following.notBefore).toBeGreaterThanOrEqual(former.notBefore + 180);
     const rows = await signerQueries(store.owner).signingKeys(intern.internId);
     expect(rows.map(({ id, expiresAt }) => [id, expiresAt])).toEqual([
       [following.id, null],
-      [former.id, following.notBefore + 30],
+      [former.id, following.notBefore + 60],
     ]);
   });
 
@@ -177,14 +177,6 @@ describe('the operator', () => {
     } finally {
       vi.useRealTimers();
     }
-  });
-
-  it('can replace a key immediately, repeatedly', async () => {
-    const intern = await newIntern();
-    for (let times = 0; times < 5; times++) {
-      await rotateSigningKey(store.owner, { ...intern, notBefore: now(), overlapSeconds: 0 });
-    }
-    expect(await keysInUse(intern.internId)).toHaveLength(1);
   });
 
   it.each([

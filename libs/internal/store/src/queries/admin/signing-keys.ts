@@ -15,7 +15,7 @@ import { endKey, type KeyStater, makeStatement, STATED } from './key-statements.
 import { defaultNotBefore, endsAfter, lockIntern } from './key-timing.ts';
 
 /** How long the former key stays valid after a new one took over, in seconds. */
-export const ROTATION_OVERLAP_SECONDS = 60;
+const ROTATION_OVERLAP_SECONDS = 60;
 
 export interface AddedSigningKey {
   readonly id: string;
@@ -43,7 +43,7 @@ const newSigningKey = z.strictObject({
   lifetimeSeconds: z.int().min(1).optional(),
 });
 
-type NewSigningKey = z.input<typeof newSigningKey>;
+export type NewSigningKey = z.input<typeof newSigningKey>;
 
 /**
  * Adds a signing key to the intern: generates or takes the seed, seals it to intern and row, and stores it with the public key.
@@ -66,7 +66,7 @@ export async function addSigningKeyIn(tx: Transaction<Schema>, key: NewSigningKe
 }
 
 /**
- * Adds the next key of the intern and lets the former ones expire `overlapSeconds` after it becomes valid. A signer
+ * Adds the next key of the intern and lets the former ones expire 60 s after it becomes valid. A signer
  * signs with the newest valid key, so the overlap only serves signers that read the rows just before; proofs by the
  * former key stay valid by their own timestamps.
  *
@@ -75,42 +75,26 @@ export async function addSigningKeyIn(tx: Transaction<Schema>, key: NewSigningKe
  *
  * @throws AdminError like `addSigningKey`
  */
-export async function rotateSigningKey(
-  db: Database,
-  { overlapSeconds = ROTATION_OVERLAP_SECONDS, ...input }: RotateInput,
-): Promise<AddedSigningKey> {
+export async function rotateSigningKey(db: Database, input: NewSigningKey): Promise<AddedSigningKey> {
   const key = requireInput(newSigningKey, input);
-  const overlap = requireInput(z.int().min(0).max(86_400), overlapSeconds);
-  return await db.kysely.transaction().execute((tx) => rotateIn(tx, key, overlap));
-}
-
-export type RotateInput = NewSigningKey & { readonly overlapSeconds?: number | undefined };
-
-async function rotateIn(
-  tx: Transaction<Schema>,
-  key: NewSigningKey,
-  overlap: number,
-): Promise<AddedSigningKey> {
-  await lockIntern(tx, key.internId);
-  const notBefore = key.notBefore ?? (await defaultNotBefore(tx, key.internId));
-  const end = notBefore + overlap;
-  await tx
-    .updateTable('signing_keys')
-    .set({ retired_at: new Date() })
-    .where('intern_id', '=', key.internId)
-    .where('retired_at', 'is', null)
-    .where('not_before', '>=', end)
-    .execute();
-  const ending = await tx
-    .selectFrom('signing_keys')
-    .select(STATED)
-    .where('intern_id', '=', key.internId)
-    .where('retired_at', 'is', null)
-    .where('not_before', '<', end)
-    .where(endsAfter(end))
-    .execute();
-  for (const row of ending) await endKey(tx, row, end, key.stater);
-  return await insertKey(tx, key, notBefore);
+  return await db.kysely.transaction().execute(async (tx) => {
+    await lockIntern(tx, key.internId);
+    const notBefore = key.notBefore ?? (await defaultNotBefore(tx, key.internId));
+    const end = notBefore + ROTATION_OVERLAP_SECONDS;
+    await sql`
+      update signing_keys set retired_at = now()
+      where intern_id = ${key.internId} and retired_at is null and not_before >= ${end}`.execute(tx);
+    const ending = await tx
+      .selectFrom('signing_keys')
+      .select(STATED)
+      .where('intern_id', '=', key.internId)
+      .where('retired_at', 'is', null)
+      .where('not_before', '<', end)
+      .where(endsAfter(end))
+      .execute();
+    for (const row of ending) await endKey(tx, row, end, key.stater);
+    return await insertKey(tx, key, notBefore);
+  });
 }
 
 /**
@@ -137,7 +121,7 @@ export async function retireSigningKey(
     if (key === undefined) throw new AdminError('not_found', `no signing key ${keyId} that is in use`);
     if (key.not_before < now) return await endKey(tx, key, now, stater);
     // A key that is not yet valid has signed nothing, and an interval that ends before it starts is empty.
-    await tx.updateTable('signing_keys').set({ retired_at: new Date() }).where('id', '=', keyId).execute();
+    await sql`update signing_keys set retired_at = now() where id = ${keyId}`.execute(tx);
   });
 }
 
