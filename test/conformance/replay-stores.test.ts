@@ -7,7 +7,7 @@ import { requireReplayStore } from '@ori/verifier/testing';
 import { onTestFinished, test } from 'vitest';
 
 /** Waits for as long as the stores must remember a proof: 32 s. Their servers have clocks of their own. */
-const WAITING = { clock: 'real', maxAgeSeconds: 1, clockToleranceSeconds: 1, callers: 20 } as const;
+const WAITING = { clock: 'real', maxAgeSeconds: 1, clockToleranceSeconds: 1 } as const;
 
 test('the Redis and the PostgreSQL store do what a verifier relies on', async () => {
   const redis = await connect(sharedRedisUrl());

@@ -55,7 +55,7 @@ function opening(change: Partial<Parts> = {}): ReplayStoreUnderTest['open'] {
   });
 }
 
-const injected = { clock: 'injected', fenceSeconds: 3 } as const;
+const injected = { clock: 'injected' } as const;
 
 test('passes the memory store, whatever its window', async () => {
   for (const window of [{}, { maxAgeSeconds: 1, clockToleranceSeconds: 0 }, { maxAgeSeconds: 600 }]) {
@@ -64,7 +64,7 @@ test('passes the memory store, whatever its window', async () => {
       store ??= memoryReplayStore({ now });
       return store;
     };
-    await requireReplayStore({ open, ...injected, fenceSeconds: 10, ...window });
+    await requireReplayStore({ open, ...injected, ...window });
   }
 });
 
@@ -109,7 +109,7 @@ test.each<[string, ReplayStoreUnderTest['open']]>([
   ['returns undefined', bare(() => undefined)],
   ['remembers for one process only', (now) => opening()(now)],
 ])('refuses a store that %s', async (_mistake, open) => {
-  await expect(requireReplayStore({ open, ...injected, fenceSeconds: 0 })).rejects.toThrow(/^spend: /);
+  await expect(requireReplayStore({ open, ...injected })).rejects.toThrow(/^spend: /);
 });
 
 test('refuses a store that loses its data without a fence', async () => {

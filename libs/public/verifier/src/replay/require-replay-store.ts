@@ -20,10 +20,6 @@ export interface ReplayStoreUnderTest {
   /** The greatest values of the verifiers that will use the store; 60 and 2 by default. */
   maxAgeSeconds?: number | undefined;
   clockToleranceSeconds?: number | undefined;
-  /** How many callers present the same proof concurrently; 100 by default. */
-  callers?: number | undefined;
-  /** How long a new store may refuse new proofs with `proof_before_fence`; 10 s by default. */
-  fenceSeconds?: number | undefined;
 }
 
 const OPTION_NAMES: readonly (keyof ReplayStoreUnderTest)[] = [
@@ -32,8 +28,6 @@ const OPTION_NAMES: readonly (keyof ReplayStoreUnderTest)[] = [
   'restart',
   'maxAgeSeconds',
   'clockToleranceSeconds',
-  'callers',
-  'fenceSeconds',
 ];
 
 /**
@@ -52,7 +46,7 @@ export async function requireReplayStore(under: ReplayStoreUnderTest): Promise<v
     );
   }
   const bench = await openBench(under);
-  await requireOnce(bench, under.callers ?? 100);
+  await requireOnce(bench);
   await requireWindow(bench);
   await requireV1(bench);
   await requireMemory(bench);
@@ -60,11 +54,15 @@ export async function requireReplayStore(under: ReplayStoreUnderTest): Promise<v
   if (under.restart !== undefined) await requireFence(bench, under);
 }
 
+/** How many callers present the same proof concurrently. */
+const CALLERS = 100;
+/** How long a new store may refuse new proofs with `proof_before_fence`. */
+const FENCE_SECONDS = 10;
+
 /** Two open stores over the same data, and their clock. */
 interface Bench {
   readonly stores: readonly ReplayStore[];
   readonly isInjected: boolean;
-  readonly fenceSeconds: number;
   /** An intern of its own for each test. */
   policy(change?: Partial<ReplayPolicy>): ReplayPolicy;
   seconds(): number;
@@ -79,11 +77,10 @@ async function openBench(under: ReplayStoreUnderTest): Promise<Bench> {
   const startMs = Date.now();
   const now = (): number => (isInjected ? startMs : Date.now()) + movedMs;
   const stores = [await under.open(now), await under.open(now)];
-  const { maxAgeSeconds = 60, clockToleranceSeconds = 2, fenceSeconds = 10 } = under;
+  const { maxAgeSeconds = 60, clockToleranceSeconds = 2 } = under;
   return {
     stores,
     isInjected,
-    fenceSeconds,
     policy: (change) => ({
       internId: `int_${crypto.randomUUID().replaceAll('-', '')}`,
       maxAgeSeconds,
@@ -135,7 +132,7 @@ async function untilSpent(
     const spend = draw();
     const answer = await answerOf(bench, spend);
     if (answer === 'spent') return spend;
-    if (waited >= bench.fenceSeconds) {
+    if (waited >= FENCE_SECONDS) {
       throw new Error(`spend: expected 'spent' for a new nonce${clockHint(bench, answer)}`, {
         cause: answer,
       });
@@ -166,19 +163,19 @@ async function expectAnswer(
 }
 
 /** N7: one of many; and interns do not share nonces. */
-async function requireOnce(bench: Bench, callers: number): Promise<void> {
+async function requireOnce(bench: Bench): Promise<void> {
   const [own, other] = [bench.policy(), bench.policy()];
   for (const policy of [own, other]) bench.attach(policy);
   const spent = await untilSpent(bench, own);
   await untilSpent(bench, other);
   const contested = spendOf(bench, own);
   const answers = await Promise.all(
-    Array.from({ length: callers }, (_, index) => answerOf(bench, contested, index % 2)),
+    Array.from({ length: CALLERS }, (_, index) => answerOf(bench, contested, index % 2)),
   );
   const winners = answers.filter((answer) => answer === 'spent').length;
-  if (winners !== 1) throw new Error(`spend: ${winners} of ${callers} concurrent callers spent one nonce`);
+  if (winners !== 1) throw new Error(`spend: ${winners} of ${CALLERS} concurrent callers spent one nonce`);
   const losers = answers.filter((answer) => answer === 'nonce_replayed').length;
-  if (losers !== callers - 1) throw new Error('spend: expected nonce_replayed for all but one caller');
+  if (losers !== CALLERS - 1) throw new Error('spend: expected nonce_replayed for all but one caller');
   await expectAnswer(bench, spent, ['nonce_replayed'], 'a nonce was spent twice');
   if ((await answerOf(bench, { ...contested, policy: other }, 1)) !== 'spent') {
     throw new Error('spend: two interns share their nonces');
