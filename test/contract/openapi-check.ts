@@ -72,7 +72,7 @@ export function requireDocumented(exchanged: Exchanged, service: DocumentedOpera
   const what = `${method} ${path} ${status}`;
   const [target = ''] = path.split('?', 1);
   if (target === `/.well-known/oauth-protected-resource${BASE_PATH}`) return;
-  if (target === `${BASE_PATH}/docs`) return;
+  if ([`${BASE_PATH}/docs`, `${BASE_PATH}/docs.js`].includes(target)) return;
   const ofPath = DOCUMENTED.filter((one) => one.service === service && matches(one.template, target));
   const operation = ofPath.find((one) => one.method === (method === 'HEAD' ? 'GET' : method));
   if (ofPath.length === 0) requireNoPath(exchanged, what);

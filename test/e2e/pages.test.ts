@@ -148,6 +148,27 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     expect(faults).toEqual([]);
   });
 
+  it('searches the reference, and copies an example', async () => {
+    await using opened = await open(`${standalone.state.baseUrl}/docs`);
+    const { page, faults } = opened;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const listed = page.locator('nav li:visible');
+    await page.fill('#search', 'guardrail assignments/keys REMOVE');
+    expect(await listed.allInnerTexts()).toEqual(['Remove a guardrail from keys']);
+    await page.press('#search', 'Enter');
+    expect(new URL(page.url()).hash).toBe('#bulkUnassignKeys');
+    await page.fill('#search', 'zebra');
+    expect([await listed.count(), await page.locator('nav [role=status]').innerText()]).toEqual([
+      0,
+      expect.stringMatching(/^0 of \d\d$/),
+    ]);
+    await page.locator('.copy').first().click();
+    await page.locator('.copy', { hasText: 'Copied' }).waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(copied).toBe(await page.locator('.copy + pre').first().textContent());
+    expect(faults).toEqual([]);
+  });
+
   it('has a reference whose links all lead somewhere', async () => {
     await using opened = await open(`${standalone.state.baseUrl}/docs`);
     const { page } = opened;

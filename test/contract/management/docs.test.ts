@@ -20,12 +20,20 @@ describe('GET /docs', () => {
     expect(text).toContain('<html lang="en">');
   });
 
-  it('loads and runs nothing, and its policy forbids it', async () => {
+  it('loads and runs nothing but its own script, and its policy forbids it', async () => {
     const { headers, text } = await get('/docs');
     const policy = String(headers['content-security-policy']);
-    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/]+=';/);
+    expect(policy).toMatch(
+      /^default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'sha256-[\w+/]+=';/,
+    );
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
-    expect(text).not.toMatch(/<script|<img|<link|\ssrc=|\son[a-z]+=|\sstyle=/i);
+    const [script, ...others] = text.match(/<script[^>]*>/gi) ?? [];
+    expect([script, others]).toEqual(['<script type="module" src="/v1/docs.js">', []]);
+    expect(await get('/docs.js')).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'text/javascript; charset=utf-8', 'x-content-type-options': 'nosniff' },
+    });
+    expect(text.replace(script ?? '', '')).not.toMatch(/<img|<link|\ssrc=|\son[a-z]+=|\sstyle=/i);
   });
 
   it('names every operation and schema of the document, and links to nothing that it lacks', async () => {
@@ -41,11 +49,14 @@ describe('GET /docs', () => {
     expect(text).not.toMatch(/undefined|\[object/);
   });
 
-  it.each(['/docs/', '/docs.js', '/docs/../openapi.json', '/%64ocs'])('404: has no %s', async (path) => {
-    const { status, json } = await get(path);
-    expect(status).toBe(404);
-    expect(json).toEqual({ error: { code: 404, message: 'Not found.' } });
-  });
+  it.each(['/docs/', '/docs/nothing.js', '/docs/../openapi.json', '/%64ocs'])(
+    '404: has no %s',
+    async (path) => {
+      const { status, json } = await get(path);
+      expect(status).toBe(404);
+      expect(json).toEqual({ error: { code: 404, message: 'Not found.' } });
+    },
+  );
 
   it('405: refuses other methods', async () => {
     const { status, headers } = await world.call({ method: 'DELETE', path: '/docs', bearer: null });

@@ -69,7 +69,9 @@ main:has(.reference), header:has(+ main .reference) { max-width: 84rem; }
 .reference nav a { text-decoration: none; }
 .reference nav a:hover { text-decoration: underline; }
 .reference nav ul { padding-left: 1.1rem; }
+.copy { display: block; width: auto; margin: .4rem 0 -.4rem auto; padding: .15rem .6rem; font-size: .85rem; }
 .reference nav { margin-bottom: 1.5rem; }
+.reference nav input { margin: 0; padding: .4rem .6rem; }
 .reference table { border-collapse: collapse; }
 .reference th, .reference td { padding: .4rem .8rem .4rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; overflow-wrap: break-word; }
 summary { cursor: pointer; }

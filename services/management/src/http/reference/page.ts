@@ -3,22 +3,26 @@ import { createPublishedFile, type PublishedFile } from '../published-file.ts';
 import { DOCUMENT_PATH } from './description-operation.ts';
 import { type ApiDocument, createApiDocument } from './document.ts';
 import { markdown } from './markdown.ts';
+import { PAGE_SCRIPT } from './page-script.ts';
 import { type ReferenceOperation, renderReferenceOperation } from './render-operation.ts';
 import { renderMembers, type Schema, typeOf } from './render-schema.ts';
 
-/** The files of the reference: the document, and a page of it. */
+const SCRIPT_PATH = '/docs.js';
+
+/** The files of the reference: the document, and a page of it with a script for search and copying. */
 export function createReferenceFiles(baseUrl: string, tryAt?: string): PublishedFile[] {
   const document = createApiDocument(baseUrl);
   return [
     createPublishedFile(DOCUMENT_PATH, JSON.stringify(document), { 'Content-Type': 'application/json' }),
     createPublishedFile('/docs', renderReference(document, baseUrl, tryAt), {
       'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': pageHeaders()['content-security-policy'] ?? '',
+      'Content-Security-Policy': pageHeaders({ scripts: true })['content-security-policy'] ?? '',
     }),
+    createPublishedFile(SCRIPT_PATH, PAGE_SCRIPT, { 'Content-Type': 'text/javascript; charset=utf-8' }),
   ];
 }
 
-/** The whole API on one page, so that a browser's own search finds everything. */
+/** The whole API on one page, so that a browser's own search finds everything, also without the script. */
 function renderReference(
   { info, tags = [], paths = {}, components = {} }: ApiDocument,
   baseUrl: string,
@@ -65,6 +69,6 @@ ${renderMembers(schema)}
 `,
 )}</div>
 </div>`,
-    { of: 'reference', note: '' },
+    { of: 'reference', note: '', script: new URL(baseUrl).pathname + SCRIPT_PATH },
   );
 }
