@@ -41,24 +41,23 @@ export function createRequestAdmission(
   options: ApiServerOptions,
   { connections, admission, shedding, isClosing, isIdleOver }: ServerState,
 ): (req: IncomingMessage, res: ServerResponse) => Exchange | undefined {
-  const { deadlineMs } = options;
+  const { deadlineMs, trustGateway = false } = options;
   const { limits } = admission;
 
   /** Admits a request; undefined if it was refused because a limit was reached. */
   function accept(req: IncomingMessage, res: ServerResponse): Exchange | undefined {
     const connection = connections.get(req.socket);
     if (connection?.isRefused) return undefined;
-    const client = clientOf(req, options.trustGateway ?? false);
+    const client = clientOf(req, trustGateway);
     const network = networkOf(client.address);
     const isCrowded = (connection?.openAnswers ?? 0) >= limits.requestsInFlightPerConnectionMax;
     const receivedAt = connection?.firstByteAt ?? performance.now();
-    const requestId = requestIdOf(req, options.trustGateway ?? false);
+    const requestId = requestIdOf(req, trustGateway);
     connection?.begin(res);
     res.setHeader('X-Request-Id', requestId);
-    const isFromGateway = options.trustGateway ?? false;
     governKeepAlive(req, res, {
       connection,
-      isFromGateway,
+      isFromGateway: trustGateway,
       isClosing: () => isClosing() || connection?.isRefused === true,
     });
     const sinks = options.sinksOf?.(req) ?? options;

@@ -26,12 +26,6 @@ async function serveFailing(error: unknown, present: (error: unknown) => Present
 const known = (error: unknown) =>
   error instanceof RangeError ? { status: 409, message: 'Conflict' } : undefined;
 
-it('presents a known failure', async () => {
-  const { url } = await serveFailing(new RangeError('inside'), known);
-  const answer = await fetch(url);
-  expect([answer.status, await answer.json()]).toEqual([409, { error: { code: 409, message: 'Conflict' } }]);
-});
-
 it.each([
   ['is not known', known],
   [

@@ -96,16 +96,6 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
       'a replay store',
       { replay: { spend: () => Promise.reject(new Error('broken')) } },
     ],
-    [
-      'replay_store_unavailable',
-      'a replay store without an answer',
-      { replay: { spend: (() => {}) as never } },
-    ],
-    [
-      'replay_store_unavailable',
-      'a replay store that returns false',
-      { replay: { spend: (async () => false) as never } },
-    ],
   ])(`${name}: answers 503 %s when %s fails`, async (code, _what, parts) => {
     const { daemon, ran, reports } = await world(start, parts);
     expect(await daemon.send({ headers: signed(), body: BODY })).toEqual({ status: 503, code });
