@@ -1,12 +1,10 @@
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { commitmentOfIntern, type Entry, renderEntry } from '../entry.ts';
 import { COMPLETE } from '../policy.ts';
 import { TlogError } from '../tlog-error.ts';
 import { createKeyWatch, type KeyWatchOptions, readKeyLeaves } from './key-watch.ts';
 import type { LogClient } from './log-client.ts';
 import { rememberInMemory } from './remembered.ts';
-
-afterEach(() => void vi.useRealTimers());
 
 const line = Buffer.alloc(32);
 const keyOf = (fill: number) => Buffer.alloc(32, fill);
@@ -34,12 +32,10 @@ function openLog(...entries: Entry[]) {
     entries,
     completeAt: 1000 as number | undefined,
     failure: undefined as Error | undefined,
-    heads: 0,
     bundles: [] as number[],
   };
   const client: LogClient = {
     async latest() {
-      log.heads += 1;
       return {
         origin: 'log.example/log',
         size: log.entries.length,
@@ -72,7 +68,6 @@ function watchOf(client: LogClient, options: Partial<KeyWatchOptions> = {}) {
     ...options,
   });
   return {
-    watch,
     found,
     problems,
     async check(secondsAfter = 0) {
@@ -176,23 +171,4 @@ it('ignores what a listener throws', async () => {
   });
   await check();
   expect([told, problems]).toEqual([2, []]);
-});
-
-it('checks on a timer, one check at a time, until it is stopped; the timer keeps no process alive', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  const { log, client } = openLog();
-  const { watch } = watchOf(client, { everyMs: 1000 });
-  vi.advanceTimersByTime(3000);
-  await watch.check();
-  expect(log.heads).toBe(1);
-  vi.advanceTimersByTime(1000);
-  await watch.stop();
-  await vi.advanceTimersByTimeAsync(5000);
-  expect(log.heads).toBe(2);
-  vi.useRealTimers();
-  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-  const before = timers();
-  const real = watchOf(client).watch;
-  expect(timers()).toBe(before);
-  await real.stop();
 });

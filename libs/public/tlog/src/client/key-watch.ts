@@ -3,6 +3,7 @@ import { isSameHash, type TreeHead } from '../merkle.ts';
 import { COMPLETE } from '../policy.ts';
 import { TILE_WIDTH } from '../tile.ts';
 import { TlogError } from '../tlog-error.ts';
+import { type Checks, startChecks } from './checks.ts';
 import type { LogClient } from './log-client.ts';
 import { createProblemReport, quietly } from './problem-report.ts';
 import type { Remembered } from './remembered.ts';
@@ -63,12 +64,6 @@ export type KeyWatchProblem =
   /** The problem that was reported last is over. */
   | { readonly kind: 'recovered' };
 
-export interface KeyWatch {
-  /** Reads what the log has since the last check. Never rejects. */
-  check(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 interface Seen {
   /** Leaves that were read. */
   size: number;
@@ -77,12 +72,11 @@ interface Seen {
 }
 
 /** Reports each key that is published for an intern, on a timer that does not keep the process alive. */
-export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
+export function createKeyWatch(options: KeyWatchOptions): Checks {
   const { client, internId, onKey, remembered, limitSeconds = 60, everyMs = 5000, now = Date.now } = options;
   const seconds = () => now() / 1000;
   const { report, recover } = createProblemReport<KeyWatchProblem>({ ...options, limitSeconds, seconds });
   let seen: Seen | undefined;
-  let checking: Promise<void> | undefined;
 
   async function load(): Promise<Seen> {
     const text = await remembered?.load();
@@ -113,22 +107,5 @@ export function createKeyWatch(options: KeyWatchOptions): KeyWatch {
     else recover();
   }
 
-  function check(): Promise<void> {
-    checking ??= read()
-      .catch((error) => report({ kind: 'untrusted', error }))
-      .finally(() => {
-        checking = undefined;
-      });
-    return checking;
-  }
-
-  const timer = setInterval(() => void check(), everyMs);
-  timer.unref();
-  return {
-    check,
-    async stop() {
-      clearInterval(timer);
-      await checking;
-    },
-  };
+  return startChecks(everyMs, read, (error) => report({ kind: 'untrusted', error }));
 }

@@ -3,6 +3,7 @@ import { isSingleUse, type Version } from '@ori/proof/wire';
 import { hasCommitment, parseEntry } from '../entry.ts';
 import { COMPLETE, type TrustedCheckpoint } from '../policy.ts';
 import { TlogError } from '../tlog-error.ts';
+import { type Checks, startChecks } from './checks.ts';
 import type { ClaimedLeaf, LogClient } from './log-client.ts';
 import { createPendingProofs, type PendingProof } from './pending-proofs.ts';
 import { createProblemReport, quietly } from './problem-report.ts';
@@ -59,15 +60,13 @@ export type MonitorProblem =
   | { readonly kind: 'unkept'; readonly cause: unknown };
 
 /** Checks that each proof a daemon accepted is in the signing log. */
-export interface Monitor<Proof> {
+export interface Monitor<Proof> extends Checks {
   /**
    * Registers a proof that was just accepted; pass it as the verifier's `onAccepted`. Costs no more than a push.
    *
    * @param signingInputSha256 in hex
    */
   accepted(proof: Proof, signingInputSha256: string): void;
-  /** Asks the log once about the proofs that wait. Never rejects. */
-  check(): Promise<void>;
   /** Stops the timer, waits for the current check, and stores what still waits. */
   stop(): Promise<void>;
 }
@@ -77,7 +76,6 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
   const { client, onMissing, onProblem, clockToleranceSeconds = 5, limitSeconds = 60 } = options;
   const { v1Key, everyMs = 5000, pendingMax = 100_000, now = Date.now } = options;
   const pending = createPendingProofs<Proof>(options.remembered);
-  let checking: Promise<void> | undefined;
   let isUnkept = false;
 
   const seconds = () => now() / 1000;
@@ -150,20 +148,9 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
     if (failure !== undefined) throw failure;
   }
 
-  function check(): Promise<void> {
-    checking ??= ask()
-      .catch((cause) =>
-        report({ kind: 'untrusted', error: new TlogError('malformed', 'the check failed', { cause }) }),
-      )
-      .finally(() => {
-        checking = undefined;
-      });
-    return checking;
-  }
-
-  const timer = setInterval(() => void check(), everyMs);
-  timer.unref();
-
+  const checks = startChecks(everyMs, ask, (cause) =>
+    report({ kind: 'untrusted', error: new TlogError('malformed', 'the check failed', { cause }) }),
+  );
   return {
     accepted(proof, signingInputSha256) {
       const commitment = commit(proof, signingInputSha256);
@@ -171,10 +158,9 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
       else if (pending.all.length >= pendingMax) report({ kind: 'overflow' });
       else pending.add({ commitment, proof, acceptedAt: seconds() });
     },
-    check,
+    check: checks.check,
     async stop() {
-      clearInterval(timer);
-      await checking;
+      await checks.stop();
       await keeping(pending.load);
       await keeping(pending.save);
     },
