@@ -43,12 +43,16 @@ it('does not sign an empty body that nobody asked for', async () => {
   expect((await ori(['sign', INTERN_ID, '--path', '/api/invoke', '--file', '-'])).exit).toBe(0);
 });
 
-it('finds a folder that it cannot write before the sign-in', async () => {
-  const { exit, stderr } = await ori(['login', '--no-browser'], { XDG_CONFIG_HOME: '/dev/null/config' });
-  expect(exit).toBe(1);
-  expect(stderr).toContain('/dev/null/config');
-  expect(stderr).not.toContain('sign in:');
-});
+it.each(['XDG_CONFIG_HOME', 'XDG_DATA_HOME'])(
+  'finds a folder of %s that it cannot write before the sign-in',
+  async (name) => {
+    const given = { [name]: '/dev/null/folder', ORI_SESSION_STORE: '' };
+    const { exit, stderr } = await ori(['login', '--no-browser'], given);
+    expect(exit).toBe(1);
+    expect(stderr).toContain('/dev/null/folder');
+    expect(stderr).not.toContain('sign in:');
+  },
+);
 
 it('does not refer to an answer that it has not printed', async () => {
   const failing = await listen((_req, res) => send(res, { status: 501 }));

@@ -63,8 +63,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const keeper = requireKeeper(context);
   const place = sessionPlace(context);
   // A folder that cannot be written is found before the sign-in, not after it.
-  await requireWritable(dirname(place.file));
-  if (keeper === 'file') await requireWritable(dirname(place.keyFile));
+  for (const file of [place.file, place.keyFile]) await requireWritable(dirname(file));
   const baseUrl = baseUrlToSignIn(context, await lastSession(place));
   if (variable(context, 'ORI_TOKEN') !== undefined) {
     context.terminal.note(
