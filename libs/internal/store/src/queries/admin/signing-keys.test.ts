@@ -141,6 +141,14 @@ describe('the operator', () => {
     ]);
   });
 
+  it('retires a former key that would become valid later than the next one', async () => {
+    const intern = await newIntern();
+    await addSigningKey(store.owner, { ...intern, notBefore: now() + 180 });
+    const following = await rotateSigningKey(store.owner, intern);
+    expect(following.notBefore).toBeLessThanOrEqual(now());
+    expect(await keysInUse(intern.internId)).toMatchObject([{ id: following.id }]);
+  });
+
   it('never extends a key that expires earlier', async () => {
     const intern = await newIntern();
     const short = await addSigningKey(store.owner, { ...intern, notBefore: now(), expiresAt: now() + 90 });
