@@ -10,7 +10,7 @@ function judge(text: string): string[] {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'README.md');
   writeFileSync(file, text);
-  return judgeDocument(file, new Set(['check'])).map((complaint) => complaint.replace(`${file}: `, ''));
+  return judgeDocument(file, new Set(['check'])).map((problem) => problem.replace(`${file}: `, ''));
 }
 
 const LONG = 'text\n\n'.repeat(80);
@@ -23,8 +23,8 @@ test.each([
   ['a line of prose beyond 120 columns', WIDE, '1: 124 columns'],
   ['a paragraph of more than five lines', 'a\n\n- b\n  c\n  d\n  e\n  f\n  g\n', '3: a paragraph of 6 lines'],
   ['a long document whose contents omit a section', `# A\n[b](#b)\n## B\n${LONG}## C\n`, 'omit "C"'],
-])('refuses %s', (_, text, complaint) => {
-  expect(judge(text)).toEqual([expect.stringContaining(complaint)]);
+])('refuses %s', (_, text, problem) => {
+  expect(judge(text)).toEqual([expect.stringContaining(problem)]);
 });
 
 test.each([

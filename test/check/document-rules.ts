@@ -14,27 +14,27 @@ const LIFECYCLE = new Set(['ci', 'install', 'start', 'test']);
  */
 export function judgeDocument(file: string, scripts: ReadonlySet<string>): string[] {
   const text = readFileSync(file, 'utf8');
-  const complaints: string[] = [];
+  const problems: string[] = [];
   for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
     const [path = '', anchor] = target.split('#');
     if (/^[a-z]+:/.test(target) || path.startsWith('/')) continue;
     const place = path === '' ? file : join(dirname(file), path);
-    if (!existsSync(place)) complaints.push(`${file}: no file at ${target}`);
+    if (!existsSync(place)) problems.push(`${file}: no file at ${target}`);
     else if (anchor !== undefined && !anchorsOf(readFileSync(place, 'utf8')).has(anchor))
-      complaints.push(`${file}: no heading for #${anchor} in ${place}`);
+      problems.push(`${file}: no heading for #${anchor} in ${place}`);
   }
   for (const [, name = ''] of text.matchAll(/npm run (?:--silent )?([a-z:-]+)/g)) {
-    if (!scripts.has(name) && !LIFECYCLE.has(name)) complaints.push(`${file}: no npm script ${name}`);
+    if (!scripts.has(name) && !LIFECYCLE.has(name)) problems.push(`${file}: no npm script ${name}`);
   }
   for (const [number, length] of longLines(text))
-    complaints.push(`${file}:${number}: ${length} columns, expected at most ${COLUMNS_MAX}`);
+    problems.push(`${file}:${number}: ${length} columns, expected at most ${COLUMNS_MAX}`);
   for (const [number, lines] of longParagraphs(text))
-    complaints.push(
+    problems.push(
       `${file}:${number}: a paragraph of ${lines} lines, expected at most ${PARAGRAPH_LINES_MAX}`,
     );
   for (const heading of unlistedSections(text))
-    complaints.push(`${file}: over ${LINES_WITHOUT_CONTENTS} lines, and its contents omit "${heading}"`);
-  return complaints;
+    problems.push(`${file}: over ${LINES_WITHOUT_CONTENTS} lines, and its contents omit "${heading}"`);
+  return problems;
 }
 
 /**

@@ -118,12 +118,12 @@ export function judgeImports(files: readonly SourceFile[], packages: readonly Pa
   const broken = edges.flatMap(({ from, to, specifier, isType }) => {
     const isInside = roomOf(from) === roomOf(to);
     const rules = isInside ? [TEST, ...OF_FOLDERS] : [TEST, ...BETWEEN_ROOMS, ...OF_FOLDERS];
-    const complaints = rules
+    const problems = rules
       .filter((rule) => rule.from.test(from) && breaks(rule, to, isType))
       .map(({ why }) => why);
     if (!isInside && roomOf(to) && specifier.startsWith('.'))
-      complaints.push('import another package by its name');
-    return complaints.map((why) => `${from}: ${why} (${specifier})`);
+      problems.push('import another package by its name');
+    return problems.map((why) => `${from}: ${why} (${specifier})`);
   });
   const rooms = edges.flatMap(({ from, to }) => {
     const [a, b] = [roomOf(from), roomOf(to)];

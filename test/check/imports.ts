@@ -22,8 +22,8 @@ const files = paths
   .filter((path) => /\.[jt]s$/.test(path))
   .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 
-const complaints = judgeImports(files, packages);
-if (complaints.length > 0) {
-  console.error(complaints.join('\n'));
+const problems = judgeImports(files, packages);
+if (problems.length > 0) {
+  console.error(problems.join('\n'));
   process.exit(1);
 }

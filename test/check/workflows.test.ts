@@ -12,7 +12,7 @@ interface Workflow {
   readonly jobs: Readonly<Record<string, { readonly steps: readonly { uses?: string; run?: string }[] }>>;
 }
 
-const complaints = (text: string) =>
+const problems = (text: string) =>
   lint(text, `${FOLDER}/x.yml`).map(({ line, message }) => `${line}: ${message}`);
 
 for (const file of readdirSync(FOLDER)) {
@@ -21,7 +21,7 @@ for (const file of readdirSync(FOLDER)) {
   const steps = Object.values(jobs).flatMap((job) => job.steps);
 
   test(`${file} is a valid GitHub workflow`, () => {
-    expect(complaints(text)).toEqual([]);
+    expect(problems(text)).toEqual([]);
   });
 
   test(`${file} has read permission only and pins every action by commit`, () => {
@@ -54,6 +54,6 @@ jobs:
       - run: echo \${{ matrix.node }}
         shell: bash
 `;
-  expect(complaints(workflow)).toEqual([]);
-  expect(complaints(workflow.replace(right, wrong))).not.toEqual([]);
+  expect(problems(workflow)).toEqual([]);
+  expect(problems(workflow.replace(right, wrong))).not.toEqual([]);
 });

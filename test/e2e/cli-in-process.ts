@@ -23,7 +23,7 @@ export interface RunningOri {
   readonly result: Promise<OriResult>;
 }
 
-type Surroundings = { readonly environment: Readonly<Record<string, string>> };
+type HostEnvironment = { readonly environment: Readonly<Record<string, string>> };
 
 interface Screen {
   readonly isTTY?: boolean;
@@ -32,7 +32,7 @@ interface Screen {
 
 /** `ori` inside this process, for the many tests that do not depend on a process: no signals and no open stdin. */
 export function startOri(
-  { environment }: Surroundings,
+  { environment }: HostEnvironment,
   args: readonly string[],
   { env, stdin = '' }: Pick<OriRun, 'env' | 'stdin'> = {},
   { isTTY = false, columns = 80 }: Screen = {},
@@ -51,7 +51,7 @@ export function startOri(
 }
 
 export function runOri(
-  home: Surroundings,
+  home: HostEnvironment,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   screen: Screen = {},

@@ -47,6 +47,6 @@ it('names the line and the path of each mistake in a file', async () => {
   const file = join(world.room.directory, 'mistaken.yaml');
   await writeFile(file, 'organizations:\n  - name: x\n    worksapces: []\n');
   const { exit, stderr } = await world.admin.run(['apply', '-f', file]);
-  const complaint = 'Line 3: organizations.0.worksapces: unknown name, did you mean workspaces?\n';
-  expect([exit === 0, stderr]).toEqual([false, expect.stringContaining(complaint)]);
+  const problem = 'Line 3: organizations.0.worksapces: unknown name, did you mean workspaces?\n';
+  expect([exit === 0, stderr]).toEqual([false, expect.stringContaining(problem)]);
 });

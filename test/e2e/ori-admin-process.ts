@@ -77,13 +77,13 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>): O
     more: Readonly<Record<string, string>> = {},
   ): Promise<AdminResult> => {
     const [stdout, stderr] = [new Sink(), new Sink()];
-    const surroundings = {
+    const host = {
       environment: { ...environment, ...more },
       stdin: Readable.from([]),
       stdout,
       stderr,
     };
-    const exit = await runProgram(args, surroundings);
+    const exit = await runProgram(args, host);
     written += `${args.join(' ')}\n${stdout.text}\n${stderr.text}\n`;
     return { exit, stdout: stdout.text, stderr: stderr.text };
   };

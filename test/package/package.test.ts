@@ -36,8 +36,8 @@ test('the installed packages contain code, declarations and documents, readable 
 });
 
 test('every link of a packed document leads somewhere', async () => {
-  const complaints = (await Promise.all(tarballs.map(deadLinksOf))).flat();
-  expect(complaints).toEqual([]);
+  const problems = (await Promise.all(tarballs.map(deadLinksOf))).flat();
+  expect(problems).toEqual([]);
 });
 
 test('the vectors are packed as their manifest describes them', async () => {

@@ -5,12 +5,12 @@ import { loadGuardConfig } from './config.ts';
 const KEY = Buffer.alloc(32).toString('base64');
 const REDIS = { GUARD_REPLAY: 'redis', GUARD_REDIS_URL: 'redis://127.0.0.1' };
 
-const complaintsOf = (env: Record<string, string>): readonly string[] => {
+const problemsOf = (env: Record<string, string>): readonly string[] => {
   try {
     loadGuardConfig({ GUARD_INTERN_ID: 'int_1', GUARD_KEYS_URL: 'https://api.example/jwks.json', ...env });
     return [];
   } catch (error) {
-    return error instanceof ConfigError ? error.complaints : [String(error)];
+    return error instanceof ConfigError ? error.problems : [String(error)];
   }
 };
 
@@ -29,10 +29,10 @@ it.each([
   [{ GUARD_ANSWERS_KEY: KEY, GUARD_ANSWERS: 'true' }, /^GUARD_ANSWERS_KEY: expected GUARD_ANSWERS/],
   [{ GUARD_ANSWERS_KEY: 'short', GUARD_ANSWERS: 'true', ...REDIS }, /^GUARD_ANSWERS_KEY: expected 32/],
   [{ GUARD_ROOT_FILE: '/nowhere' }, /^GUARD_ROOT_FILE: cannot read/],
-])('refuses %o', (env, complaint) => {
-  expect(complaintsOf(env)).toContainEqual(expect.stringMatching(complaint));
+])('refuses %o', (env, problem) => {
+  expect(problemsOf(env)).toContainEqual(expect.stringMatching(problem));
 });
 
 it('takes a key for answers in Redis', () => {
-  expect(complaintsOf({ GUARD_ANSWERS: 'true', GUARD_ANSWERS_KEY: KEY, ...REDIS })).toEqual([]);
+  expect(problemsOf({ GUARD_ANSWERS: 'true', GUARD_ANSWERS_KEY: KEY, ...REDIS })).toEqual([]);
 });

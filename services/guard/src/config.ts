@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ServingConstants } from '@ori/http/open-ports';
-import { complaintsOfTls } from '@ori/http/tls';
+import { problemsOfTls } from '@ori/http/tls';
 import { isInternId, isPath } from '@ori/proof';
 import {
   type Config,
@@ -19,7 +19,7 @@ import {
 import { LIMITS_SPEC } from '@ori/runtime/limits';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
-import { complaintsOfAddress } from '@ori/store/postgres-address';
+import { problemsOfAddress } from '@ori/store/postgres-address';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
 import type { RootJwk } from '@ori/verifier';
 
@@ -141,24 +141,24 @@ export type GuardConfig = Loaded & Omit<ServingConstants, keyof Loaded>;
 /**
  * Reads and validates the whole configuration, including the root's file.
  *
- * @throws ConfigError with every complaint
+ * @throws ConfigError with every problem
  */
 export function loadGuardConfig(env: Environment): GuardConfig {
   const config = loadConfig('GUARD', GUARD_SPEC, env);
-  const complaints = complaintsOfTls('GUARD', config);
+  const problems = problemsOfTls('GUARD', config);
   const { pathname, search, hash } = new URL(config.daemonUrl);
   if (pathname !== '/' || search !== '' || hash !== '')
-    complaints.push('GUARD_DAEMON_URL: expected an origin without a path: paths are passed on unchanged');
-  if (!config.openPaths.every(isPath)) complaints.push('GUARD_OPEN_PATHS: a path is too long');
-  if (config.replay === 'redis' && !config.redisUrl) complaints.push(missing('GUARD_REDIS_URL'));
-  if (config.replay === 'postgres' && !config.databaseUrl) complaints.push(missing('GUARD_DATABASE_URL'));
+    problems.push('GUARD_DAEMON_URL: expected an origin without a path: paths are passed on unchanged');
+  if (!config.openPaths.every(isPath)) problems.push('GUARD_OPEN_PATHS: a path is too long');
+  if (config.replay === 'redis' && !config.redisUrl) problems.push(missing('GUARD_REDIS_URL'));
+  if (config.replay === 'postgres' && !config.databaseUrl) problems.push(missing('GUARD_DATABASE_URL'));
   if (config.answers && config.mode !== 'proxy')
-    complaints.push('GUARD_ANSWERS: expected GUARD_MODE=proxy: the guard must see the answers');
+    problems.push('GUARD_ANSWERS: expected GUARD_MODE=proxy: the guard must see the answers');
   if (config.answersKey && (!config.answers || config.replay === 'memory'))
-    complaints.push('GUARD_ANSWERS_KEY: expected GUARD_ANSWERS, and GUARD_REPLAY=redis or postgres');
+    problems.push('GUARD_ANSWERS_KEY: expected GUARD_ANSWERS, and GUARD_REPLAY=redis or postgres');
   if (config.databaseUrl)
-    complaints.push(...complaintsOfAddress('GUARD_DATABASE_URL', config.databaseUrl.reveal()));
-  if (complaints.length > 0) throw new ConfigError(complaints);
+    problems.push(...problemsOfAddress('GUARD_DATABASE_URL', config.databaseUrl.reveal()));
+  if (problems.length > 0) throw new ConfigError(problems);
   return { ...config, root: readRoot(config.rootFile) };
 }
 

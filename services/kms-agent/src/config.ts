@@ -49,7 +49,7 @@ export interface AgentConfig extends Pick<Loaded, 'socket' | 'logLevel'> {
   readonly key: { readonly pkcs11: Pkcs11Config } | { readonly aws: { readonly keyId: string } };
 }
 
-/** @throws ConfigError with every complaint */
+/** @throws ConfigError with every problem */
 export function loadAgentConfig(env: Environment): AgentConfig {
   const { socket, logLevel, ...loaded } = loadConfig('KMS_AGENT', KMS_AGENT_SPEC, env);
   if (loaded.backend === 'aws') {

@@ -6,33 +6,33 @@ import { expect, it } from 'vitest';
 import { loadLogConfig } from './config.ts';
 import { loadWitnessConfig } from './witness/config.ts';
 
-const complaintsOf = (load: () => unknown): readonly string[] => {
+const problemsOf = (load: () => unknown): readonly string[] => {
   try {
     load();
     return [];
   } catch (error) {
-    return error instanceof ConfigError ? error.complaints : [String(error)];
+    return error instanceof ConfigError ? error.problems : [String(error)];
   }
 };
 
 it.each(['https://api.example/log', 'api.example', 'api.example/log/', 'api.example/a b'])(
   'refuses the origin %s',
   (LOG_ORIGIN) => {
-    const complaints = complaintsOf(() => loadLogConfig({ LOG_ORIGIN }));
-    expect(complaints).toContainEqual(expect.stringMatching(/^LOG_ORIGIN: expected a host and a path/));
+    const problems = problemsOf(() => loadLogConfig({ LOG_ORIGIN }));
+    expect(problems).toContainEqual(expect.stringMatching(/^LOG_ORIGIN: expected a host and a path/));
   },
 );
 
 it.each(['two words', 'a+b'])('refuses a witness by the name of "%s"', (WITNESS_NAME) => {
-  const complaints = complaintsOf(() => loadWitnessConfig({ WITNESS_NAME }));
-  expect(complaints).toContainEqual(expect.stringMatching(/^WITNESS_NAME: expected a name/));
+  const problems = problemsOf(() => loadWitnessConfig({ WITNESS_NAME }));
+  expect(problems).toContainEqual(expect.stringMatching(/^WITNESS_NAME: expected a name/));
 });
 
 it('refuses client certificates for a witness that has none itself', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ori-witness-config-'));
   const file = join(folder, 'empty');
   await writeFile(file, '');
-  const complaints = complaintsOf(() =>
+  const problems = problemsOf(() =>
     loadWitnessConfig({
       WITNESS_NAME: 'w',
       WITNESS_KEY: Buffer.alloc(32).toString('base64'),
@@ -42,5 +42,5 @@ it('refuses client certificates for a witness that has none itself', async () =>
     }),
   );
   await rm(folder, { recursive: true });
-  expect(complaints).toEqual([expect.stringMatching(/^WITNESS_TLS_CLIENT_CA_FILE: /)]);
+  expect(problems).toEqual([expect.stringMatching(/^WITNESS_TLS_CLIENT_CA_FILE: /)]);
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ServingConstants } from '@ori/http/open-ports';
-import { complaintsOfTls } from '@ori/http/tls';
+import { problemsOfTls } from '@ori/http/tls';
 import {
   type Config,
   ConfigError,
@@ -65,12 +65,12 @@ export type LogConfig = Config<typeof LOG_SPEC> &
 /**
  * Reads and validates the whole configuration, including the policy file.
  *
- * @throws ConfigError with every complaint
+ * @throws ConfigError with every problem
  */
 export function loadLogConfig(env: Environment): LogConfig {
   const config = loadConfig('LOG', LOG_SPEC, env);
-  const complaints = complaintsOfTls('LOG', config);
-  if (complaints.length > 0) throw new ConfigError(complaints);
+  const problems = problemsOfTls('LOG', config);
+  if (problems.length > 0) throw new ConfigError(problems);
   return { ...config, policy: readPolicy('LOG_POLICY_FILE', config.policyFile) };
 }
 

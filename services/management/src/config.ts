@@ -1,9 +1,9 @@
 import type { ServingConstants } from '@ori/http/open-ports';
-import { complaintsOfTls } from '@ori/http/tls';
+import { problemsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
 import { type Config, ConfigError, type Environment, integer, loadConfig, secret } from '@ori/runtime/config';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
-import { complaintsOfAddress } from '@ori/store/postgres-address';
+import { problemsOfAddress } from '@ori/store/postgres-address';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 
 export const MANAGEMENT_SPEC = {
@@ -34,13 +34,13 @@ export type ManagementConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl'> &
 /**
  * Reads and validates the whole configuration.
  *
- * @throws ConfigError with every complaint
+ * @throws ConfigError with every problem
  */
 export function loadManagementConfig(env: Environment): ManagementConfig {
   const config = loadConfig('MANAGEMENT', MANAGEMENT_SPEC, env);
-  const complaints = complaintsOfTls('MANAGEMENT', config);
-  const identity = completeIdentity('MANAGEMENT', config, complaints);
-  complaints.push(...complaintsOfAddress('MANAGEMENT_DATABASE_URL', config.databaseUrl.reveal()));
-  if (complaints.length > 0) throw new ConfigError(complaints);
+  const problems = problemsOfTls('MANAGEMENT', config);
+  const identity = completeIdentity('MANAGEMENT', config, problems);
+  problems.push(...problemsOfAddress('MANAGEMENT_DATABASE_URL', config.databaseUrl.reveal()));
+  if (problems.length > 0) throw new ConfigError(problems);
   return { ...config, ...identity };
 }

@@ -51,13 +51,13 @@ test('all errors in the environment are reported together', () => {
       MANAGEMENT_DATABASE_URL: 'postgres://management@db-a,db-b/ori',
       MANAGEMENT_INTROSPECTION_CLIENT_ID: 'management',
     });
-  for (const complaint of [
+  for (const problem of [
     /MANAGEMENT_BASE_URL: required/,
     /MANAGEMENT_ISSUER: /,
     /MANAGEMENT_DATABASE_URL: .*one host/,
     /set both or neither/,
   ]) {
-    expect(load).toThrow(complaint);
+    expect(load).toThrow(problem);
   }
   expect(() => loadManagementConfig({ ...environment, MANAGEMENT_PROT: '1' })).toThrow(
     /MANAGEMENT_PROT: unknown name/,

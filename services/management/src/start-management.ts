@@ -173,5 +173,5 @@ function openDatabase(
 /** A database that is not up yet is checked at its first connection, before any query. */
 async function judgeLogin(store: ManagementQueries): Promise<void> {
   const refusal = await overprivilegedLogin(store.ping);
-  if (refusal !== undefined) throw new ConfigError(refusal.complaints('MANAGEMENT_DATABASE_URL'));
+  if (refusal !== undefined) throw new ConfigError(refusal.problems('MANAGEMENT_DATABASE_URL'));
 }

@@ -10,21 +10,21 @@ const whole = {
 };
 const ALL = ['databaseUrl', 'signerKekFile', 'issuer', 'baseUrl'] as const;
 
-function complaints(env: Record<string, string>, needed: readonly (typeof ALL)[number][] = ALL) {
+function problems(env: Record<string, string>, needed: readonly (typeof ALL)[number][] = ALL) {
   try {
     loadAdminConfig(env, needed);
   } catch (error) {
-    if (error instanceof ConfigError) return error.complaints;
+    if (error instanceof ConfigError) return error.problems;
     throw error;
   }
   return [];
 }
 
 test('requires only the settings that a command needs, and reports all missing ones together', () => {
-  expect(complaints({})).toHaveLength(4);
-  expect(complaints({}, ['issuer'])).toEqual([expect.stringContaining('ORI_ADMIN_ISSUER')]);
-  expect(complaints({ ORI_ADMIN_DATABASE_URL_FILE: '/absent' }, [])).toEqual([]);
-  expect(complaints(whole)).toEqual([]);
+  expect(problems({})).toHaveLength(4);
+  expect(problems({}, ['issuer'])).toEqual([expect.stringContaining('ORI_ADMIN_ISSUER')]);
+  expect(problems({ ORI_ADMIN_DATABASE_URL_FILE: '/absent' }, [])).toEqual([]);
+  expect(problems(whole)).toEqual([]);
 });
 
 test.each([
@@ -35,7 +35,7 @@ test.each([
   ['ORI_ADMIN_ISSUER', 'issuer.test'],
   ['ORI_ADMIN_KEK', 'x'],
 ])('refuses %s with the value %s, and quotes no password', (name, value) => {
-  const all = complaints({ ...whole, [name]: value });
+  const all = problems({ ...whole, [name]: value });
   expect(all).toEqual([expect.stringContaining(name)]);
   expect(all.join()).not.toContain('hidden');
 });

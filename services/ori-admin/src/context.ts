@@ -15,7 +15,7 @@ interface OutputStream extends Writable {
 }
 
 /** The environment of a command. Only main.ts creates it from the real process. */
-export interface Surroundings {
+export interface HostEnvironment {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: OutputStream;
@@ -25,7 +25,7 @@ export interface Surroundings {
 type AdminConfig = Config<typeof ADMIN_SPEC>;
 
 /** What a command works with. Results go to stdout, messages to stderr. */
-export interface Context extends Surroundings {
+export interface Context extends HostEnvironment {
   readonly json: boolean;
   config<Key extends keyof AdminConfig>(...needed: readonly Key[]): Pick<AdminConfig, Key>;
   /** Runs `work` on the database, connected on its first query and closed after it. */
@@ -52,10 +52,10 @@ export interface Context extends Surroundings {
 export const ringSetting = (owner: KekOwner) => (owner === 'signer' ? 'signerKekFile' : 'managementKekFile');
 
 export function createContext(
-  surroundings: Surroundings,
+  host: HostEnvironment,
   { json = false, actor }: { json?: boolean; actor?: string },
 ): Context {
-  const { environment, stdout, stderr } = surroundings;
+  const { environment, stdout, stderr } = host;
   const note = (line: string): void => void stderr.write(`${printable(line)}\n`);
   const print = (lines: readonly string[]): void => {
     if (lines.length > 0) stdout.write(`${lines.map(printable).join('\n')}\n`);
@@ -75,7 +75,7 @@ export function createContext(
     return { kmsUrl: owner === 'signer' ? signerKmsUrl : managementKmsUrl, kmsTokenFile };
   };
   return {
-    ...surroundings,
+    ...host,
     json,
     config,
     note,

@@ -17,27 +17,27 @@ import { addSigningKeyCommands } from './commands/signing-key.ts';
 import { addSwitchCommands } from './commands/switches.ts';
 import { addUserCommands } from './commands/user.ts';
 import { addWorkspaceCommands } from './commands/workspace.ts';
-import { createContext, type Surroundings } from './context.ts';
+import { createContext, type HostEnvironment } from './context.ts';
 import { EXIT } from './exit-codes.ts';
 import { fromCommander, type Told, tell } from './failure.ts';
 import { MAIN_HELP } from './help.ts';
 
 /**
- * Runs one command line and resolves to its exit code. Writes to the two streams of `surroundings`, never to the
+ * Runs one command line and resolves to its exit code. Writes to the two streams of `host`, never to the
  * console, and does not throw.
  */
-export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
+export async function run(args: readonly string[], host: HostEnvironment): Promise<number> {
   try {
-    await createProgram(surroundings).parseAsync(args, { from: 'user' });
+    await createProgram(host).parseAsync(args, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
     const failure = error instanceof CommanderError ? fromCommander(error) : error;
-    return report(failure, surroundings, args.includes('--json'));
+    return report(failure, host, args.includes('--json'));
   }
 }
 
-function createProgram(surroundings: Surroundings): Command {
+function createProgram(host: HostEnvironment): Command {
   const program = new Command('ori-admin')
     .description(
       'Administer an ori deployment: organizations, users, interns, access, and the keys that sign and seal.',
@@ -49,12 +49,12 @@ function createProgram(surroundings: Surroundings): Command {
     .addHelpText('after', MAIN_HELP)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      writeOut: (text) => surroundings.stdout.write(text),
-      writeErr: (text) => surroundings.stderr.write(text),
+      writeOut: (text) => host.stdout.write(text),
+      writeErr: (text) => host.stderr.write(text),
       outputError: () => {},
     })
     .exitOverride();
-  const context = () => createContext(surroundings, program.opts<{ json?: boolean; actor?: string }>());
+  const context = () => createContext(host, program.opts<{ json?: boolean; actor?: string }>());
   for (const add of [
     addMigrateCommand,
     addApplyCommand,
@@ -77,7 +77,7 @@ function createProgram(surroundings: Surroundings): Command {
   return program;
 }
 
-function report(error: unknown, { stderr }: Surroundings, json: boolean): number {
+function report(error: unknown, { stderr }: HostEnvironment, json: boolean): number {
   const { exit, code, message, next } = tell(error) ?? tellDefect(error);
   if (json) stderr.write(`${printableJson({ error: { code, exit, message, next } })}\n`);
   else stderr.write(`ori-admin: ${printableLines(message)}\n           ${printable(next)}\n`);

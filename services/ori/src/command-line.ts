@@ -1,6 +1,6 @@
 import { Argument, Command, Help } from 'commander';
 import { VERSION } from './adapters/user-agent.ts';
-import type { Context, GlobalOptions, Surroundings } from './commands/context.ts';
+import type { Context, GlobalOptions, HostEnvironment } from './commands/context.ts';
 import { CliError } from './core/errors.ts';
 import { declareRequests, parsePort, parseSeconds } from './request-commands.ts';
 import { type Completable, renderCompletion, SHELLS, type Shell } from './text/completion.ts';
@@ -8,8 +8,8 @@ import { COMPLETION_HELP, LOGIN_HELP, MAIN_HELP } from './text/help.ts';
 import { createTerminal, takesColour } from './text/terminal.ts';
 
 /** Every command of `ori` with its options. The module of a command is loaded when the command runs. */
-export function createProgram(surroundings: Surroundings, { json = false } = {}): Command {
-  const columns = surroundings.stdout.isTTY ? (surroundings.stdout.columns ?? 80) : 80;
+export function createProgram(host: HostEnvironment, { json = false } = {}): Command {
+  const columns = host.stdout.isTTY ? (host.stdout.columns ?? 80) : 80;
   const wrapped = (text: string) => new Help().boxWrap(text, columns);
   const version = json ? JSON.stringify({ version: VERSION }, null, 2) : VERSION;
   const program: Command = new Command('ori')
@@ -23,14 +23,14 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
     .addHelpText('after', wrapped(MAIN_HELP))
     .configureHelp({ showGlobalOptions: true, helpWidth: columns })
     .configureOutput({
-      writeOut: (text) => surroundings.stdout.write(text),
+      writeOut: (text) => host.stdout.write(text),
       // Help for people; a script gets only the error.
-      writeErr: (text) => json || surroundings.stderr.write(text),
+      writeErr: (text) => json || host.stderr.write(text),
       outputError: () => {},
     })
     .helpCommand(false)
     .exitOverride();
-  const context = (): Context => toContext(surroundings, program.opts());
+  const context = (): Context => toContext(host, program.opts());
 
   program.commandsGroup('Sign in:');
   program
@@ -87,13 +87,13 @@ export function createProgram(surroundings: Surroundings, { json = false } = {})
   program
     .command('version')
     .description('print the version')
-    .action(() => void surroundings.stdout.write(`${version}\n`));
+    .action(() => void host.stdout.write(`${version}\n`));
   program
     .command('completion')
     .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .addHelpText('after', wrapped(COMPLETION_HELP))
-    .action((shell: Shell) => void surroundings.stdout.write(renderCompletion(shell, completables(program))));
+    .action((shell: Shell) => void host.stdout.write(renderCompletion(shell, completables(program))));
   return program;
 }
 
@@ -128,16 +128,16 @@ function completables(command: Command, path: readonly string[] = []): Completab
   return [own, ...named.flatMap(({ sub, name }) => completables(sub, [...path, name]))];
 }
 
-function toContext(surroundings: Surroundings, options: GlobalOptions): Context {
+function toContext(host: HostEnvironment, options: GlobalOptions): Context {
   const { baseUrl, profile, json = false, verbose = false } = options;
-  const { stdout, stderr, environment } = surroundings;
+  const { stdout, stderr, environment } = host;
   const terminal = createTerminal(stdout, stderr, {
     verbose,
     json,
     colour: takesColour(stdout, environment),
   });
   return {
-    ...surroundings,
+    ...host,
     terminal,
     json,
     baseUrlOption: baseUrl,

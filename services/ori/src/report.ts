@@ -1,6 +1,6 @@
 import { printable, printableJson, printableLines } from '@ori/faces/printable';
 import { type Command, CommanderError } from 'commander';
-import type { Surroundings } from './commands/context.ts';
+import type { HostEnvironment } from './commands/context.ts';
 import { CliError, isCliError } from './core/errors.ts';
 import { recordOf } from './text/failure-record.ts';
 import { red, takesColour } from './text/terminal.ts';
@@ -35,7 +35,7 @@ export function toFailure(error: unknown, command: string): unknown {
 /** Writes a failure to stderr, as text or as JSON, and returns its exit code. */
 export function report(
   error: unknown,
-  { stderr, environment }: Surroundings,
+  { stderr, environment }: HostEnvironment,
   { json, profile }: { json: boolean; profile: string | undefined },
 ): number {
   const colour = takesColour(stderr, environment);

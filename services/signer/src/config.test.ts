@@ -18,11 +18,11 @@ const folder = mkdtempSync(join(tmpdir(), 'ori-signer-config-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const HTTP = { issuer: 'http://issuer.test' };
 
-function complaints(env: Record<string, string>): readonly string[] {
+function problems(env: Record<string, string>): readonly string[] {
   try {
     loadSignerConfig({ ...least, ...env });
   } catch (error) {
-    if (error instanceof ConfigError) return error.complaints;
+    if (error instanceof ConfigError) return error.problems;
     throw error;
   }
   return [];
@@ -36,7 +36,7 @@ test('requires six settings and has a default for every other one', () => {
     turnWindowSeconds: 60,
     trustGateway: false,
   });
-  for (const name of Object.keys(least)) expect(complaints({ [name]: '' }).join()).toContain(name);
+  for (const name of Object.keys(least)) expect(problems({ [name]: '' }).join()).toContain(name);
 });
 
 test.each([
@@ -54,14 +54,14 @@ test.each([
   ['SIGNER_TURNS_PER_USERS', { SIGNER_TURNS_PER_USERS: '60' }],
   ['SIGNER_REGIONAL_HOSTS', { SIGNER_REGIONAL_HOSTS: 'EU.api.test' }],
 ])('refuses %s with the value %j', (name, env) => {
-  expect(complaints(env)).toEqual([expect.stringContaining(name)]);
+  expect(problems(env)).toEqual([expect.stringContaining(name)]);
 });
 
 test('an http issuer must be on loopback', () => {
   for (const host of ['127.0.0.1:9000', '127.0.0.100', 'localhost', '[::1]'])
-    expect(complaints({ SIGNER_ISSUER: `http://${host}` })).toEqual([]);
+    expect(problems({ SIGNER_ISSUER: `http://${host}` })).toEqual([]);
   for (const host of ['127.0.0.1.test', 'a.localhost', 'localhost.test'])
-    expect(complaints({ SIGNER_ISSUER: `http://${host}` })).toHaveLength(1);
+    expect(problems({ SIGNER_ISSUER: `http://${host}` })).toHaveLength(1);
 });
 
 test('the base address is the audience, and the audience the base address, unless both are set', () => {
@@ -101,6 +101,6 @@ test.each<[string, string[], env?: object, entry?: object]>([
 ])('judges a file of issuers with %s', (_, names, env, entry) => {
   const file = join(folder, 'issuers.json');
   writeFileSync(file, JSON.stringify({ issuers: [{ issuer: 'https://issuer.test', ...entry }] }));
-  const found = complaints({ SIGNER_ISSUER: '', SIGNER_ISSUERS_FILE: file, ...env });
-  expect(found.map((complaint) => complaint.split(':')[0])).toEqual(names);
+  const found = problems({ SIGNER_ISSUER: '', SIGNER_ISSUERS_FILE: file, ...env });
+  expect(found.map((problem) => problem.split(':')[0])).toEqual(names);
 });

@@ -1,5 +1,5 @@
 import type { ServingConstants } from '@ori/http/open-ports';
-import { complaintsOfTls } from '@ori/http/tls';
+import { problemsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
 import {
   type Config,
@@ -13,8 +13,8 @@ import {
 } from '@ori/runtime/config';
 import { LIMITS_SPEC } from '@ori/runtime/limits';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
-import { complaintsOfTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
-import { complaintsOfAddress } from '@ori/store/postgres-address';
+import { problemsOfTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
+import { problemsOfAddress } from '@ori/store/postgres-address';
 import { ringSpec } from '@ori/store/sealing/ring-spec';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
 
@@ -97,22 +97,22 @@ export const redisTlsFiles = (config: RedisTls): TlsFiles => ({
 /**
  * Reads and validates the whole configuration.
  *
- * @throws ConfigError with every complaint
+ * @throws ConfigError with every problem
  */
 export function loadSignerConfig(env: Environment): SignerConfig {
   const config = loadConfig('SIGNER', SIGNER_SPEC, env);
-  const complaints = complaintsOfTls('SIGNER', config);
-  const identity = completeIdentity('SIGNER', config, complaints);
-  complaints.push(...complaintsOfAddress('SIGNER_DATABASE_URL', config.databaseUrl.reveal()));
+  const problems = problemsOfTls('SIGNER', config);
+  const identity = completeIdentity('SIGNER', config, problems);
+  problems.push(...problemsOfAddress('SIGNER_DATABASE_URL', config.databaseUrl.reveal()));
   const redis = parseRedisUrl(config.redisUrl.reveal());
-  if (redis === undefined) complaints.push(`SIGNER_REDIS_URL: expected one of ${REDIS_URL_FORMS}`);
+  if (redis === undefined) problems.push(`SIGNER_REDIS_URL: expected one of ${REDIS_URL_FORMS}`);
   const files = redisTlsFiles(config);
   if (redis?.tls === false && (files.cert ?? files.ca) !== undefined) {
-    complaints.push('SIGNER_REDIS_TLS_…_FILE: SIGNER_REDIS_URL has no TLS; it must begin with rediss');
+    problems.push('SIGNER_REDIS_TLS_…_FILE: SIGNER_REDIS_URL has no TLS; it must begin with rediss');
   }
-  complaints.push(...complaintsOfTlsFiles('SIGNER_REDIS_TLS', files));
+  problems.push(...problemsOfTlsFiles('SIGNER_REDIS_TLS', files));
   if ((config.freshnessKeyFile === undefined) !== (config.delegationsFile === undefined))
-    complaints.push('SIGNER_FRESHNESS_KEY_FILE and SIGNER_DELEGATIONS_FILE: set both or neither');
-  if (complaints.length > 0) throw new ConfigError(complaints);
+    problems.push('SIGNER_FRESHNESS_KEY_FILE and SIGNER_DELEGATIONS_FILE: set both or neither');
+  if (problems.length > 0) throw new ConfigError(problems);
   return { ...config, ...identity };
 }

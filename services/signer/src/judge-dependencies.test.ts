@@ -8,7 +8,7 @@ import { type JudgedDependencies, judgeDependencies } from './judge-dependencies
 afterEach(() => void vi.useRealTimers());
 
 const OVERPRIVILEGED = new OverprivilegedLogin(['may insert into "interns"'], ['revoke all on "interns"']);
-const COMPLAINTS_OF_LOGIN = OVERPRIVILEGED.complaints('SIGNER_DATABASE_URL');
+const COMPLAINTS_OF_LOGIN = OVERPRIVILEGED.problems('SIGNER_DATABASE_URL');
 
 const pass = async () => {};
 const fail = (error: Error) => () => Promise.reject(error);
@@ -38,11 +38,11 @@ function storeOf(...endings: (() => Promise<void>)[]) {
 }
 
 /** Undefined if the start goes on. */
-async function complaintsOf(parts: Partial<JudgedDependencies>): Promise<readonly string[] | undefined> {
+async function problemsOf(parts: Partial<JudgedDependencies>): Promise<readonly string[] | undefined> {
   try {
     await judgeDependencies({ eviction: undefined, store: undefined, connections: 3, ...parts });
   } catch (error) {
-    if (error instanceof ConfigError) return error.complaints;
+    if (error instanceof ConfigError) return error.problems;
     throw error;
   }
 }
@@ -58,14 +58,14 @@ test.each<[string, Partial<JudgedDependencies>]>([
   ['all but one connection of the store fail', storeOf(away, away, pass)],
   ['both are healthy', { eviction: safe, ...storeOf(pass) }],
 ])('does not complain if %s', async (_, parts) => {
-  expect(await complaintsOf(parts)).toBeUndefined();
+  expect(await problemsOf(parts)).toBeUndefined();
 });
 
 test('waits a second for a Redis that does not connect', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const done = vi.fn();
   const eviction = redis({ settled: () => new Promise(() => {}) });
-  void complaintsOf({ eviction }).then(done);
+  void problemsOf({ eviction }).then(done);
   await vi.advanceTimersByTimeAsync(999);
   await turn();
   expect(done).not.toHaveBeenCalled();
@@ -79,7 +79,7 @@ test('waits for the verdict on Redis, asks the store meanwhile, and leaves no ti
   const { promise, resolve } = Promise.withResolvers<void>();
   const eviction = { ...redis({ settled: () => promise }), isUnsafe: false };
   const { store, count } = storeOf(pass);
-  const judging = complaintsOf({ eviction, store });
+  const judging = problemsOf({ eviction, store });
   await turn();
   expect(count.ended).toBe(3);
   Object.assign(eviction, evicting('allkeys-lru'));
@@ -92,7 +92,7 @@ test.each([
   ['evicts', 'allkeys-lru', 'CONFIG SET maxmemory-policy noeviction'],
   ['does not allow INFO', undefined, 'ACL SETUSER'],
 ])('refuses a Redis that %s, and shows the command that helps', async (_, policy, command) => {
-  expect(await complaintsOf({ eviction: evicting(policy), ...storeOf(pass) })).toEqual([
+  expect(await problemsOf({ eviction: evicting(policy), ...storeOf(pass) })).toEqual([
     expect.stringMatching(`^SIGNER_REDIS_URL: .*${policy ?? 'INFO'}`),
     expect.stringMatching('.'),
     expect.stringContaining(command),
@@ -101,10 +101,10 @@ test.each([
 
 test('refuses an overprivileged login, and complains of Redis in the same breath', async () => {
   const { store } = storeOf(fail(OVERPRIVILEGED));
-  expect(await complaintsOf({ eviction: safe, store })).toEqual(COMPLAINTS_OF_LOGIN);
+  expect(await problemsOf({ eviction: safe, store })).toEqual(COMPLAINTS_OF_LOGIN);
   const eviction = evicting('volatile-ttl');
-  const ofRedis = (await complaintsOf({ eviction })) ?? [];
-  expect(await complaintsOf({ eviction, store })).toEqual([...ofRedis, ...COMPLAINTS_OF_LOGIN]);
+  const ofRedis = (await problemsOf({ eviction })) ?? [];
+  expect(await problemsOf({ eviction, store })).toEqual([...ofRedis, ...COMPLAINTS_OF_LOGIN]);
 });
 
 test.each([1, 2, 5])('opens %i connections at the same time, and waits for each', async (connections) => {
@@ -114,7 +114,7 @@ test.each([1, 2, 5])('opens %i connections at the same time, and waits for each'
     await turn();
   };
   const { store, count } = storeOf(slow, () => promise);
-  const judging = complaintsOf({ store, connections });
+  const judging = problemsOf({ store, connections });
   await turn();
   expect(count).toEqual({ started: connections, ended: 0 });
   resolve();

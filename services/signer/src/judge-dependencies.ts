@@ -20,11 +20,11 @@ const SETTLE_MS = 1000;
  * @throws ConfigError
  */
 export async function judgeDependencies({ eviction, store, connections }: JudgedDependencies): Promise<void> {
-  const complaints = await Promise.all([complaintsOfRedis(eviction), complaintsOfLogin(store, connections)]);
-  if (complaints.flat().length > 0) throw new ConfigError(complaints.flat());
+  const problems = await Promise.all([problemsOfRedis(eviction), problemsOfLogin(store, connections)]);
+  if (problems.flat().length > 0) throw new ConfigError(problems.flat());
 }
 
-async function complaintsOfRedis(eviction: EvictionWatch | undefined): Promise<string[]> {
+async function problemsOfRedis(eviction: EvictionWatch | undefined): Promise<string[]> {
   if (eviction === undefined) return [];
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, SETTLE_MS);
@@ -41,9 +41,9 @@ async function complaintsOfRedis(eviction: EvictionWatch | undefined): Promise<s
       ];
 }
 
-async function complaintsOfLogin(store: JudgedDependencies['store'], connections: number): Promise<string[]> {
+async function problemsOfLogin(store: JudgedDependencies['store'], connections: number): Promise<string[]> {
   if (store === undefined) return [];
   const others = Array.from({ length: connections - 1 }, () => store.ping().catch(() => {}));
   const [refusal] = await Promise.all([overprivilegedLogin(store.ping), ...others]);
-  return refusal?.complaints('SIGNER_DATABASE_URL') ?? [];
+  return refusal?.problems('SIGNER_DATABASE_URL') ?? [];
 }

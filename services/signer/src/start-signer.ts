@@ -25,7 +25,7 @@ import { createKeyRecord } from './keys/key-record.ts';
 import { collectKeySetRoles, type KeySetRoles, openKeySetRoles } from './keys/key-set-roles.ts';
 import { createSigningKeys } from './keys/signing-keys.ts';
 import { watchKeks } from './ops/kek-watch.ts';
-import { collectKeyOutlook } from './ops/key-outlook-metrics.ts';
+import { collectKeyExpiry } from './ops/key-expiry-metrics.ts';
 import { logRefusals } from './ops/log-refusals.ts';
 import { collectSafety } from './ops/safety-metrics.ts';
 
@@ -193,7 +193,7 @@ export async function startSigner(
   if (database?.connections) collectConnections(metrics.http.registry, database.connections);
   collectIssuerKeysAge(metrics.http.registry, identity.keysAgeSeconds);
   collectSafety(metrics.http.registry, eviction, () => store.lifecycleWrites());
-  collectKeyOutlook(metrics.http.registry, { outlook: (at) => store.keyOutlook(at), now });
+  collectKeyExpiry(metrics.http.registry, { expiry: (at) => store.keyExpiry(at), now });
   const keks = watchKeks({ inUse: () => store.keksInUse(), ring, registry: metrics.http.registry, now });
   await clock.compare();
   ports = await openPorts(

@@ -3,11 +3,11 @@ import { ConfigError, variableName } from '@ori/runtime/config';
 import { expect, it } from 'vitest';
 import { LIMITS_SPEC, loadStandaloneConfig, STANDALONE_SPEC } from './config.ts';
 
-function complaintsOf(env: Record<string, string>): readonly string[] {
+function problemsOf(env: Record<string, string>): readonly string[] {
   try {
     loadStandaloneConfig(env);
   } catch (error) {
-    if (error instanceof ConfigError) return error.complaints;
+    if (error instanceof ConfigError) return error.problems;
     throw error;
   }
   return [];
@@ -40,7 +40,7 @@ it('reads the limits under the names of the signer', () => {
 it.each(['0.0.0.0', '::', '192.168.1.10', 'ori.example', '127.0.0.1.example'])(
   'refuses to listen on %s',
   (host) => {
-    expect(complaintsOf({ ORI_HOST: host })).toEqual([
+    expect(problemsOf({ ORI_HOST: host })).toEqual([
       expect.stringMatching(/^ORI_HOST: expected a loopback address/),
     ]);
   },
@@ -51,13 +51,13 @@ it.each(['127.0.0.1', '::1', 'localhost'])('listens on %s', (host) => {
 });
 
 it('reports all errors together, including a setting of the signer that it does not support', () => {
-  const complaints = complaintsOf({
+  const problems = problemsOf({
     ORI_HOST: '0.0.0.0',
     ORI_PROT: '1',
     SIGNER_TURNS_PER_USER: 'many',
     SIGNER_PORT: '1',
   });
-  expect(complaints.map((line) => line.split(':')[0])).toEqual([
+  expect(problems.map((line) => line.split(':')[0])).toEqual([
     'ORI_HOST',
     'ORI_PROT',
     'SIGNER_TURNS_PER_USER',
@@ -71,7 +71,7 @@ it('ignores the names of the CLI', () => {
     ORI_CLIENT_ID: 'ori-cli',
     ORI_DAEMON_URL: 'http://127.0.0.1:1',
   };
-  expect(complaintsOf(env)).toEqual([]);
+  expect(problemsOf(env)).toEqual([]);
 });
 
 it('has every setting of its own in its README', () => {

@@ -49,22 +49,21 @@ export type StandaloneConfig = Config<typeof STANDALONE_SPEC> & {
   readonly limits: Config<typeof LIMITS_SPEC>;
 };
 
-/** @throws ConfigError with all complaints */
+/** @throws ConfigError with all problems */
 export function loadStandaloneConfig(env: Environment): StandaloneConfig {
-  const complaints: string[] = [];
+  const problems: string[] = [];
   const gather = <T>(load: () => T): T | undefined => {
     try {
       return load();
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      complaints.push(...error.complaints);
+      problems.push(...error.problems);
       return undefined;
     }
   };
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !CLI_NAMES.has(name)));
   const config = gather(() => loadConfig('ORI', STANDALONE_SPEC, own));
   const limits = gather(() => loadConfig('SIGNER', LIMITS_SPEC, env));
-  if (config === undefined || limits === undefined || complaints.length > 0)
-    throw new ConfigError(complaints);
+  if (config === undefined || limits === undefined || problems.length > 0) throw new ConfigError(problems);
   return { ...config, limits };
 }

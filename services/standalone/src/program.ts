@@ -23,18 +23,18 @@ const EXPECTED = [
 
 const SIGN_TRIES = 5;
 
-export interface Surroundings {
+export interface HostEnvironment {
   readonly env: Environment;
   /** The folder in which `.ori` is created. */
   readonly home: string;
 }
 
 /** Starts the standalone, makes one call, and runs until a signal. A failure is reported and ends the process. */
-export async function run(surroundings: Surroundings): Promise<void> {
-  await start(surroundings).catch((error) => fail(explainTaken(error)));
+export async function run(host: HostEnvironment): Promise<void> {
+  await start(host).catch((error) => fail(explainTaken(error)));
 }
 
-async function start({ env, home }: Surroundings): Promise<void> {
+async function start({ env, home }: HostEnvironment): Promise<void> {
   const config = loadStandaloneConfig(env);
   say('Starting ori standalone: demo data, loopback only.');
   const standalone = await startStandalone(config, home);

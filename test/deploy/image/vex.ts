@@ -47,20 +47,20 @@ export async function falseStatements(name: string, image: Image): Promise<strin
   const bom = JSON.parse(await readFile(join(image.root, 'sbom.cdx.json'), 'utf8'));
   const components = new Set(bom.components.map(({ purl }: { purl: string }) => purl.replace(/@.*/, '')));
   const files = (await filesOf(image)).filter((file) => /\/s?bin\/|\.so/.test(file));
-  const complaints: string[] = [];
+  const problems: string[] = [];
   for (const { vulnerability, products } of (await readVex()).statements) {
     for (const { subcomponents } of products.filter((product) => product['@id'] === `pkg:oci/${name}`)) {
       const absent = subcomponents.map((one) => one['@id']).filter((id) => !components.has(id));
-      complaints.push(...absent.map((id) => `${vulnerability.name}: ${name} has no ${id}`));
+      problems.push(...absent.map((id) => `${vulnerability.name}: ${name} has no ${id}`));
       const trace = TRACES[vulnerability.name];
-      if (trace === undefined) complaints.push(`${vulnerability.name}: nothing shows that it is not there`);
+      if (trace === undefined) problems.push(`${vulnerability.name}: nothing shows that it is not there`);
       for (const file of files) {
         const isFound =
           trace?.test(basename(file)) ||
           (/\.so/.test(file) && trace?.test(await readFile(join(image.root, file), 'latin1')));
-        if (isFound) complaints.push(`${vulnerability.name}: ${name} has ${file}`);
+        if (isFound) problems.push(`${vulnerability.name}: ${name} has ${file}`);
       }
     }
   }
-  return complaints;
+  return problems;
 }

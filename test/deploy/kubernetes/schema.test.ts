@@ -13,16 +13,16 @@ const manifests = [...base, ...OVERLAYS.flatMap(render)].filter(({ kind }) => ki
 test('every manifest conforms to the published schema of Kubernetes', async () => {
   const wrong = structuredClone(find(base, 'gateway'));
   wrong.spec.template.spec.terminationGracePeriodSeconds = 'soon';
-  const complaints: string[] = [];
+  const problems: string[] = [];
   for (const manifest of [...manifests, wrong]) {
     const { [manifest.kind]: Model } = await import(moduleOf(manifest));
     try {
       new Model(manifest).validate();
     } catch (error) {
-      complaints.push(String(error));
+      problems.push(String(error));
     }
   }
-  expect(complaints).toEqual([expect.stringContaining('terminationGracePeriodSeconds')]);
+  expect(problems).toEqual([expect.stringContaining('terminationGracePeriodSeconds')]);
 });
 
 // The API server drops them silently. The types are generated from the schema and list every field.

@@ -60,41 +60,41 @@ export type IdentityConfig = Omit<Loaded, 'baseUrl'> & {
 /**
  * Derives the issuers and the public base address from the settings.
  *
- * @param complaints gets a message for the operator for each conflict between values that are valid on their own
+ * @param problems gets a message for the operator for each conflict between values that are valid on their own
  */
 export function completeIdentity(
   prefix: string,
   config: Loaded,
-  complaints: string[],
+  problems: string[],
 ): Pick<IdentityConfig, 'issuers' | 'baseUrl'> {
-  const complain = (complaint: string) => complaints.push(`${prefix}_${complaint}`);
+  const report = (problem: string) => problems.push(`${prefix}_${problem}`);
   const { introspectionClientId, introspectionClientSecret, issuersFile, audience } = config;
   const baseUrl = config.baseUrl ?? audience;
-  if (baseUrl === undefined) complain('AUDIENCE: required, or the base URL');
+  if (baseUrl === undefined) report('AUDIENCE: required, or the base URL');
   else if (!isBaseUrl(baseUrl)) {
     const where =
       config.baseUrl === undefined
         ? `BASE_URL: required, because ${prefix}_AUDIENCE is not a base URL:`
         : 'BASE_URL:';
-    complain(`${where} expected a URL whose path ends in /v1, without query or fragment`);
+    report(`${where} expected a URL whose path ends in /v1, without query or fragment`);
   }
   if ((introspectionClientId === undefined) !== (introspectionClientSecret === undefined)) {
-    complain(`INTROSPECTION_CLIENT_ID and ${prefix}_INTROSPECTION_CLIENT_SECRET: set both or neither`);
+    report(`INTROSPECTION_CLIENT_ID and ${prefix}_INTROSPECTION_CLIENT_SECRET: set both or neither`);
   }
   if ((config.issuer === undefined) === (issuersFile === undefined)) {
-    complain(`ISSUER: set either this or ${prefix}_ISSUERS_FILE`);
+    report(`ISSUER: set either this or ${prefix}_ISSUERS_FILE`);
   }
   if (issuersFile !== undefined && introspectionClientId !== undefined) {
-    complain('INTROSPECTION_CLIENT_ID: set it in the file of issuers instead');
+    report('INTROSPECTION_CLIENT_ID: set it in the file of issuers instead');
   }
   const defaults = { audience: audience ?? baseUrl, clients: config.clients };
   const issuers =
     issuersFile === undefined
       ? [onlyIssuer(config, baseUrl ?? '')]
-      : readIssuersFile(issuersFile, defaults, (complaint) => complain(`ISSUERS_FILE: ${complaint}`));
+      : readIssuersFile(issuersFile, defaults, (problem) => report(`ISSUERS_FILE: ${problem}`));
   for (const { issuer } of issuers) {
     if (issuer === '' || isHttpsOrLoopback(issuer)) continue;
-    complain(`${issuersFile === undefined ? 'ISSUER' : 'ISSUERS_FILE'}: expected https, or http on loopback`);
+    report(`${issuersFile === undefined ? 'ISSUER' : 'ISSUERS_FILE'}: expected https, or http on loopback`);
   }
   return { issuers, baseUrl: baseUrl ?? '' };
 }

@@ -12,17 +12,17 @@ const defaults = { audience: 'https://api.test/v1', clients: ['ori-cli'] };
 function read(content: unknown, mode = 0o644, defaulted: IssuerDefaults = defaults) {
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   chmodSync(path, mode);
-  const complaints: string[] = [];
-  const issuers = readIssuersFile(path, defaulted, (complaint) => complaints.push(complaint));
-  return { issuers, complaints };
+  const problems: string[] = [];
+  const issuers = readIssuersFile(path, defaulted, (problem) => problems.push(problem));
+  return { issuers, problems };
 }
-const complaintsOf = (...issuers: object[]) =>
-  read({ issuers: issuers.map((entry) => ({ issuer: 'https://one.test', ...entry })) }, 0o600).complaints;
+const problemsOf = (...issuers: object[]) =>
+  read({ issuers: issuers.map((entry) => ({ issuer: 'https://one.test', ...entry })) }, 0o600).problems;
 const secret = 'hidden-client-secret';
 
 test('an entry with nothing but its issuer is one of RFC 9068 with the defaults', () => {
   expect(read({ issuers: [{ issuer: 'https://one.test' }] })).toMatchObject({
-    complaints: [],
+    problems: [],
     issuers: [
       {
         ...{
@@ -71,15 +71,15 @@ test.each([
   { tokenLifetimeMaxSeconds: 604_800 },
   { introspection: { clientId: 'ori', clientSecret: secret, authMethod: 'client_secret_post' } },
 ])('%j is accepted', (entry) => {
-  expect(complaintsOf(entry)).toEqual([]);
+  expect(problemsOf(entry)).toEqual([]);
 });
 
 test('an audience is required, of the entry or by default', () => {
   const without = { ...defaults, audience: undefined };
-  const complaintsWithout = (entry: object) =>
-    read({ issuers: [{ issuer: 'https://one.test', ...entry }] }, 0o644, without).complaints;
-  expect(complaintsWithout({})).toEqual([expect.stringContaining('issuers[0].audience')]);
-  expect(complaintsWithout({ audience: 'https://api.test' })).toEqual([]);
+  const problemsWithout = (entry: object) =>
+    read({ issuers: [{ issuer: 'https://one.test', ...entry }] }, 0o644, without).problems;
+  expect(problemsWithout({})).toEqual([expect.stringContaining('issuers[0].audience')]);
+  expect(problemsWithout({ audience: 'https://api.test' })).toEqual([]);
 });
 
 test.each([
@@ -100,11 +100,11 @@ test.each([
   ['issuers[0].clients', { clients: [] }],
   ['issuers[0].signIn.redirectPort', { signIn: { redirectPort: 0 } }],
 ])('%s is refused where it says %j', (place, entry) => {
-  expect(complaintsOf(entry).map((complaint) => complaint.split(':')[0])).toEqual([place]);
+  expect(problemsOf(entry).map((problem) => problem.split(':')[0])).toEqual([place]);
 });
 
 test('the same issuer twice is refused', () => {
-  expect(complaintsOf({}, {})).toEqual([expect.stringContaining('listed twice')]);
+  expect(problemsOf({}, {})).toEqual([expect.stringContaining('listed twice')]);
 });
 
 test('two issuers that introspect need prefixes, so that neither gets the tokens of the other', () => {
@@ -120,29 +120,29 @@ test('two issuers that introspect need prefixes, so that neither gets the tokens
         ],
       },
       0o600,
-    ).complaints;
+    ).problems;
   expect(both()).toEqual([expect.stringContaining('tokenPrefix')]);
   expect(both('ory_at_')).toHaveLength(1);
   expect(both('ory', 'ory_at_')).toHaveLength(1);
   expect(both('ory_at_', 'two_')).toEqual([]);
 });
 
-test('a file with a client secret must be closed to others, and no complaint quotes it', () => {
+test('a file with a client secret must be closed to others, and no problem quotes it', () => {
   const content = {
     issuers: [
       { issuer: 'https://one.test', introspection: { clientId: 'ori', clientSecret: secret, x: secret } },
     ],
   };
-  expect(read(content, 0o644).complaints).toEqual([expect.stringContaining('chmod')]);
-  const { complaints } = read(content, 0o600);
-  expect(complaints).toHaveLength(1);
-  expect(complaints.join()).not.toContain(secret);
+  expect(read(content, 0o644).problems).toEqual([expect.stringContaining('chmod')]);
+  const { problems } = read(content, 0o600);
+  expect(problems).toHaveLength(1);
+  expect(problems.join()).not.toContain(secret);
 });
 
 test('a file that is no JSON is refused without a word of it', () => {
-  const { complaints } = read(secret);
-  expect(complaints).toHaveLength(1);
-  expect(complaints.join()).not.toContain(secret);
+  const { problems } = read(secret);
+  expect(problems).toHaveLength(1);
+  expect(problems.join()).not.toContain(secret);
 });
 
 test.each([
@@ -150,13 +150,13 @@ test.each([
   ['is of another kind', '[]'],
   ['is empty', '{"issuers":[]}'],
 ])('a file that %s is refused', (_what, content) => {
-  const { complaints, issuers } = read(content);
-  expect(complaints).toHaveLength(1);
+  const { problems, issuers } = read(content);
+  expect(problems).toHaveLength(1);
   expect(issuers).toEqual([]);
 });
 
 test('a file that is missing is refused', () => {
-  const complaints: string[] = [];
-  readIssuersFile(join(folder, 'absent.json'), defaults, (complaint) => complaints.push(complaint));
-  expect(complaints).toEqual([expect.stringContaining('ENOENT')]);
+  const problems: string[] = [];
+  readIssuersFile(join(folder, 'absent.json'), defaults, (problem) => problems.push(problem));
+  expect(problems).toEqual([expect.stringContaining('ENOENT')]);
 });

@@ -93,34 +93,34 @@ type Entry = z.output<typeof issuerEntry>;
 /**
  * Reads the file of issuers. One that contains a client secret must not be accessible to others.
  *
- * @param complain called with each complaint, which quotes only names of settings from the file
+ * @param report called with each problem, which quotes only names of settings from the file
  */
 export function readIssuersFile(
   path: string,
   defaults: IssuerDefaults,
-  complain: (complaint: string) => void,
+  report: (problem: string) => void,
 ): IssuerSettings[] {
-  const entries = readEntries(path, complain);
-  const settings = entries.map((entry, index) => settingsOf(entry, index, defaults, complain));
-  complaintsOfAll(settings).map(complain);
+  const entries = readEntries(path, report);
+  const settings = entries.map((entry, index) => settingsOf(entry, index, defaults, report));
+  problemsOfAll(settings).map(report);
   return settings;
 }
 
-function readEntries(path: string, complain: (complaint: string) => void): readonly Entry[] {
+function readEntries(path: string, report: (problem: string) => void): readonly Entry[] {
   let value: unknown;
   try {
     const text = readFileSync(path, 'utf8');
     value = JSON.parse(text.includes('"clientSecret"') ? readSecretFile(path) : text);
   } catch (error) {
-    if (error instanceof SecretFileError) complain(error.message);
-    else if (error instanceof SyntaxError) complain(`${JSON.stringify(path)} is not JSON`);
+    if (error instanceof SecretFileError) report(error.message);
+    else if (error instanceof SyntaxError) report(`${JSON.stringify(path)} is not JSON`);
     else
-      complain(`cannot read ${JSON.stringify(path)} (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
+      report(`cannot read ${JSON.stringify(path)} (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`);
     return [];
   }
   const parsed = issuersFile.safeParse(value);
   if (parsed.success) return parsed.data.issuers;
-  for (const issue of parsed.error.issues) complain(`${pathOf(issue.path)}: ${issue.message}`);
+  for (const issue of parsed.error.issues) report(`${pathOf(issue.path)}: ${issue.message}`);
   return [];
 }
 
@@ -134,14 +134,14 @@ function settingsOf(
   entry: Entry,
   index: number,
   defaults: IssuerDefaults,
-  complain: (complaint: string) => void,
+  report: (problem: string) => void,
 ): IssuerSettings {
   const { issuer, claims, tokenTypes = ['at+jwt'], scopes, introspection, signIn } = entry;
   const { audience = defaults.audience, clients = defaults.clients } = entry;
   const place = `issuers[${index}]`;
-  if (audience === undefined) complain(`${place}.audience: required`);
+  if (audience === undefined) report(`${place}.audience: required`);
   if (tokenTypes.some((type) => type !== 'at+jwt') && clients.some((client) => client === audience)) {
-    complain(
+    report(
       `${place}.audience: must not be one of the clients, because an ID token could then pass for an access token`,
     );
   }
@@ -177,11 +177,11 @@ function definedMembers<T extends object>(value: T) {
   };
 }
 
-function complaintsOfAll(settings: readonly IssuerSettings[]): string[] {
-  const complaints: string[] = [];
+function problemsOfAll(settings: readonly IssuerSettings[]): string[] {
+  const problems: string[] = [];
   const issuers = settings.map(({ issuer }) => issuer);
   const twice = issuers.find((issuer, index) => issuers.indexOf(issuer) !== index);
-  if (twice !== undefined) complaints.push(`issuers: ${JSON.stringify(twice)} is listed twice`);
+  if (twice !== undefined) problems.push(`issuers: ${JSON.stringify(twice)} is listed twice`);
   const prefixes = settings.flatMap(({ introspection }) =>
     introspection ? [introspection.tokenPrefix] : [],
   );
@@ -189,9 +189,9 @@ function complaintsOfAll(settings: readonly IssuerSettings[]): string[] {
     prefixes.some((other, otherIndex) => index !== otherIndex && other.startsWith(prefix)),
   );
   if (isAmbiguous) {
-    complaints.push(
+    problems.push(
       'issuers: more than one introspects opaque tokens, so each needs a tokenPrefix that is not a prefix of another',
     );
   }
-  return complaints;
+  return problems;
 }

@@ -32,9 +32,9 @@ function openTwo(answering: ReadonlySet<string>, env: Environment = {}) {
     TEST_AUDIENCE: AUDIENCE,
     ...env,
   });
-  const complaints: string[] = [];
-  const { issuers, baseUrl } = completeIdentity('TEST', config, complaints);
-  expect(complaints).toEqual([]);
+  const problems: string[] = [];
+  const { issuers, baseUrl } = completeIdentity('TEST', config, problems);
+  expect(problems).toEqual([]);
   const both = ISSUERS.flatMap((issuer) => issuers.map((settings) => ({ ...settings, issuer })));
   return openIdentity(
     { ...config, baseUrl, issuers: both },

@@ -24,16 +24,16 @@ function settingsOf({ settings, access }: Pick<ProviderShape, 'settings' | 'acce
   const path = join(tmpdir(), `issuers-${process.pid}-${crypto.randomUUID()}.json`);
   const audience = [access['aud']].flat()[0];
   writeFileSync(path, JSON.stringify({ issuers: [{ issuer: access['iss'], audience, ...settings }] }));
-  const complaints: string[] = [];
+  const problems: string[] = [];
   const defaults = {
     audience: undefined,
     clients: ['ori-cli'],
     lifetimeMaxSeconds: 86_400,
     requiresAuthTime: false,
   };
-  const [only] = readIssuersFile(path, defaults, (complaint) => complaints.push(complaint));
+  const [only] = readIssuersFile(path, defaults, (problem) => problems.push(problem));
   rmSync(path);
-  expect(complaints).toEqual([]);
+  expect(problems).toEqual([]);
   if (only === undefined) throw new TypeError('no issuer');
   return only;
 }

@@ -29,11 +29,11 @@ function file(content: string, mode = 0o600): string {
   return name;
 }
 
-function complaints(spec: Spec, env: Environment): readonly string[] {
+function problems(spec: Spec, env: Environment): readonly string[] {
   try {
     loadConfig('SIGNER', spec, env);
   } catch (error) {
-    if (error instanceof ConfigError) return error.complaints;
+    if (error instanceof ConfigError) return error.problems;
     throw error;
   }
   return [];
@@ -83,7 +83,7 @@ describe('loadConfig', () => {
   });
 
   it('names the variable, the expected format and the value', () => {
-    expect(complaints({ proofMaxAgeSeconds: age }, { SIGNER_PROOF_MAX_AGE_SECONDS: '10m' })).toEqual([
+    expect(problems({ proofMaxAgeSeconds: age }, { SIGNER_PROOF_MAX_AGE_SECONDS: '10m' })).toEqual([
       'SIGNER_PROOF_MAX_AGE_SECONDS: expected an integer from 1 to 600, got "10m"',
     ]);
   });
@@ -95,7 +95,7 @@ describe('loadConfig', () => {
       dsn: secret({ doc: 'd' }),
     };
     const env = { SIGNER_PORT: '65536', SIGNER_ISSUER: 'nowhere', SIGNER_PROT: '1' };
-    expect(complaints(spec, env)).toEqual([
+    expect(problems(spec, env)).toEqual([
       'SIGNER_PORT: expected an integer from 0 to 65535, got "65536"',
       'SIGNER_ISSUER: expected an absolute URL (https:// or http://) without user information, got "nowhere"',
       'SIGNER_DSN or SIGNER_DSN_FILE: required, expected a secret',
@@ -106,45 +106,43 @@ describe('loadConfig', () => {
   it.each(['0', '601', '-1', '1.0', '1e2', '0x10', ' 5', '5 ', '+5', '05', '9007199254740993', '١'])(
     'refuses %j as an integer from 1 to 600',
     (value) => {
-      expect(complaints({ age }, { SIGNER_AGE: value })).toHaveLength(1);
+      expect(problems({ age }, { SIGNER_AGE: value })).toHaveLength(1);
     },
   );
 
   it.each(['TRUE', '1', 'yes', 'true '])('refuses %j as a boolean', (value) => {
-    expect(complaints({ on: flag({ doc: 'd' }) }, { SIGNER_ON: value })).toHaveLength(1);
+    expect(problems({ on: flag({ doc: 'd' }) }, { SIGNER_ON: value })).toHaveLength(1);
   });
 
   it('refuses a list with an empty or invalid item', () => {
     const hosts = list({ default: [], doc: 'd', item: 'host name', pattern: /^[a-z.]+$/ });
     for (const value of ['a,,b', ' , ']) {
-      expect(complaints({ any: list({ default: [], doc: 'd' }) }, { SIGNER_ANY: value })).toHaveLength(1);
+      expect(problems({ any: list({ default: [], doc: 'd' }) }, { SIGNER_ANY: value })).toHaveLength(1);
     }
     for (const value of ['a,,b', 'a,', 'a,B'])
-      expect(complaints({ hosts }, { SIGNER_HOSTS: value })).toHaveLength(1);
+      expect(problems({ hosts }, { SIGNER_HOSTS: value })).toHaveLength(1);
   });
 
   it('treats an empty variable as unset', () => {
     expect(loadConfig('SIGNER', { age }, { SIGNER_AGE: '' })).toEqual({ age: 60 });
-    expect(complaints({ issuer: url({ doc: 'd' }) }, { SIGNER_ISSUER: '' })).toHaveLength(1);
+    expect(problems({ issuer: url({ doc: 'd' }) }, { SIGNER_ISSUER: '' })).toHaveLength(1);
   });
 
   it('refuses an unknown name under its prefix, and ignores other names', () => {
-    expect(
-      complaints({ age }, { SIGNER_SOMETHING_ELSE: 'x', SIGNERS_AGE: 'x', MANAGEMENT_AGE: 'x' }),
-    ).toEqual([`SIGNER_SOMETHING_ELSE: unknown name; version ${VERSION} has no such setting, remove it`]);
-    expect(complaints({ age }, { SIGNER_AGE_FILE: '/x' })[0]).toMatch(/^SIGNER_AGE_FILE: unknown name/);
+    expect(problems({ age }, { SIGNER_SOMETHING_ELSE: 'x', SIGNERS_AGE: 'x', MANAGEMENT_AGE: 'x' })).toEqual([
+      `SIGNER_SOMETHING_ELSE: unknown name; version ${VERSION} has no such setting, remove it`,
+    ]);
+    expect(problems({ age }, { SIGNER_AGE_FILE: '/x' })[0]).toMatch(/^SIGNER_AGE_FILE: unknown name/);
   });
 
   it('does not print a credential under a wrong name', () => {
     const env = { SIGNER_AGE: 'redis://user:canary@host' };
-    expect(complaints({ age }, env)).toEqual([
-      'SIGNER_AGE: expected an integer from 1 to 600, got [redacted]',
-    ]);
-    const [complaint, ...more] = complaints(
+    expect(problems({ age }, env)).toEqual(['SIGNER_AGE: expected an integer from 1 to 600, got [redacted]']);
+    const [problem, ...more] = problems(
       { issuer: url({ doc: 'd' }) },
       { SIGNER_ISSUER: 'https://a:canary@b' },
     );
-    expect(complaint).toMatch(/^SIGNER_ISSUER: .*, got \[redacted\]$/);
+    expect(problem).toMatch(/^SIGNER_ISSUER: .*, got \[redacted\]$/);
     expect(more).toEqual([]);
   });
 });
@@ -161,7 +159,7 @@ describe('a secret', () => {
   });
 
   it('set twice is refused', () => {
-    expect(complaints(spec, { SIGNER_DSN: 'canary', SIGNER_DSN_FILE: file('canary') })).toEqual([
+    expect(problems(spec, { SIGNER_DSN: 'canary', SIGNER_DSN_FILE: file('canary') })).toEqual([
       'SIGNER_DSN and SIGNER_DSN_FILE: set one of them, not both',
     ]);
   });
@@ -169,24 +167,24 @@ describe('a secret', () => {
   it('in a missing or empty file is refused', () => {
     const missing = join(folder, 'missing');
     const empty = file('\n');
-    expect(complaints(spec, { SIGNER_DSN_FILE: missing })).toEqual([
+    expect(problems(spec, { SIGNER_DSN_FILE: missing })).toEqual([
       `SIGNER_DSN_FILE: cannot read "${missing}" (ENOENT)`,
     ]);
-    expect(complaints(spec, { SIGNER_DSN_FILE: empty })).toEqual([`SIGNER_DSN_FILE: "${empty}" is empty`]);
-    expect(complaints(spec, { SIGNER_DSN_FILE: folder })).toEqual([
+    expect(problems(spec, { SIGNER_DSN_FILE: empty })).toEqual([`SIGNER_DSN_FILE: "${empty}" is empty`]);
+    expect(problems(spec, { SIGNER_DSN_FILE: folder })).toEqual([
       `SIGNER_DSN_FILE: cannot read "${folder}" (EISDIR)`,
     ]);
   });
 
   it.each([0o600, 0o400, 0o440, 0o640])('is read from a file of mode %o', (mode) => {
-    expect(complaints(spec, { SIGNER_DSN_FILE: file('canary', mode) })).toEqual([]);
+    expect(problems(spec, { SIGNER_DSN_FILE: file('canary', mode) })).toEqual([]);
   });
 
   it.each([0o644, 0o604, 0o602, 0o444, 0o666, 0o601])(
     'in a file that others may open (%o) is refused',
     (mode) => {
       const open = file('canary', mode);
-      expect(complaints(spec, { SIGNER_DSN_FILE: open })).toEqual([
+      expect(problems(spec, { SIGNER_DSN_FILE: open })).toEqual([
         `SIGNER_DSN_FILE: "${open}" is a secret that everyone on this machine may open (mode 0${mode.toString(8)}): ` +
           'chmod 0600, or 0440 where a group reads it',
       ]);
@@ -194,24 +192,24 @@ describe('a secret', () => {
   );
 
   it('in a file that its group may write is refused', () => {
-    const [complaint] = complaints(spec, { SIGNER_DSN_FILE: file('canary', 0o660) });
-    expect(complaint).toContain('its group may write (mode 0660)');
+    const [problem] = problems(spec, { SIGNER_DSN_FILE: file('canary', 0o660) });
+    expect(problem).toContain('its group may write (mode 0660)');
   });
 
   it('behind a symbolic link is checked at the target', () => {
     const link = join(folder, 'link');
     symlinkSync(file('canary', 0o644), link);
-    expect(complaints(spec, { SIGNER_DSN_FILE: link })).toHaveLength(1);
+    expect(problems(spec, { SIGNER_DSN_FILE: link })).toHaveLength(1);
   });
 
   it('that is not acceptable is refused without being printed', () => {
     const picky = {
       dsn: secret({ doc: 'd', expected: 'a Redis URL', accepts: (value) => value.startsWith('redis:') }),
     };
-    expect(complaints(picky, { SIGNER_DSN: 'canary' })).toEqual([
+    expect(problems(picky, { SIGNER_DSN: 'canary' })).toEqual([
       'SIGNER_DSN: expected a Redis URL, got [redacted]',
     ]);
-    expect(complaints(picky, { SIGNER_DSN: 'redis://h' })).toEqual([]);
+    expect(problems(picky, { SIGNER_DSN: 'redis://h' })).toEqual([]);
   });
 
   it('may be omitted if it is optional', () => {

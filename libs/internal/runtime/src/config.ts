@@ -11,21 +11,21 @@ export type Spec = Readonly<Record<string, Field<unknown>>>;
 export type Config<S extends Spec> = { readonly [K in keyof S]: S[K] extends Field<infer T> ? T : never };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The configuration is invalid. Each complaint is one line for the operator. */
+/** The configuration is invalid. Each problem is one line for the operator. */
 export class ConfigError extends Error {
-  readonly complaints: readonly string[];
+  readonly problems: readonly string[];
 
-  constructor(complaints: readonly string[]) {
-    super(`the configuration is invalid:\n${complaints.map((line) => `  ${line}`).join('\n')}`);
+  constructor(problems: readonly string[]) {
+    super(`the configuration is invalid:\n${problems.map((line) => `  ${line}`).join('\n')}`);
     this.name = 'ConfigError';
-    this.complaints = complaints;
+    this.problems = problems;
   }
 }
 
 interface SecretOptions {
   doc: string;
   optional?: boolean;
-  /** Describes the accepted values, for the complaint about another one. */
+  /** Describes the accepted values, for the problem about another one. */
   expected?: string;
   accepts?: (value: string) => boolean;
 }
@@ -52,10 +52,10 @@ export function variableName(prefix: string, key: string): string {
  * Reads a service's whole configuration from the given environment and the files that `<NAME>_FILE` variables name. It
  * changes nothing. An empty variable counts as unset.
  *
- * @throws {ConfigError} with all complaints: missing, malformed, set twice, or an unknown name under the prefix.
+ * @throws {ConfigError} with all problems: missing, malformed, set twice, or an unknown name under the prefix.
  */
 export function loadConfig<S extends Spec>(prefix: string, spec: S, env: Environment): Config<S> {
-  const complaints: string[] = [];
+  const problems: string[] = [];
   const names = new Set<string>();
   const values: Record<string, unknown> = {};
   for (const [key, field] of Object.entries(spec)) {
@@ -65,16 +65,16 @@ export function loadConfig<S extends Spec>(prefix: string, spec: S, env: Environ
     try {
       values[key] = readField(name, field, env);
     } catch (error) {
-      if (!(error instanceof Complaint)) throw error;
-      complaints.push(error.message);
+      if (!(error instanceof Problem)) throw error;
+      problems.push(error.message);
     }
   }
-  complaints.push(...unknownNames(prefix, names, env));
-  if (complaints.length > 0) throw new ConfigError(complaints);
+  problems.push(...unknownNames(prefix, names, env));
+  if (problems.length > 0) throw new ConfigError(problems);
   return values as Config<S>;
 }
 
-class Complaint extends Error {}
+class Problem extends Error {}
 
 function readField(name: string, field: Field<unknown>, env: Environment): unknown {
   const given = env[name] === '' ? undefined : env[name];
@@ -82,14 +82,14 @@ function readField(name: string, field: Field<unknown>, env: Environment): unkno
   const parsed = field.schema.safeParse(value);
   if (parsed.success) return parsed.data;
   if (value !== undefined)
-    throw new Complaint(`${name}: expected ${field.expected}, got ${quote(value, field)}`);
+    throw new Problem(`${name}: expected ${field.expected}, got ${quote(value, field)}`);
   const way = field.secret ? `${name} or ${name}_FILE` : name;
-  throw new Complaint(`${way}: required, expected ${field.expected}`);
+  throw new Problem(`${way}: required, expected ${field.expected}`);
 }
 
 function secretText(name: string, given: string | undefined, file: string | undefined): string | undefined {
   if (file === undefined) return given;
-  if (given !== undefined) throw new Complaint(`${name} and ${name}_FILE: set one of them, not both`);
+  if (given !== undefined) throw new Problem(`${name} and ${name}_FILE: set one of them, not both`);
   return secretOf(`${name}_FILE`, file);
 }
 
@@ -99,10 +99,10 @@ function secretOf(name: string, file: string): string {
     content = readSecretFile(file);
   } catch (error) {
     if (!(error instanceof SecretFileError)) throw error;
-    throw new Complaint(`${name}: ${error.message}`);
+    throw new Problem(`${name}: ${error.message}`);
   }
   const value = content.replace(/\r?\n$/, '');
-  if (value === '') throw new Complaint(`${name}: ${JSON.stringify(file)} is empty`);
+  if (value === '') throw new Problem(`${name}: ${JSON.stringify(file)} is empty`);
   return value;
 }
 

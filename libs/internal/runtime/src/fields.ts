@@ -39,7 +39,7 @@ function field<V>(options: Options<V>, expected: string, schema: z.ZodType<V>): 
 }
 
 interface TextOptions {
-  /** Describes the accepted values, for the complaint; with `accepts`. */
+  /** Describes the accepted values, for the problem; with `accepts`. */
   expected?: string;
   accepts?: (value: string) => boolean;
 }
@@ -88,7 +88,7 @@ export function choice<const V extends string>(
 }
 
 interface ListOptions {
-  /** Describes an item, for the complaint; with `pattern`, which the whole item must match. */
+  /** Describes an item, for the problem; with `pattern`, which the whole item must match. */
   item?: string;
   pattern?: RegExp;
 }

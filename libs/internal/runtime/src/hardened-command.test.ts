@@ -23,7 +23,7 @@ writeFileSync(join(built, 'main.js'), '');
 const program = { prefix: 'THING', folder: built, writes: ['THING_AUDIT_FILE'] };
 const flagsOf = (env: Environment, extra: object = {}) =>
   hardenedCommand({ ...program, ...extra }, env, ['check-config']).args;
-const complaintOf = (env: Environment): string => {
+const problemOf = (env: Environment): string => {
   try {
     return flagsOf(env).join(' ');
   } catch (error) {
@@ -112,8 +112,8 @@ it.each([
   ['a provider of OpenSSL', { OPENSSL_CONF: '/x.cnf' }, 'OPENSSL_CONF: would load native code'],
   ['a name of Node', { NODE_V8_COVERAGE: '/tmp' }, 'NODE_V8_COVERAGE'],
 ])('%s, which would widen the grants, is refused', (_what, env, words) => {
-  expect(complaintOf(env)).toContain('the configuration is invalid');
-  expect(complaintOf(env)).toContain(words);
+  expect(problemOf(env)).toContain('the configuration is invalid');
+  expect(problemOf(env)).toContain(words);
 });
 
 it('lets the operator set heap size, CA certificates and source maps', () => {

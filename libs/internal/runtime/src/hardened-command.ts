@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ConfigError, type Environment } from './config.ts';
-import { complaintsOfEnvironment } from './hardened-environment.ts';
+import { problemsOfEnvironment } from './hardened-environment.ts';
 import { placeOf } from './program-place.ts';
 import { systemErrorCode } from './system-error-code.ts';
 
@@ -78,28 +78,28 @@ export function hardenedCommand(
 ): HardenedCommand {
   const { prefix, folder, writes = [], keeps = [], follows = [], workers = false } = program;
   const { main, code } = placeOf(folder, program.source);
-  const complaints = complaintsOfEnvironment(env);
+  const problems = problemsOfEnvironment(env);
   const read: string[] = code.map((place) => join(place, '*'));
   const written = new Map<string, string>();
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || value === '' || !name.startsWith(`${prefix}_`)) continue;
     if (name.endsWith('_FILE')) {
       const path = resolve(value);
-      const complaint = complaintOfFile(name, path);
-      if (complaint) complaints.push(complaint);
+      const problem = problemOfFile(name, path);
+      if (problem) problems.push(problem);
       else if (writes.includes(name)) written.set(name, path);
       else read.push(path);
     }
   }
   for (const [name, path] of certificatesOf(prefix, env)) {
-    const complaint = complaintOfFile(name, path);
-    if (complaint) complaints.push(complaint);
+    const problem = problemOfFile(name, path);
+    if (problem) problems.push(problem);
     else read.push(path);
   }
   const kept = keeps.flatMap((name): [string, string][] => (env[name] ? [[name, resolve(env[name])]] : []));
   for (const [name, path] of kept) {
-    const complaint = complaintOfFolder(name, path, read);
-    if (complaint) complaints.push(complaint);
+    const problem = problemOfFolder(name, path, read);
+    if (problem) problems.push(problem);
   }
   const folders = kept.map(([, path]) => path);
   const followed = follows.flatMap((name): [string, string][] =>
@@ -109,11 +109,11 @@ export function hardenedCommand(
   );
   const listed = [...kept, ...followed];
   read.push(...listed.flatMap(([, path]) => withContent(path)));
-  complaints.push(
-    ...complaintsOfWritten(written, read),
-    ...complaintsOfBeginnings(listed, [...read, ...written.values()]),
+  problems.push(
+    ...problemsOfWritten(written, read),
+    ...problemsOfBeginnings(listed, [...read, ...written.values()]),
   );
-  if (complaints.length > 0) throw new ConfigError(complaints);
+  if (problems.length > 0) throw new ConfigError(problems);
   return {
     args: [
       ...FIXED_FLAGS,
@@ -139,7 +139,7 @@ function youngSpaceFlag(env: Environment, mib: number): string[] {
 }
 
 /** Files that the service reads determine what it does, so it must not write them: neither its code nor its keys. */
-function complaintsOfWritten(written: ReadonlyMap<string, string>, read: readonly string[]): string[] {
+function problemsOfWritten(written: ReadonlyMap<string, string>, read: readonly string[]): string[] {
   return [...written].flatMap(([name, path]) => {
     const real = realPathOf(path);
     const kept = read.find((other) => {
@@ -156,7 +156,7 @@ function complaintsOfWritten(written: ReadonlyMap<string, string>, read: readonl
 const foldersFirst = (paths: readonly string[]) => paths.toSorted((a, b) => a.length - b.length);
 
 /** Node 24 denies listing `/lib/log` if `/lib/log-guard` is granted as well. */
-function complaintsOfBeginnings(
+function problemsOfBeginnings(
   listed: readonly [name: string, path: string][],
   granted: readonly string[],
 ): string[] {
@@ -173,7 +173,7 @@ function complaintsOfBeginnings(
 const withContent = (folder: string): string[] => [folder, join(folder, '*')];
 
 /** A folder to write must not contain files that determine what the service does. */
-function complaintOfFolder(name: string, path: string, read: readonly string[]): string | undefined {
+function problemOfFolder(name: string, path: string, read: readonly string[]): string | undefined {
   if (path.includes('*')) return `${name}: expected a path without a star, got ${JSON.stringify(path)}`;
   const real = realPathOf(path);
   const inside = read.some((other) => {
@@ -196,7 +196,7 @@ function realPathOf(path: string): string {
 }
 
 /** Node treats a star as a pattern, and a folder as everything below it. */
-function complaintOfFile(name: string, path: string): string | undefined {
+function problemOfFile(name: string, path: string): string | undefined {
   if (path.includes('*')) return `${name}: expected a path without a star, got ${JSON.stringify(path)}`;
   try {
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined;

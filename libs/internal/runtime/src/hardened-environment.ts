@@ -12,12 +12,12 @@ const NODE_NAMES: ReadonlySet<string> = new Set([
 const NODE_OPTION =
   /^--(max-(old|semi)-space-size=\d+|max-old-space-size-percentage=\d+|enable-source-maps|use-(bundled|openssl|system)-ca|dns-result-order=\w+)$/;
 
-/** Complaints about variables that would weaken the hardened start, whatever its flags. */
-export function complaintsOfEnvironment(env: Environment): string[] {
-  return [...complaintsOfNode(env), ...complaintsOfNativeCode(env)];
+/** Problems about variables that would weaken the hardened start, whatever its flags. */
+export function problemsOfEnvironment(env: Environment): string[] {
+  return [...problemsOfNode(env), ...problemsOfNativeCode(env)];
 }
 
-function complaintsOfNode(env: Environment): string[] {
+function problemsOfNode(env: Environment): string[] {
   const options = (env['NODE_OPTIONS'] ?? '').split(/\s+/).filter((word) => word !== '');
   const names = Object.keys(env).filter(
     (name) =>
@@ -44,7 +44,7 @@ const NATIVE_CODE_NAMES = [
   'OPENSSL_MODULES',
 ];
 
-function complaintsOfNativeCode(env: Environment): string[] {
+function problemsOfNativeCode(env: Environment): string[] {
   return NATIVE_CODE_NAMES.filter((name) => env[name]).map(
     (name) => `${name}: would load native code into the service; unset it`,
   );

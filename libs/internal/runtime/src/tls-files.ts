@@ -29,7 +29,7 @@ export function readTlsFiles({ cert, key, ca }: TlsFiles): TlsMaterial {
 }
 
 /** What is wrong with the files in `<variables>_CERT_FILE` and so on: unreadable, unusable, or one without the other. */
-export function complaintsOfTlsFiles(variables: string, files: TlsFiles): string[] {
+export function problemsOfTlsFiles(variables: string, files: TlsFiles): string[] {
   if ((files.cert === undefined) !== (files.key === undefined)) {
     return [`${variables}_CERT_FILE and ${variables}_KEY_FILE: set both or neither`];
   }

@@ -16,7 +16,7 @@ export { ROLES, type Role } from '@ori/proof/statements';
 /** The file of a root's or a role's private key, and the KMS that wrapped it, if any. */
 export interface RoleKeyFile {
   readonly path: string;
-  /** The setting or option that names the file, for complaints. */
+  /** The setting or option that names the file, for problems. */
   readonly variable: string;
   readonly kmsUrl?: TransitConfig['kmsUrl'] | undefined;
   readonly kmsTokenFile?: TransitConfig['kmsTokenFile'];
@@ -63,12 +63,12 @@ export async function openRoleKey(file: RoleKeyFile): Promise<SigningKey> {
     roleKey,
     'a private key of ori-admin root generate',
   );
-  if ((d === undefined) === (wrapped === undefined)) throw complaint(file, 'expected "d" or "wrapped"');
+  if ((d === undefined) === (wrapped === undefined)) throw problem(file, 'expected "d" or "wrapped"');
   const seed = d === undefined ? await unwrap(file, wrapped ?? '') : Buffer.from(d, 'base64url');
   try {
     const key = seed.length === 32 ? createSigningKey(seed) : undefined;
     if (key === undefined || publicJwkOf(key).x !== x)
-      throw complaint(file, '"x" does not match the private key');
+      throw problem(file, '"x" does not match the private key');
     return key;
   } finally {
     seed.fill(0);
@@ -114,7 +114,7 @@ export function readDelegations(file: Pick<RoleKeyFile, 'path' | 'variable'>): D
 
 async function unwrap(file: RoleKeyFile, wrapped: string): Promise<Buffer> {
   const { kmsUrl, kmsTokenFile } = file;
-  if (kmsUrl === undefined) throw complaint(file, 'the key is wrapped by a KMS, and no KMS is configured');
+  if (kmsUrl === undefined) throw problem(file, 'the key is wrapped by a KMS, and no KMS is configured');
   const seed = await createTransit({ kmsUrl, kmsTokenFile }).unwrap(wrapped);
   if (seed.length !== 32) throw new KmsError('unusable', 'the KMS returned a key of the wrong size');
   return Buffer.from(seed);
@@ -124,7 +124,7 @@ function readSecret(file: RoleKeyFile): string {
   try {
     return readSecretFile(file.path);
   } catch (error) {
-    throw error instanceof SecretFileError ? complaint(file, error.message) : error;
+    throw error instanceof SecretFileError ? problem(file, error.message) : error;
   }
 }
 
@@ -132,7 +132,7 @@ function readPublic(file: Pick<RoleKeyFile, 'path' | 'variable'>): string {
   try {
     return readFileSync(file.path, 'utf8');
   } catch (error) {
-    throw complaint(file, `cannot read ${JSON.stringify(file.path)} (${systemErrorCode(error)})`);
+    throw problem(file, `cannot read ${JSON.stringify(file.path)} (${systemErrorCode(error)})`);
   }
 }
 
@@ -145,10 +145,10 @@ function parse<T>(
   try {
     return shape.parse(JSON.parse(text));
   } catch {
-    throw complaint(file, `expected ${expected}`);
+    throw problem(file, `expected ${expected}`);
   }
 }
 
-function complaint({ variable }: Pick<RoleKeyFile, 'variable'>, text: string): ConfigError {
+function problem({ variable }: Pick<RoleKeyFile, 'variable'>, text: string): ConfigError {
   return new ConfigError([`${variable}: ${text}`]);
 }

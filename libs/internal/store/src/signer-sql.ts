@@ -29,17 +29,17 @@ export interface SigningKeyRow extends PublishedKeyRow {
 }
 
 /** How far before and after now to look for expiring keys, in seconds. */
-export const OUTLOOK_SECONDS = 30 * 24 * 3600;
+export const EXPIRY_SECONDS = 30 * 24 * 3600;
 
 /** The interns whose last signing key expires or expired within 30 days. Retired keys do not count. */
-export interface KeyOutlook {
+export interface KeyExpiry {
   /** Interns whose last key has expired and that have no other valid key. */
   readonly expired: number;
   /** When the next intern will be without a key, in Unix seconds; undefined if none will be. */
   readonly nextExpiry: number | undefined;
 }
 
-interface OutlookRow {
+interface ExpiryRow {
   readonly expired: string | number;
   readonly next: string | number | null;
 }
@@ -96,7 +96,7 @@ export const ENDING_KEYS = `
       offset 0
     )`;
 
-const OUTLOOK = `
+const EXPIRY = `
   select count(distinct intern_id) filter (where expires_at <= $1::int8) as expired,
     min(expires_at) filter (where expires_at > $1::int8) as next
   from (${ENDING_KEYS}) as ending`;
@@ -138,8 +138,8 @@ export function signerQueries(db: Statements) {
       return (await db.query<PublishedKeyRow>(PUBLISHED_KEYS, values)).map(withBytes);
     },
     /** @param question `at`: Unix seconds */
-    async keyOutlook({ at }: { readonly at: number }): Promise<KeyOutlook> {
-      const [row] = await db.query<OutlookRow>(OUTLOOK, [at, OUTLOOK_SECONDS]);
+    async keyExpiry({ at }: { readonly at: number }): Promise<KeyExpiry> {
+      const [row] = await db.query<ExpiryRow>(EXPIRY, [at, EXPIRY_SECONDS]);
       const { expired = 0, next = null } = row ?? {};
       return { expired: Number(expired), nextExpiry: next === null ? undefined : Number(next) };
     },

@@ -1,5 +1,5 @@
 import type { ServingConstants } from '@ori/http/open-ports';
-import { complaintsOfTls } from '@ori/http/tls';
+import { problemsOfTls } from '@ori/http/tls';
 import {
   type Config,
   ConfigError,
@@ -39,10 +39,10 @@ export const WITNESS_SPEC = {
 
 export type WitnessConfig = Config<typeof WITNESS_SPEC> & ServingConstants & { readonly policy: Policy };
 
-/** @throws ConfigError with every complaint */
+/** @throws ConfigError with every problem */
 export function loadWitnessConfig(env: Environment): WitnessConfig {
   const config = loadConfig('WITNESS', WITNESS_SPEC, env);
-  const complaints = complaintsOfTls('WITNESS', config);
-  if (complaints.length > 0) throw new ConfigError(complaints);
+  const problems = problemsOfTls('WITNESS', config);
+  if (problems.length > 0) throw new ConfigError(problems);
   return { ...config, policy: readPolicy('WITNESS_POLICY_FILE', config.policyFile) as Policy };
 }

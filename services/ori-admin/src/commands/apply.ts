@@ -13,7 +13,7 @@ import { type Document, LineCounter, parseDocument } from 'yaml';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
-import { complaintsOf } from '../file-complaints.ts';
+import { problemsOf } from '../file-problems.ts';
 import { examples } from '../help.ts';
 import { openSecretOutput } from '../secret-output.ts';
 
@@ -90,8 +90,8 @@ function readTeams(file: string): readonly Team[] {
   }
   const parsed = TeamFile.safeParse(document.toJS());
   if (parsed.success) return parsed.data.organizations;
-  const complaints = complaintsOf(parsed.error.issues, document, lines);
-  throw new AdminError('invalid_input', complaints.join('; '), { complaints });
+  const problems = problemsOf(parsed.error.issues, document, lines);
+  throw new AdminError('invalid_input', problems.join('; '), { problems });
 }
 
 async function homeOf(admin: Context, teams: readonly Team[]) {

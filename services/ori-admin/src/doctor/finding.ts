@@ -38,7 +38,7 @@ export async function examine(check: string, look: () => Promise<string>, fix: s
 }
 
 function reasonOf(error: unknown, fix: string): Pick<Finding, 'found' | 'fix'> {
-  if (error instanceof ConfigError) return { found: error.complaints.join('; '), fix: 'correct the setting' };
+  if (error instanceof ConfigError) return { found: error.problems.join('; '), fix: 'correct the setting' };
   if (error instanceof OverprivilegedLogin) {
     return { found: error.excess.join('; '), fix: error.fix.join(' ') };
   }

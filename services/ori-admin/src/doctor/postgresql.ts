@@ -45,7 +45,7 @@ function open(prefix: Prefix, url: string, atMost: 'ori_signer' | 'ori_managemen
     return openPostgres({ url, atMost, poolMax: 1, connectTimeoutMs: 5000, applicationName: 'ori-admin' });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const complaint = error.message.replace(/^url: /, '');
-    throw new CheckFailed(`${prefix}_DATABASE_URL: ${complaint}`, 'correct the setting');
+    const problem = error.message.replace(/^url: /, '');
+    throw new CheckFailed(`${prefix}_DATABASE_URL: ${problem}`, 'correct the setting');
   }
 }

@@ -43,8 +43,8 @@ export function loadPart<S extends Spec>(prefix: Prefix, spec: S, env: Environme
 /** @throws ConfigError */
 export function loadIdentity(prefix: Prefix, env: Environment): IdentityConfig {
   const config = loadPart(prefix, IDENTITY_SPEC, env);
-  const complaints: string[] = [];
-  const identity = completeIdentity(prefix, config, complaints);
-  if (complaints.length > 0) throw new ConfigError(complaints);
+  const problems: string[] = [];
+  const identity = completeIdentity(prefix, config, problems);
+  if (problems.length > 0) throw new ConfigError(problems);
   return { ...config, ...identity };
 }

@@ -13,7 +13,7 @@ import type { OutputStream, Terminal } from '../text/terminal.ts';
 export const PROFILE_DEFAULT = 'default';
 
 /** The environment of a command. Only main.ts creates it from the real process. */
-export interface Surroundings {
+export interface HostEnvironment {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: OutputStream;
@@ -30,7 +30,7 @@ export interface GlobalOptions {
   readonly verbose?: boolean;
 }
 
-export interface Context extends Surroundings {
+export interface Context extends HostEnvironment {
   readonly terminal: Terminal;
   readonly json: boolean;
   readonly baseUrlOption: string | undefined;
@@ -38,13 +38,13 @@ export interface Context extends Surroundings {
 }
 
 /** Waits for the interruption. @throws CliError `interrupted` */
-export async function untilInterrupted({ interrupted }: Surroundings): Promise<never> {
+export async function untilInterrupted({ interrupted }: HostEnvironment): Promise<never> {
   if (!interrupted.aborted) await once(interrupted, 'abort');
   throw new CliError('interrupted', {});
 }
 
 /** An environment variable; an empty one counts as unset. */
-export function variable(context: Surroundings, name: string): string | undefined {
+export function variable(context: HostEnvironment, name: string): string | undefined {
   const value = context.environment[name];
   return value === '' ? undefined : value;
 }
@@ -77,7 +77,7 @@ export function chosenProfile(context: Context): string {
 }
 
 /** Contains the name that `ori profiles use` was given. */
-export function profileFile(context: Surroundings): string {
+export function profileFile(context: HostEnvironment): string {
   return join(configFolder(context), 'profile');
 }
 
@@ -107,25 +107,25 @@ export function trustFile(context: Context): string {
 }
 
 /** Contains a folder for each profile except the default one. */
-export function profilesFolder(context: Surroundings): string {
+export function profilesFolder(context: HostEnvironment): string {
   return join(configFolder(context), 'profiles');
 }
 
-function configFolder(context: Surroundings): string {
+function configFolder(context: HostEnvironment): string {
   return xdgFolder(context, 'XDG_CONFIG_HOME', '.config');
 }
 
-function dataFolder(context: Surroundings): string {
+function dataFolder(context: HostEnvironment): string {
   return xdgFolder(context, 'XDG_DATA_HOME', '.local/share');
 }
 
 /** Where the last trusted checkpoint of each signing log is stored. */
-export function checkpointsFolder(context: Surroundings): string {
+export function checkpointsFolder(context: HostEnvironment): string {
   return join(dataFolder(context), 'checkpoints');
 }
 
 /** XDG Base Directory Specification: a relative folder is ignored. */
-function xdgFolder(context: Surroundings, name: string, fallback: string): string {
+function xdgFolder(context: HostEnvironment, name: string, fallback: string): string {
   const configured = variable(context, name);
   const home = variable(context, 'HOME') ?? homedir();
   return join(configured !== undefined && isAbsolute(configured) ? configured : join(home, fallback), 'ori');

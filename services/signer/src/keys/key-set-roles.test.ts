@@ -126,16 +126,16 @@ test.each<[string, RegExp, () => string]>([
   ['that is malformed', /: /, () => 'x'],
 ])('refuses a file of delegations %s', async (_, rest, text) => {
   await writeFile(root.delegationsFile, text());
-  const complaints = [expect.stringMatching(`^SIGNER_DELEGATIONS_FILE${rest.source}`)];
-  await expect(open()).rejects.toMatchObject({ name: 'ConfigError', complaints });
+  const problems = [expect.stringMatching(`^SIGNER_DELEGATIONS_FILE${rest.source}`)];
+  await expect(open()).rejects.toMatchObject({ name: 'ConfigError', problems });
 });
 
 test.each([
   ['SIGNER_FRESHNESS_KEY_FILE', { freshnessKeyFile: '/nonexistent/key' }],
   ['SIGNER_DELEGATIONS_FILE', { delegationsFile: '/nonexistent/lines' }],
 ])('names %s if that file is absent', async (name, parts) => {
-  const complaints = [expect.stringMatching(`^${name}: `)];
-  await expect(open(parts)).rejects.toMatchObject({ name: 'ConfigError', complaints });
+  const problems = [expect.stringMatching(`^${name}: `)];
+  await expect(open(parts)).rejects.toMatchObject({ name: 'ConfigError', problems });
 });
 
 test.each([

@@ -6,7 +6,7 @@ import { createMetrics } from '@ori/runtime/metrics';
 import { makeCertificate } from '@ori/test-env/certificate';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startApiServer } from './server.ts';
-import { complaintsOfTls } from './tls.ts';
+import { problemsOfTls } from './tls.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -115,17 +115,17 @@ test('uses a renewed certificate without a restart, and keeps the last one while
 
 test('names the files that cannot be used', async () => {
   const [one, other] = [makeCertificate(), makeCertificate()];
-  const complaints = (changed: object = {}) => complaintsOfTls('SIGNER', { ...files(), ...changed });
-  expect(complaints()).toEqual([expect.stringMatching(/^SIGNER_TLS_…_FILE: .*ENOENT/)]);
+  const problems = (changed: object = {}) => problemsOfTls('SIGNER', { ...files(), ...changed });
+  expect(problems()).toEqual([expect.stringMatching(/^SIGNER_TLS_…_FILE: .*ENOENT/)]);
   await write(one);
-  expect(complaints()).toEqual([]);
-  expect(complaints({ tlsKeyFile: undefined })).toEqual([expect.stringContaining('set both or neither')]);
-  expect(complaintsOfTls('SIGNER', { tlsClientCaFile: files().tlsCertFile })).toEqual([
+  expect(problems()).toEqual([]);
+  expect(problems({ tlsKeyFile: undefined })).toEqual([expect.stringContaining('set both or neither')]);
+  expect(problemsOfTls('SIGNER', { tlsClientCaFile: files().tlsCertFile })).toEqual([
     expect.stringContaining('SIGNER_TLS_CLIENT_CA_FILE'),
   ]);
   await chmod(files().tlsKeyFile, 0o644);
-  expect(complaints()).toEqual([expect.stringContaining('chmod 0600')]);
+  expect(problems()).toEqual([expect.stringContaining('chmod 0600')]);
   await rm(files().tlsKeyFile);
   await write({ cert: one.cert, key: other.key });
-  expect(complaints()).toEqual([expect.stringContaining('VALUES_MISMATCH')]);
+  expect(problems()).toEqual([expect.stringContaining('VALUES_MISMATCH')]);
 });

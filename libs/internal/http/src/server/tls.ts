@@ -1,6 +1,6 @@
 import type { SecureContextOptions } from 'node:tls';
 import type { Logger } from '@ori/runtime/log';
-import { complaintsOfTlsFiles, readTlsFiles } from '@ori/runtime/tls-files';
+import { problemsOfTlsFiles, readTlsFiles } from '@ori/runtime/tls-files';
 
 /** The PEM files of a TLS listener, under the names of the configuration. */
 export interface ListenerFiles {
@@ -14,11 +14,11 @@ export interface ListenerFiles {
 /** A renewed certificate is used within this time, without a restart and without a signal. */
 const REREAD_EVERY_MS = 10_000;
 
-export function complaintsOfTls(prefix: string, files: ListenerFiles): string[] {
+export function problemsOfTls(prefix: string, files: ListenerFiles): string[] {
   if (files.tlsCertFile === undefined && files.tlsClientCaFile !== undefined) {
     return [`${prefix}_TLS_CLIENT_CA_FILE: needs ${prefix}_TLS_CERT_FILE and ${prefix}_TLS_KEY_FILE`];
   }
-  return complaintsOfTlsFiles(`${prefix}_TLS`, filesOf(files));
+  return problemsOfTlsFiles(`${prefix}_TLS`, filesOf(files));
 }
 
 /** @returns the options of `https.createServer`; undefined for plain HTTP. @throws when a file cannot be read */

@@ -57,10 +57,10 @@ const team = z.strictObject({
 export type Team = z.infer<typeof team>;
 
 /** Each name once, where a name identifies something. */
-function requireDistinct(teams: readonly Team[], complain: (message: string) => void): void {
+function requireDistinct(teams: readonly Team[], report: (message: string) => void): void {
   const once = (what: string, names: readonly string[]) => {
     const twice = names.find((name, index) => names.indexOf(name) !== index);
-    if (twice !== undefined) complain(`${what} ${JSON.stringify(twice)} occurs twice`);
+    if (twice !== undefined) report(`${what} ${JSON.stringify(twice)} occurs twice`);
   };
   once(
     'organization',
@@ -70,7 +70,7 @@ function requireDistinct(teams: readonly Team[], complain: (message: string) => 
     once(`${name}: key`, keys);
     const slugs = workspaces.map((one) => one.slug ?? slugOf(one.name));
     once(`${name}: workspace`, slugs);
-    if (workspaces.filter((one) => one.default).length > 1) complain(`${name}: two default workspaces`);
+    if (workspaces.filter((one) => one.default).length > 1) report(`${name}: two default workspaces`);
     for (const { name: workspace, interns = [], keys: own = [] } of workspaces) {
       once(
         `${name}/${workspace}: intern`,

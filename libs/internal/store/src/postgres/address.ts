@@ -29,7 +29,7 @@ function clientOf(url: string): { readonly host: string; readonly ssl: boolean |
 }
 
 /** Why `openPostgres` would refuse an address, or an empty list. Quotes no part of it. */
-export function complaintsOfAddress(variable: string, url: string): string[] {
+export function problemsOfAddress(variable: string, url: string): string[] {
   try {
     requireAddress(url);
     return [];

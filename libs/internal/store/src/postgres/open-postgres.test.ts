@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Database } from '../database.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
-import { complaintsOfAddress } from './address.ts';
+import { problemsOfAddress } from './address.ts';
 import { openPostgres } from './open-postgres.ts';
 
 describe('a PostgreSQL', () => {
@@ -66,9 +66,9 @@ describe('a PostgreSQL', () => {
 
   it('refuses PGSSLMODE=no-verify too, which pg takes where the address is silent', () => {
     vi.stubEnv('PGSSLMODE', 'no-verify');
-    const complaints = complaintsOfAddress('SIGNER_DATABASE_URL', 'postgres://u:canary@a.test/db');
+    const problems = problemsOfAddress('SIGNER_DATABASE_URL', 'postgres://u:canary@a.test/db');
     vi.unstubAllEnvs();
-    expect(complaints).toEqual([
+    expect(problems).toEqual([
       expect.stringMatching(/^SIGNER_DATABASE_URL: does not verify the certificate/),
     ]);
   });

@@ -170,7 +170,7 @@ it('knows which grants are newer: every migration is counted', () => {
 it('the message names the variable, the excess privileges and the SQL that revokes them', async () => {
   const { login, url } = await createLogin((who) => `GRANT SELECT ON users TO ${who}`);
   const refusal = (await ask(url)) as OverprivilegedLogin;
-  expect(refusal.complaints('SIGNER_DATABASE_URL')).toEqual([
+  expect(refusal.problems('SIGNER_DATABASE_URL')).toEqual([
     'SIGNER_DATABASE_URL: this login may do more than the service needs',
     `  ${login} may read users.created_at, users.email, users.name`,
     'fix it with',

@@ -29,7 +29,7 @@ export class OverprivilegedLogin extends StoreUnavailable {
   }
 
   /** Lines for the operator, under the variable that names the login. */
-  complaints(variable: string): string[] {
+  problems(variable: string): string[] {
     return [
       `${variable}: this login may do more than the service needs`,
       ...this.excess.map((line) => `  ${line}`),

@@ -223,7 +223,7 @@ const SIGNER: Record<
   gateFacts: (q) => q.gateFacts(facts.scenario.question),
   signingKeys: (q) => q.signingKeys(facts.scenario.internId),
   publishedKeys: (q) => q.publishedKeys(facts.scenario.internId, { at: 1 }),
-  keyOutlook: (q) => q.keyOutlook({ at: 1 }),
+  keyExpiry: (q) => q.keyExpiry({ at: 1 }),
   keksInUse: (q) => q.keksInUse(),
   lifecycleWrites: (q) => q.lifecycleWrites(),
   apiKey: (q) => q.apiKey(facts.ownHash),

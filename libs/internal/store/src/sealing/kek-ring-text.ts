@@ -33,7 +33,7 @@ const kekRing = z.strictObject({
     .max(KEKS_MAX, `expected at most ${KEKS_MAX} keys`),
 });
 
-function complaintsOf(error: z.ZodError): string[] {
+function problemsOf(error: z.ZodError): string[] {
   return error.issues.map((issue) => {
     const place = z.core.toDotPath(issue.path) || 'ring';
     // The names of unknown members are omitted, because a misplaced secret must not be printed.
@@ -41,8 +41,8 @@ function complaintsOf(error: z.ZodError): string[] {
   });
 }
 
-function invalid(complaints: string[]): SealingError {
-  return new SealingError('invalid_kek_ring', `invalid KEK ring: ${complaints.join('; ')}`, complaints);
+function invalid(problems: string[]): SealingError {
+  return new SealingError('invalid_kek_ring', `invalid KEK ring: ${problems.join('; ')}`, problems);
 }
 
 export interface RingRules {
@@ -112,19 +112,17 @@ export function renderRing(keys: readonly KekJwk[]): string {
 /** @throws SealingError as {@link parseKekRing} */
 export function readRing(text: string, rules: RingRules, form: Form): KekJwk[] {
   const keys = readKeys(text);
-  const complaints = keys.flatMap((key, index) => [
+  const problems = keys.flatMap((key, index) => [
     ...(keys.findIndex(({ kid }) => kid === key.kid) < index
       ? [`keys[${index}].kid: expected a kid that no other key has`]
       : []),
-    ...[...complaintsOfForm(key, form), ...complaintsOfOwner(key, rules)].map(
-      (text) => `keys[${index}].${text}`,
-    ),
+    ...[...problemsOfForm(key, form), ...problemsOfOwner(key, rules)].map((text) => `keys[${index}].${text}`),
   ]);
-  if (complaints.length > 0) throw invalid(complaints);
+  if (problems.length > 0) throw invalid(problems);
   return keys;
 }
 
-function complaintsOfForm({ kid, k, wrapped }: KekJwk, form: Form): string[] {
+function problemsOfForm({ kid, k, wrapped }: KekJwk, form: Form): string[] {
   if ((k === undefined) === (wrapped === undefined)) return [`k: ${EXPECTED_K}, or "wrapped" in its place`];
   if (wrapped !== undefined) {
     if (form === 'plain') return ['wrapped: the key is wrapped by a KMS, and no KMS is configured'];
@@ -143,23 +141,23 @@ function readKeys(text: string): KekJwk[] {
     throw invalid(['ring: expected JSON']);
   }
   const parsed = kekRing.safeParse(value);
-  if (!parsed.success) throw invalid(complaintsOf(parsed.error));
+  if (!parsed.success) throw invalid(problemsOf(parsed.error));
   return parsed.data.keys;
 }
 
-function complaintsOfOwner({ kid, k }: KekJwk, { owner }: RingRules): string[] {
+function problemsOfOwner({ kid, k }: KekJwk, { owner }: RingRules): string[] {
   const key = k === undefined ? undefined : Buffer.from(k, 'base64url');
   try {
     const named = ownerOf(kid);
-    const complaints = key?.every((byte) => byte === key[0]) ? ['k: expected random bytes'] : [];
+    const problems = key?.every((byte) => byte === key[0]) ? ['k: expected random bytes'] : [];
     if (named === undefined) {
-      if (owner !== undefined) complaints.push(`kid: ${SHARED}`);
+      if (owner !== undefined) problems.push(`kid: ${SHARED}`);
     } else if (key !== undefined && kid !== kidOf(named, key)) {
-      complaints.push('kid: does not match the key');
+      problems.push('kid: does not match the key');
     } else if (owner !== undefined && named !== owner) {
-      complaints.push(`kid: belongs to the ring of the ${named} service`);
+      problems.push(`kid: belongs to the ring of the ${named} service`);
     }
-    return complaints;
+    return problems;
   } finally {
     key?.fill(0);
   }

@@ -44,19 +44,19 @@ describe('a KEK ring', () => {
   it('of one service is refused by the other, and so is its key under another kid', () => {
     const signer = generateKekRing('signer');
     expect(ownerOf(parseKekRing(signer, { owner: 'signer' }).primary.kid)).toBe('signer');
-    const { complaints } = refusal(signer, { owner: 'management' });
-    expect(complaints).toEqual(['keys[0].kid: belongs to the ring of the signer service']);
+    const { problems } = refusal(signer, { owner: 'management' });
+    expect(problems).toEqual(['keys[0].kid: belongs to the ring of the signer service']);
     const [{ k }] = JSON.parse(signer).keys;
     const { kid } = parseKekRing(generateKekRing('management')).primary;
     const renamed = JSON.stringify({ keys: [{ kty: 'oct', kid, k }] });
-    expect(refusal(renamed, { owner: 'management' }).complaints).toEqual([
+    expect(refusal(renamed, { owner: 'management' }).problems).toEqual([
       'keys[0].kid: does not match the key',
     ]);
   });
 
   it('with a key that names no service is refused', () => {
     const text = JSON.stringify({ keys: [key] });
-    expect(refusal(text, { owner: 'signer' }).complaints).toEqual([
+    expect(refusal(text, { owner: 'signer' }).problems).toEqual([
       expect.stringMatching(/^keys\[0\]\.kid: names no service/),
     ]);
   });
@@ -120,21 +120,21 @@ describe('a KEK ring', () => {
       { keys: Array.from({ length: 17 }, (_, i) => ({ ...key, kid: `${i}` })) },
       /^keys: expected at most/,
     ],
-  ])('is refused with %s, naming the place without quoting the value', (_what, value, complaint) => {
+  ])('is refused with %s, naming the place without quoting the value', (_what, value, problem) => {
     const error = refusal(JSON.stringify(value));
     expect(error).toMatchObject({ name: 'SealingError', code: 'invalid_kek_ring' });
-    expect(error.complaints).toEqual([expect.stringMatching(complaint)]);
+    expect(error.problems).toEqual([expect.stringMatching(problem)]);
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(K.slice(0, 20));
   });
 
   it('is refused with all errors together', () => {
     const error = refusal(JSON.stringify({ keys: [{ kty: 'RSA', kid: '', k: 'x' }], more: 1 }));
-    expect(error.complaints).toHaveLength(4);
+    expect(error.problems).toHaveLength(4);
   });
 
   it('that is not JSON is refused without being quoted', () => {
     const error = refusal(`${K} is not JSON`);
-    expect(error.complaints).toEqual(['ring: expected JSON']);
+    expect(error.problems).toEqual(['ring: expected JSON']);
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(K.slice(0, 8));
     expect(error.cause).toBeUndefined();
   });

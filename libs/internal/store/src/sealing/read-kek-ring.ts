@@ -8,7 +8,7 @@ import { createTransit, type TransitConfig } from './transit.ts';
 /** The file of a ring, and the KMS that wrapped its keys, if any. */
 export interface RingFile {
   readonly path: string;
-  /** The setting that names the file, for the complaint. */
+  /** The setting that names the file, for the problem. */
   readonly variable: string;
   readonly rules: RingRules;
   readonly kmsUrl?: TransitConfig['kmsUrl'] | undefined;
@@ -21,7 +21,7 @@ export interface RingFile {
  * @throws ConfigError, which quotes no part of the file
  */
 export function readRingFile(file: RingFile): string {
-  return complain(file, () => {
+  return explain(file, () => {
     const text = readSecretFile(file.path);
     if (file.kmsUrl === undefined) parseKekRing(text, file.rules);
     else checkWrappedRing(text, file.rules);
@@ -37,18 +37,18 @@ export async function openRingFile(file: RingFile): Promise<KekRing> {
   try {
     return await openKekRing(text, rules, createTransit({ kmsUrl, kmsTokenFile }));
   } catch (error) {
-    return complain(file, () => {
+    return explain(file, () => {
       throw error;
     });
   }
 }
 
-function complain<Result>({ variable }: RingFile, read: () => Result): Result {
+function explain<Result>({ variable }: RingFile, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
     if (error instanceof SecretFileError) throw new ConfigError([`${variable}: ${error.message}`]);
     if (!(error instanceof SealingError)) throw error;
-    throw new ConfigError(error.complaints.map((complaint) => `${variable}: ${complaint}`));
+    throw new ConfigError(error.problems.map((problem) => `${variable}: ${problem}`));
   }
 }

@@ -1,5 +1,5 @@
 /**
- * - `invalid_kek_ring`: the text is not a valid ring; `complaints` names the places without quoting them.
+ * - `invalid_kek_ring`: the text is not a valid ring; `problems` names the places without quoting them.
  * - `unknown_kek`: sealed under a key that this ring does not have.
  * - `context_mismatch`: sealed for another row, column, intern, issuer or base address.
  * - `undecryptable`: not a sealed text, or altered.
@@ -9,12 +9,12 @@ export type SealingErrorCode = 'invalid_kek_ring' | 'unknown_kek' | 'context_mis
 /** Contains neither key material nor plaintext, in any property or `cause`. */
 export class SealingError extends Error {
   readonly code: SealingErrorCode;
-  readonly complaints: readonly string[];
+  readonly problems: readonly string[];
 
-  constructor(code: SealingErrorCode, message: string, complaints: readonly string[] = []) {
+  constructor(code: SealingErrorCode, message: string, problems: readonly string[] = []) {
     super(message);
     this.name = 'SealingError';
     this.code = code;
-    this.complaints = complaints;
+    this.problems = problems;
   }
 }

@@ -147,10 +147,10 @@ it.each([
     '{"keys":[{"kty":"oct","kid":"signer","wrapped":"x"}]}',
     'keys[0].kid: ',
   ],
-])('refuses %s', async (_what, kmsUrl, text, complaint) => {
+])('refuses %s', async (_what, kmsUrl, text, problem) => {
   const kekFile = join(folder, 'refused');
   await writeFile(kekFile, text, { mode: 0o600 });
   const config = { kekFile, kmsUrl };
-  expect(() => checkServiceRing('signer', config)).toThrow(`SIGNER_KEK_FILE: ${complaint}`);
-  await expect(openServiceRing('signer', config, capturedLog().log)).rejects.toThrow(complaint);
+  expect(() => checkServiceRing('signer', config)).toThrow(`SIGNER_KEK_FILE: ${problem}`);
+  await expect(openServiceRing('signer', config, capturedLog().log)).rejects.toThrow(problem);
 });

@@ -45,8 +45,8 @@ test('a stage that is left out does not compile', () => {
     compilerOptions: { types: ['node'] },
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...config, exclude: [] }));
-  const complaints = compile();
-  const compiling = COPIES.filter((_, index) => !complaints.includes(`copy-${index}.ts(`));
+  const problems = compile();
+  const compiling = COPIES.filter((_, index) => !problems.includes(`copy-${index}.ts(`));
   expect(compiling.map(([what]) => what)).toEqual(['unmodified']);
 }, 240_000);
 

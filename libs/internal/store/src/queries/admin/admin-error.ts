@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /**
- * - `invalid_input`: a value is not acceptable; `complaints` names each place.
+ * - `invalid_input`: a value is not acceptable; `problems` names each place.
  * - `not_found`: a row that the operation names does not exist.
  * - `conflict`: existing data forbids it.
  */
@@ -10,17 +10,17 @@ export type AdminErrorCode = 'invalid_input' | 'not_found' | 'conflict';
 /** An operator's request that was refused; nothing was written. */
 export class AdminError extends Error {
   readonly code: AdminErrorCode;
-  readonly complaints: readonly string[];
+  readonly problems: readonly string[];
 
   constructor(
     code: AdminErrorCode,
     message: string,
-    options: { cause?: unknown; complaints?: readonly string[] } = {},
+    options: { cause?: unknown; problems?: readonly string[] } = {},
   ) {
     super(message, options);
     this.name = 'AdminError';
     this.code = code;
-    this.complaints = options.complaints ?? [];
+    this.problems = options.problems ?? [];
   }
 }
 
@@ -32,14 +32,12 @@ export function unlessAdminError<T>(work: Promise<T>): Promise<T | AdminError> {
   });
 }
 
-/** @throws AdminError `invalid_input` with every complaint */
+/** @throws AdminError `invalid_input` with every problem */
 export function requireInput<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
-  const complaints = parsed.error.issues.map(
-    (issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`,
-  );
-  throw new AdminError('invalid_input', complaints.join('; '), { complaints });
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`);
+  throw new AdminError('invalid_input', problems.join('; '), { problems });
 }
 
 const MEANINGS: Readonly<Record<string, { code: AdminErrorCode; message: string }>> = {

@@ -101,7 +101,7 @@ describe('the operator', () => {
       (e) => e,
     );
     expect(error).toMatchObject({
-      complaints: [expect.stringMatching(/^organizationId: /), expect.stringMatching(/^name: /)],
+      problems: [expect.stringMatching(/^organizationId: /), expect.stringMatching(/^name: /)],
     });
     expect(inspect(error)).not.toContain('ca.na.ry');
   });

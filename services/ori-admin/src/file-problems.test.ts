@@ -1,13 +1,13 @@
 import { TeamFile } from '@ori/store/admin';
 import { expect, test } from 'vitest';
 import { LineCounter, parseDocument } from 'yaml';
-import { complaintsOf } from './file-complaints.ts';
+import { problemsOf } from './file-problems.ts';
 
-function complaintsAbout(text: string): string[] {
+function problemsAbout(text: string): string[] {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   const parsed = TeamFile.safeParse(document.toJS());
-  return complaintsOf(parsed.error?.issues ?? [], document, lines);
+  return problemsOf(parsed.error?.issues ?? [], document, lines);
 }
 
 const members = `organizations:
@@ -30,10 +30,10 @@ test.each([
   ['organizations:\n  - keys: [a]\n', 'line 2: organizations.0.name: '],
   ['{"organization": []}', 'line 1: organization: unknown name, did you mean organizations?'],
   ['[]', 'file: '],
-])('%j', (text, complaint) => {
-  expect(complaintsAbout(text)).toContainEqual(expect.stringContaining(complaint));
+])('%j', (text, problem) => {
+  expect(problemsAbout(text)).toContainEqual(expect.stringContaining(problem));
 });
 
 test('a file that is right has none', () => {
-  expect(complaintsAbout(`${members}          - { subject: a, name: Ada }\n`)).toEqual([]);
+  expect(problemsAbout(`${members}          - { subject: a, name: Ada }\n`)).toEqual([]);
 });

@@ -5,8 +5,8 @@ import { z } from 'zod';
 
 type Path = readonly PropertyKey[];
 
-/** A complaint for each issue: its line, its path, and for an unknown name the one that may be meant. */
-export function complaintsOf(
+/** A problem for each issue: its line, its path, and for an unknown name the one that may be meant. */
+export function problemsOf(
   issues: readonly z.core.$ZodIssue[],
   document: Document.Parsed,
   lines: LineCounter,

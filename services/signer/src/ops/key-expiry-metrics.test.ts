@@ -1,21 +1,21 @@
-import type { KeyOutlook } from '@ori/store/signer';
+import type { KeyExpiry } from '@ori/store/signer';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { collectKeyOutlook } from './key-outlook-metrics.ts';
+import { collectKeyExpiry } from './key-expiry-metrics.ts';
 
 const T = 1_789_000_000_000;
 const NEXT = 'signer_signing_key_next_expiry_timestamp_seconds';
 const WITHOUT = 'signer_interns_without_signing_key';
 
-function scraped(answer: () => Promise<KeyOutlook>) {
+function scraped(answer: () => Promise<KeyExpiry>) {
   const registry = new Registry();
   const asked: number[] = [];
   const clock = { now: T };
-  const outlook = ({ at }: { at: number }) => {
+  const expiry = ({ at }: { at: number }) => {
     asked.push(at);
     return answer();
   };
-  collectKeyOutlook(registry, { outlook, now: () => clock.now });
+  collectKeyExpiry(registry, { expiry, now: () => clock.now });
   return { asked, clock, scrape: () => registry.metrics() };
 }
 

@@ -3,12 +3,12 @@ import { useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { dueKeys } from './queries/admin/due-keys.ts';
 import { addSigningKey, revokeSigningKey } from './queries/admin/signing-keys.ts';
-import { OUTLOOK_SECONDS, type SignerQueries, signerQueries } from './signer-sql.ts';
+import { EXPIRY_SECONDS, type SignerQueries, signerQueries } from './signer-sql.ts';
 
 const T = 1_789_000_000;
 const NOTHING = { expired: 0, nextExpiry: undefined };
 
-describe('the outlook on signing keys, queried as the signer', () => {
+describe('the expiry of signing keys, queried as the signer', () => {
   const sealer = createRing();
   const store = useTestStore('postgres');
   let signer: SignerQueries;
@@ -18,7 +18,7 @@ describe('the outlook on signing keys, queried as the signer', () => {
 
   /** Each case has its own month, outside the range of the others. */
   let months = 0;
-  const nextMonth = () => T + ++months * 4 * OUTLOOK_SECONDS;
+  const nextMonth = () => T + ++months * 4 * EXPIRY_SECONDS;
   const addKey = (internId: string, notBefore: number, expiresAt?: number) =>
     addSigningKey(store.owner, {
       internId,
@@ -32,10 +32,10 @@ describe('the outlook on signing keys, queried as the signer', () => {
     const [soon, later] = [await createScenario(store.owner), await createScenario(store.owner)];
     await addKey(soon.internId, at - 10, at + 100);
     await addKey(later.internId, at - 10, at + 200);
-    expect(await signer.keyOutlook({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
-    expect(await signer.keyOutlook({ at: at + 99 })).toEqual({ expired: 0, nextExpiry: at + 100 });
-    expect(await signer.keyOutlook({ at: at + 100 })).toEqual({ expired: 1, nextExpiry: at + 200 });
-    expect(await signer.keyOutlook({ at: at + 200 })).toEqual({ expired: 2, nextExpiry: undefined });
+    expect(await signer.keyExpiry({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
+    expect(await signer.keyExpiry({ at: at + 99 })).toEqual({ expired: 0, nextExpiry: at + 100 });
+    expect(await signer.keyExpiry({ at: at + 100 })).toEqual({ expired: 1, nextExpiry: at + 200 });
+    expect(await signer.keyExpiry({ at: at + 200 })).toEqual({ expired: 2, nextExpiry: undefined });
   });
 
   it('ignores an expiry whose successor is valid by then, but not if it comes a second late', async () => {
@@ -43,10 +43,10 @@ describe('the outlook on signing keys, queried as the signer', () => {
     const { internId } = await createScenario(store.owner);
     await addKey(internId, at - 10, at + 100);
     const late = await addKey(internId, at + 101);
-    expect(await signer.keyOutlook({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
+    expect(await signer.keyExpiry({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
     await revokeSigningKey(store.owner, { keyId: late.id });
     await addKey(internId, at + 100);
-    expect(await signer.keyOutlook({ at })).toEqual(NOTHING);
+    expect(await signer.keyExpiry({ at })).toEqual(NOTHING);
   });
 
   it('lists last keys that expire soon or have expired, in order of expiry', async () => {
@@ -72,9 +72,9 @@ describe('the outlook on signing keys, queried as the signer', () => {
     const { internId } = await createScenario(store.owner);
     await addKey(internId, at - 10, at + 100);
     const { id } = await addKey(internId, at);
-    expect(await signer.keyOutlook({ at })).toEqual(NOTHING);
+    expect(await signer.keyExpiry({ at })).toEqual(NOTHING);
     await revokeSigningKey(store.owner, { keyId: id });
-    expect(await signer.keyOutlook({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
+    expect(await signer.keyExpiry({ at })).toEqual({ expired: 0, nextExpiry: at + 100 });
   });
 
   it('counts an intern once, however many keys have expired, and not once a new one is valid', async () => {
@@ -82,8 +82,8 @@ describe('the outlook on signing keys, queried as the signer', () => {
     const { internId } = await createScenario(store.owner);
     await addKey(internId, at - 30, at - 20);
     await addKey(internId, at - 15, at - 10);
-    expect(await signer.keyOutlook({ at })).toEqual({ expired: 1, nextExpiry: undefined });
+    expect(await signer.keyExpiry({ at })).toEqual({ expired: 1, nextExpiry: undefined });
     await addKey(internId, at - 1);
-    expect(await signer.keyOutlook({ at })).toEqual(NOTHING);
+    expect(await signer.keyExpiry({ at })).toEqual(NOTHING);
   });
 });

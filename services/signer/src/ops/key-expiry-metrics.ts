@@ -1,12 +1,12 @@
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
-import type { KeyOutlook } from '@ori/store/signer';
+import type { KeyExpiry } from '@ori/store/signer';
 
 /** How long a result is cached: keys expire within days, scrapes repeat within seconds. */
 const REMEMBERED_MS = 60_000;
 
-export interface KeyOutlookOptions {
+export interface KeyExpiryOptions {
   /** @throws if the database does not answer */
-  readonly outlook: (options: { readonly at: number }) => Promise<KeyOutlook>;
+  readonly expiry: (options: { readonly at: number }) => Promise<KeyExpiry>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -15,13 +15,13 @@ export interface KeyOutlookOptions {
  * When interns run out of signing keys: queried at a scrape, at most once a minute. Without an answer both are NaN,
  * which triggers no alert, until the next scrape queries again.
  */
-export function collectKeyOutlook(registry: Registry, { outlook, now }: KeyOutlookOptions): void {
-  let known: { readonly until: number; readonly answer: Promise<KeyOutlook | undefined> } | undefined;
+export function collectKeyExpiry(registry: Registry, { expiry, now }: KeyExpiryOptions): void {
+  let known: { readonly until: number; readonly answer: Promise<KeyExpiry | undefined> } | undefined;
 
-  function read(): Promise<KeyOutlook | undefined> {
+  function read(): Promise<KeyExpiry | undefined> {
     const at = now();
     if (known !== undefined && at < known.until) return known.answer;
-    const answer = outlook({ at: Math.floor(at / 1000) }).catch(() => {
+    const answer = expiry({ at: Math.floor(at / 1000) }).catch(() => {
       known = undefined;
       return undefined;
     });
