@@ -17,7 +17,7 @@ const deep = [
 ];
 
 /** Part of the deep tier: judges how a service behaves under load, and so must be the only load there is. */
-const alone = ['test/faults/matrix.test.ts', 'test/shipped/operations.test.ts'];
+const alone = ['test/faults/{matrix,cold-start}.test.ts', 'test/shipped/operations.test.ts'];
 
 /** `npm run test:lab`: what a change of the protocol, or of its cost, is tested with. */
 const lab = ['test/lab/**/*.test.ts'];
