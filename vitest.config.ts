@@ -11,7 +11,6 @@ const deep = [
   'test/{runtimes,shipped,transparency}/**/*.test.ts',
   'libs/public/verifier/src/replay/*/faults.test.ts',
   'test/e2e/{cli-install,cli-lost-answers,foreign-providers,ori-admin-root,pages,readme-clone}.test.ts',
-  'test/contract/management/concurrent-changes.test.ts',
   'test/contract/management/storm.test.ts',
   'test/e2e/standalone-backends.test.ts',
 ];
