@@ -49,7 +49,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
   },
   'replay-redis': {
     sources: [`${VERIFIER}/replay/redis`, `${VERIFIER}/replay/shared-store.ts`],
-    tests: [`${VERIFIER}/replay/redis/{acl,cluster,store}.test.ts`],
+    tests: [
+      `${VERIFIER}/replay/redis/{acl,cluster,store}.test.ts`,
+      `${VERIFIER}/replay/{answers,shared-store}.test.ts`,
+    ],
     mark: 98,
   },
   'replay-postgres': {
