@@ -1,8 +1,8 @@
 import { createHash, hash } from 'node:crypto';
 import { readBounded } from '../adapters/bounded.ts';
 import { CliError, isCliError } from '../core/errors.ts';
-import type { ToldOfCall } from '../core/failures/facts.ts';
-import { isOfGateway, type Told } from '../core/lost-answer.ts';
+import type { CallOutcome } from '../core/failures/facts.ts';
+import { isOfGateway, type QuestionAnswer } from '../core/lost-answer.ts';
 import type { DaemonAnswer } from './daemon-answer.ts';
 import { type Ask, type Asking, type Attempt, pauseMs, questionsAbout, waited } from './questions.ts';
 
@@ -94,8 +94,8 @@ function completed(answer: DaemonAnswer, ask: Ask): DaemonAnswer {
 }
 
 /** Whether the daemon knows the call. A gateway's answer says more than a daemon that does not. */
-const isSaid = (told: Told['told']): boolean => told !== 'not_kept' && told !== 'nothing';
+const isSaid = (told: QuestionAnswer['told']): boolean => told !== 'not_kept' && told !== 'nothing';
 
 /** A daemon that answered has received the call, whatever it says. */
-const ofCall = (told: Told['told']): ToldOfCall =>
+const ofCall = (told: QuestionAnswer['told']): CallOutcome =>
   told === 'kept' || told === 'not_received' ? 'lost' : told;

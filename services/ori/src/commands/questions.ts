@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { CliError, isCliError } from '../core/errors.ts';
 import { EXIT } from '../core/exit-codes.ts';
-import { judgeQuestion, QUESTION_SECONDS, questionPath, type Told } from '../core/lost-answer.ts';
+import { judgeQuestion, QUESTION_SECONDS, type QuestionAnswer, questionPath } from '../core/lost-answer.ts';
 import { recordOf } from '../text/failure-record.ts';
 import type { Context } from './context.ts';
 import type { DaemonAnswer } from './daemon-answer.ts';
@@ -26,7 +26,7 @@ const PAUSE_MS = 100;
 /** Those who wait for an MCP client usually do so for a minute. */
 const PAUSE_MS_MAX = 5000;
 
-export type Asked = Told & { readonly kept?: DaemonAnswer };
+export type Asked = QuestionAnswer & { readonly kept?: DaemonAnswer };
 /**
  * @param why the answer is missing
  * @param patienceSeconds for a daemon that says nothing

@@ -1,4 +1,4 @@
-import type { ToldOfCall } from './failures/facts.ts';
+import type { CallOutcome } from './failures/facts.ts';
 import { retryAfterSeconds } from './refusal.ts';
 
 /** Where a daemon is asked what became of a call. */
@@ -19,7 +19,7 @@ const CERTAIN_SECONDS = 300;
 const GATEWAY = /^(?:50[234]|52[0-7])$/;
 /** Refusals of a question that a new proof can change. */
 const PASSING = new Set(['401 proof_before_fence', '401 nonce_replayed']);
-const TOLD = new Map<string, ToldOfCall | 'not_received'>([
+const OUTCOMES = new Map<string, CallOutcome | 'not_received'>([
   ['404 call_not_received', 'not_received'],
   ['409 call_running', 'running'],
   ['410 answer_lost', 'lost'],
@@ -39,8 +39,8 @@ interface Signed {
 }
 
 /** What a daemon answered to a question. */
-export interface Told {
-  readonly told: 'kept' | 'not_received' | ToldOfCall;
+export interface QuestionAnswer {
+  readonly told: 'kept' | 'not_received' | CallOutcome;
   /** Whether to ask again, and after how many seconds if it said so. */
   readonly isFinal: boolean;
   readonly retryAfterSeconds?: number | undefined;
@@ -54,10 +54,10 @@ export function isOfGateway({ status, code }: Answered): boolean {
 /**
  * What the answer to a question says. That the call was not received is certain only for a question of the same person, soon after it.
  */
-export function judgeQuestion(answer: Answered, call: Signed, question: Signed): Told {
+export function judgeQuestion(answer: Answered, call: Signed, question: Signed): QuestionAnswer {
   if (answer.headers['ori-answer'] === 'kept') return { told: 'kept', isFinal: true };
   const said = `${answer.status} ${answer.code}`;
-  const told = TOLD.get(said);
+  const told = OUTCOMES.get(said);
   const lateSeconds = question.signedAt - call.signedAt;
   const isCertain = question.user === call.user && lateSeconds <= CERTAIN_SECONDS;
   if (told === 'not_received' && !isCertain) return { told: 'lost', isFinal: true };

@@ -1,7 +1,7 @@
 import type { SigningErrorCode } from '@ori/api/refusals';
 import { z } from 'zod';
 import { CliError, type CliErrorCode } from './errors.ts';
-import type { ServerSaid, Told } from './failures/facts.ts';
+import type { ServerFacts, ServerSaid } from './failures/facts.ts';
 import { parseJson } from './parse-json.ts';
 import { LISTING_SCOPE, SIGNING_SCOPE } from './scopes.ts';
 
@@ -22,7 +22,7 @@ const ErrorEnvelope = z.object({
 /** The failure for a signing answer other than 200 and 401. */
 export function judgeSigning(answer: ApiAnswer, internId: string): CliError {
   const said = readSaid(answer);
-  if (answer.status === 404) return new CliError('intern_not_found', { internId, ...toldIn(said) });
+  if (answer.status === 404) return new CliError('intern_not_found', { internId, ...factsIn(said) });
   return judge(answer, said, SIGNING_SCOPE);
 }
 
@@ -44,12 +44,12 @@ export function judgeAnswer(answer: ApiAnswer): CliError {
 function judge(answer: ApiAnswer, said: ServerSaid, scope: string): CliError {
   if (answer.status === 429) {
     return new CliError('rate_limited', {
-      ...toldIn(said),
+      ...factsIn(said),
       retryAfterSeconds: retryAfterSeconds(answer.headers),
     });
   }
   if (answer.status === 403 && (said.reason === 'insufficient_scope' || challengesScope(answer.headers))) {
-    return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? scope, ...toldIn(said) });
+    return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? scope, ...factsIn(said) });
   }
   if (isKnown(said.reason)) return new CliError(BY_REASON[said.reason], said);
   if (answer.status >= 500 || answer.status === 408) return new CliError('api_failed', said);
@@ -103,7 +103,7 @@ function scopeNamed(headers: ApiAnswer['headers']): string | undefined {
   return typeof challenge === 'string' ? /[\s,]scope="([^"]{1,255})"/.exec(challenge)?.[1] : undefined;
 }
 
-function toldIn({ status, requestId, traceId }: ServerSaid): Told {
+function factsIn({ status, requestId, traceId }: ServerSaid): ServerFacts {
   return { status, requestId, traceId };
 }
 

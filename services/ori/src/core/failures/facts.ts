@@ -31,22 +31,22 @@ export interface AnswerLost {
   /** Its beginning did arrive. */
   isBegun?: boolean;
   /** Undefined if the daemon was not asked. */
-  told?: ToldOfCall | undefined;
+  told?: CallOutcome | undefined;
 }
 
 /**
  * What a daemon told of such a call: that it keeps no answers; that the call is spent and nothing is kept of it; that its answer was
  * too large to be kept; that it is running; or nothing.
  */
-export type ToldOfCall = 'not_kept' | 'lost' | 'too_large' | 'running' | 'nothing';
+export type CallOutcome = 'not_kept' | 'lost' | 'too_large' | 'running' | 'nothing';
 
 /** Additional facts from an answer of the API. */
-export interface Told extends Traced {
+export interface ServerFacts extends Traced {
   status?: number | undefined;
   requestId?: string | undefined;
 }
 
-export interface ServerSaid extends Told {
+export interface ServerSaid extends ServerFacts {
   status: number;
   message: string;
   reason?: string | undefined;

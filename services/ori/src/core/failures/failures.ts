@@ -5,11 +5,11 @@ import type {
   AddressFault,
   AddressKind,
   AnswerLost,
+  CallOutcome,
   DaemonSaid,
   ProxyRefusal,
+  ServerFacts,
   ServerSaid,
-  Told,
-  ToldOfCall,
 } from './facts.ts';
 import { failure } from './failure.ts';
 import { LOG_FAILURES } from './log.ts';
@@ -49,13 +49,13 @@ const PROXY_REFUSALS = {
 
 const MAY_HAVE_RUN = 'The call may have been carried out.';
 const REPEATED = 'To repeat it is a new call, with a new proof: do so if it may happen twice.';
-const TOLD_OF_CALL = {
+const CALL_OUTCOMES = {
   not_kept: `The daemon keeps no answers. ${MAY_HAVE_RUN}`,
   lost: `The daemon has no answer to it either. ${MAY_HAVE_RUN}`,
   too_large: 'The call was carried out, and the daemon does not keep so large an answer.',
   running: 'The call is still running.',
   nothing: `The daemon did not tell what became of it. ${MAY_HAVE_RUN}`,
-} satisfies Record<ToldOfCall, string>;
+} satisfies Record<CallOutcome, string>;
 
 /** Every failure of `ori`: its facts, its exit code, and its message: what happened, and what to do next. */
 export const FAILURES = {
@@ -153,7 +153,7 @@ export const FAILURES = {
     what: ({ what, address, why }) => `Cannot understand the answer of ${what} at ${address}: ${why}.`,
     next: () => 'Check the address: something else may be listening there.',
   }),
-  scope_missing: failure<{ scope: string } & Told>({
+  scope_missing: failure<{ scope: string } & ServerFacts>({
     exit: EXIT.refused,
     what: ({ scope }) => `The session lacks the scope ${scope}.`,
     next: ({ scope }) =>
@@ -176,13 +176,13 @@ export const FAILURES = {
     what: (said) => `Interns are not served on a regional host: ${serverSaid(said)}`,
     next: () => 'Use the global base address (ORI_BASE_URL or --base-url).',
   }),
-  name_not_resolved: failure<{ name: string; scope: string } & Told>({
+  name_not_resolved: failure<{ name: string; scope: string } & ServerFacts>({
     exit: EXIT.refused,
     what: ({ name, scope }) =>
       `There is no intern with the id ${name}, and the session lacks the scope ${scope}, which names need.`,
     next: () => 'Give the id, such as int_7Qm2, or sign in with all scopes: ori login',
   }),
-  intern_not_found: failure<{ internId: string } & Told>({
+  intern_not_found: failure<{ internId: string } & ServerFacts>({
     exit: EXIT.refused,
     what: ({ internId }) => `There is no intern ${internId} that you can call.`,
     next: () =>
@@ -194,7 +194,7 @@ export const FAILURES = {
       `${name} was ${before} for this profile, and the API lists ${now} by that name.`,
     next: ({ name }) => `To use that one: ori profiles daemon ${name} --unset`,
   }),
-  intern_not_running: failure<{ internId: string; state: string; why?: string | undefined } & Told>({
+  intern_not_running: failure<{ internId: string; state: string; why?: string | undefined } & ServerFacts>({
     exit: EXIT.refused,
     what: ({ internId, state, why }) =>
       `The intern ${internId} is not running, so calls to it are not signed: ${state}${why === undefined ? '' : ` (${why})`}.`,
@@ -208,7 +208,7 @@ export const FAILURES = {
         ? 'The access token may be too long (16,000 characters): have the issuer put fewer groups or roles into it.'
         : 'The same request will be refused again.',
   }),
-  rate_limited: failure<{ retryAfterSeconds?: number | undefined } & Told>({
+  rate_limited: failure<{ retryAfterSeconds?: number | undefined } & ServerFacts>({
     exit: EXIT.rateLimited,
     what: () => 'Too many turns: you or your organization have used up this minute’s turns.',
     next: ({ retryAfterSeconds }) =>
@@ -246,7 +246,7 @@ export const FAILURES = {
     what: ({ address, why, isBegun = false }) =>
       `The answer of the daemon at ${address} ${isBegun ? 'was cut off' : 'is lost'}: ${why}.`,
     next: ({ told, isBegun = false }) =>
-      `${isBegun ? 'The output is incomplete. ' : ''}${told === undefined ? MAY_HAVE_RUN : TOLD_OF_CALL[told]} ${REPEATED}`,
+      `${isBegun ? 'The output is incomplete. ' : ''}${told === undefined ? MAY_HAVE_RUN : CALL_OUTCOMES[told]} ${REPEATED}`,
   }),
   revocation_failed: failure<{ issuer: string; why: string }>({
     exit: EXIT.unavailable,
