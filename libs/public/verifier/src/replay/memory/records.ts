@@ -1,4 +1,5 @@
-import { ANSWER_SECONDS, type CallEnd, RUNNING_SECONDS_MAX } from '../replay-store.ts';
+import { ANSWER_SECONDS, type CallEnd, type KeptAnswer, RUNNING_SECONDS_MAX } from '../replay-store.ts';
+import { createBodies } from './bodies.ts';
 
 /** The calls that are running, and how they ended. */
 export interface Records {
@@ -10,15 +11,21 @@ export interface Records {
 
 export interface CallRecord {
   readonly user: string;
-  /** Its body is part of a larger buffer. */
   readonly end: CallEnd | 'running';
 }
 
-interface Timed extends CallRecord {
+/** An answer whose body is elsewhere. */
+interface Placed extends Omit<KeptAnswer, 'body'> {
+  readonly place: number;
+  readonly bytes: number;
+}
+
+interface Timed {
+  readonly user: string;
   readonly nonce: string;
   /** The calls of its intern. */
   readonly calls: Map<string, Timed>;
-  end: CallEnd | 'running';
+  end: Placed | Exclude<CallEnd, KeptAnswer> | 'running';
   /** When it began, then when it ended. */
   atMs: number;
   /** The one that ended next. */
@@ -29,7 +36,7 @@ interface Timed extends CallRecord {
 export function createRecords(uptime: () => number): Records {
   /** By intern and nonce, in the order in which they began. */
   const interns = new Map<string, Map<string, Timed>>();
-  const store = createBodies();
+  const bodies = createBodies();
   let oldest: Timed | undefined;
   let newest: Timed | undefined;
   let size = 0;
@@ -39,6 +46,7 @@ export function createRecords(uptime: () => number): Records {
     forgotMs = nowMs;
     for (; oldest !== undefined && oldest.atMs <= nowMs - ANSWER_SECONDS * 1000; oldest = oldest.next)
       drop(oldest);
+    if (oldest === undefined) bodies.clear();
     for (const calls of interns.values()) forgetRunning(calls, nowMs - RUNNING_SECONDS_MAX * 1000);
   }
 
@@ -77,34 +85,26 @@ export function createRecords(uptime: () => number): Records {
         else newest.next = record;
         newest = record;
       }
-      record.end = typeof end === 'string' ? end : { ...end, body: store(end.body) };
+      record.end = typeof end === 'string' ? end : placed(end);
     },
     of(internId, nonce) {
       forget(uptime());
-      return interns.get(internId)?.get(nonce);
+      const record = interns.get(internId)?.get(nonce);
+      return record && { user: record.user, end: whole(record.end) };
     },
   };
+
+  function placed({ status, headers, body }: KeptAnswer): Placed | 'lost' {
+    const place = bodies.put(body);
+    return place === undefined ? 'lost' : { status, headers, place, bytes: body.byteLength };
+  }
+
+  function whole(end: Timed['end']): CallRecord['end'] {
+    if (typeof end === 'string') return end;
+    const { status, headers, place, bytes } = end;
+    const body = bodies.get(place, bytes);
+    return body === undefined ? 'lost' : { status, headers, body };
+  }
 }
 
 const FORGET_EVERY_MS = 1000;
-const SLAB_BYTES = 256 * 1024;
-
-/**
- * Copies bodies, small ones one after another into slabs: a buffer for each would cost more than all else of keeping it. Bodies are
- * forgotten in this order too, so that a few slabs at most are kept for a part of theirs.
- */
-function createBodies(): (body: Uint8Array) => Uint8Array {
-  let slab = new Uint8Array(0);
-  let used = 0;
-  return (body) => {
-    const bytes = body.byteLength;
-    if (bytes > SLAB_BYTES / 4) return Uint8Array.from(body);
-    if (used + bytes > slab.byteLength) {
-      slab = new Uint8Array(SLAB_BYTES);
-      used = 0;
-    }
-    slab.set(body, used);
-    used += bytes;
-    return slab.subarray(used - bytes, used);
-  };
-}

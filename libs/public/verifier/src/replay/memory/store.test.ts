@@ -22,6 +22,11 @@ function world(entriesMax = 1000, errorSeconds = 0, createdMs = NOW * 1000) {
     now: () => clock.ms + clock.errorMs,
     uptime: () => clock.ms,
   });
+  const answer = (id: number | string, body: Uint8Array) =>
+    store.answers?.keep(
+      { policy: POLICY, user: 'ada', nonce: `nonce-${id}` },
+      { status: 200, headers: {}, body },
+    );
   const spend = (id: number | string, timestamp = Math.floor(clock.ms / 1000), change: Partial<Spend> = {}) =>
     store.spend({
       policy: POLICY,
@@ -43,7 +48,7 @@ function world(entriesMax = 1000, errorSeconds = 0, createdMs = NOW * 1000) {
   const step = (seconds: number): void => {
     clock.errorMs = seconds * 1000;
   };
-  return { clock, spend, spendV1, seconds, step };
+  return { clock, spend, spendV1, answer, seconds, step };
 }
 
 test('calls whose answers are kept count beside their proofs', () => {
@@ -131,9 +136,26 @@ test('counts the version 1 id that two version 2 proofs share once', () => {
   expect(() => spend(4)).toThrow(expect.objectContaining({ code: 'replay_store_full' }));
 });
 
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+
+test('gives back the memory of its answers when it forgets the last', () => {
+  const { spend, answer, seconds } = world();
+  const inUse = () => {
+    collect();
+    return process.memoryUsage().arrayBuffers;
+  };
+  const before = inUse();
+  seconds(10);
+  spend(1, undefined, { caller: 'ada' });
+  answer(1, new Uint8Array(16 << 20));
+  expect(inUse() - before).toBeGreaterThan(15 << 20);
+  seconds(10 + 601);
+  spend(2, undefined, { caller: 'ada' });
+  expect(inUse() - before).toBeLessThan(1 << 20);
+});
+
 test('keeps nothing of the proofs that it forgot', () => {
-  setFlagsFromString('--expose-gc');
-  const collect: () => void = runInNewContext('gc');
   const ledger = createLedger();
   const heapAfter = (rounds: number): number => {
     for (let round = 0; round < rounds; round += 1) {

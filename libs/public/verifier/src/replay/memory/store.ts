@@ -2,7 +2,6 @@ import { ProofError, UnavailableError } from '@ori/proof/wire';
 import { requireNames } from '../../options.ts';
 import {
   type AnswerStore,
-  type CallEnd,
   QUESTION_SECONDS_MAX,
   RETENTION_SECONDS_MAX,
   type ReplayPolicy,
@@ -109,7 +108,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     keep: ({ policy, nonce }, end) => records.end(policy.internId, nonce, end),
     ask({ policy, user, nonce, timestamp }) {
       const record = records.of(policy.internId, nonce);
-      if (record !== undefined) return record.user === user ? copied(record.end) : 'not_received';
+      if (record !== undefined) return record.user === user ? record.end : 'not_received';
       const ledger = ledgerOf(policy.internId);
       const wallMs = now();
       const seconds = wallMs / 1000;
@@ -149,10 +148,6 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     answers,
   };
 }
-
-/** Without the memory around the body, which has answers of others. */
-const copied = (end: CallEnd | 'running'): CallEnd | 'running' =>
-  typeof end === 'string' ? end : { ...end, body: end.body.slice() };
 
 /** Marks a nonce that was spent by a question. */
 const voidOf = (nonce: string): string => `x${nonce}`;
