@@ -19,7 +19,7 @@ interface Kept extends Call {
   next: Kept | undefined;
 }
 
-/** Puts the ends of calls into a store: again if it fails, and within `BYTES_MAX`. */
+/** Puts the ends of calls into a store: again if it fails, and within `BYTES_MAX` if it takes time. */
 export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => void {
   let oldest: Kept | undefined;
   let newest: Kept | undefined;
@@ -41,12 +41,12 @@ export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => 
     if (oldest === undefined) newest = undefined;
   }
 
-  async function put(kept: Kept): Promise<void> {
+  async function put(kept: Kept, begun?: Promise<void>): Promise<void> {
+    let done = begun;
     for (let failures = 0; kept.end !== undefined; failures++) {
       const { end } = kept;
       try {
-        const done = store.keep(kept, end);
-        if (done !== undefined) await done;
+        await (done ?? store.keep(kept, end));
         if (kept.end === end) kept.end = undefined;
         return;
       } catch (error) {
@@ -56,16 +56,29 @@ export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => 
           return;
         }
         await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        done = undefined;
       }
     }
   }
 
-  return ({ policy, user, nonce }, end) => {
+  return (call, end) => {
+    const begun = attempt(store, call, end);
+    // A store that has it now bounds itself.
+    if (begun === undefined) return;
+    const { policy, user, nonce } = call;
     const untilMs = performance.now() + ANSWER_SECONDS * 1000;
     const kept: Kept = { policy, user, nonce, bytes: bytesOf(end), untilMs, end, next: undefined };
-    void put(kept);
+    void put(kept, begun);
     if (typeof end === 'object') count(kept);
   };
+}
+
+function attempt(store: AnswerStore, call: Call, end: CallEnd): Promise<void> | undefined {
+  try {
+    return store.keep(call, end) ?? undefined;
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 function bytesOf(end: CallEnd): number {

@@ -1,5 +1,5 @@
 import { ANSWER_SECONDS, type CallEnd, type KeptAnswer, RUNNING_SECONDS_MAX } from '../replay-store.ts';
-import { createBodies } from './bodies.ts';
+import { createRing } from './ring.ts';
 
 /** The calls that are running, and how they ended. */
 export interface Records {
@@ -14,18 +14,13 @@ export interface CallRecord {
   readonly end: CallEnd | 'running';
 }
 
-/** An answer whose body is elsewhere. */
-interface Placed extends Omit<KeptAnswer, 'body'> {
-  readonly place: number;
-  readonly bytes: number;
-}
-
 interface Timed {
   readonly user: string;
   readonly nonce: string;
   /** The calls of its intern. */
   readonly calls: Map<string, Timed>;
-  end: Placed | Exclude<CallEnd, KeptAnswer> | 'running';
+  /** For an answer, its place in the ring. */
+  end: number | Exclude<CallEnd, KeptAnswer> | 'running';
   /** When it began, then when it ended. */
   atMs: number;
   /** The one that ended next. */
@@ -36,7 +31,7 @@ interface Timed {
 export function createRecords(uptime: () => number): Records {
   /** By intern and nonce, in the order in which they began. */
   const interns = new Map<string, Map<string, Timed>>();
-  const bodies = createBodies();
+  const ring = createRing();
   let oldest: Timed | undefined;
   let newest: Timed | undefined;
   let size = 0;
@@ -46,7 +41,7 @@ export function createRecords(uptime: () => number): Records {
     forgotMs = nowMs;
     for (; oldest !== undefined && oldest.atMs <= nowMs - ANSWER_SECONDS * 1000; oldest = oldest.next)
       drop(oldest);
-    if (oldest === undefined) bodies.clear();
+    if (oldest === undefined) ring.clear();
     for (const calls of interns.values()) forgetRunning(calls, nowMs - RUNNING_SECONDS_MAX * 1000);
   }
 
@@ -85,26 +80,16 @@ export function createRecords(uptime: () => number): Records {
         else newest.next = record;
         newest = record;
       }
-      record.end = typeof end === 'string' ? end : placed(end);
+      record.end = typeof end === 'string' ? end : (ring.put(end) ?? 'lost');
     },
     of(internId, nonce) {
       forget(uptime());
       const record = interns.get(internId)?.get(nonce);
-      return record && { user: record.user, end: whole(record.end) };
+      if (record === undefined) return undefined;
+      const { user, end } = record;
+      return { user, end: typeof end === 'number' ? (ring.get(end) ?? 'lost') : end };
     },
   };
-
-  function placed({ status, headers, body }: KeptAnswer): Placed | 'lost' {
-    const place = bodies.put(body);
-    return place === undefined ? 'lost' : { status, headers, place, bytes: body.byteLength };
-  }
-
-  function whole(end: Timed['end']): CallRecord['end'] {
-    if (typeof end === 'string') return end;
-    const { status, headers, place, bytes } = end;
-    const body = bodies.get(place, bytes);
-    return body === undefined ? 'lost' : { status, headers, body };
-  }
 }
 
 const FORGET_EVERY_MS = 1000;

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { createRing } from './ring.ts';
+
+const MIB = 1024 * 1024;
+
+test('gives each answer as it was, or nothing of it, and always the last', () => {
+  const ring = createRing();
+  const put = Array.from({ length: 60 }, (_, index) => {
+    const body = new Uint8Array((index * 7919 * 1021) % (5 * MIB)).fill(index);
+    const answer = { status: 200 + index, headers: { 'x-index': `${'ü'.repeat(index)}${index}` }, body };
+    const place = Number(ring.put(answer));
+    expect(ring.get(place)?.headers).toEqual(answer.headers);
+    return { answer, place };
+  });
+  const isThere = put.map(({ answer, place }) => {
+    const got = ring.get(place);
+    if (got === undefined) return false;
+    expect({ ...got, body: '' }).toEqual({ ...answer, body: '' });
+    expect(Buffer.compare(got.body, answer.body)).toBe(0);
+    return true;
+  });
+  const first = isThere.indexOf(true);
+  expect(first).toBeGreaterThan(0);
+  expect(isThere.slice(first)).not.toContain(false);
+});
+
+test('keeps 64 MiB and no more', () => {
+  const ring = createRing();
+  const answerOf = (bytes: number) => ({ status: 200, headers: {}, body: new Uint8Array(bytes) });
+  const places = Array.from({ length: 5 }, () => Number(ring.put(answerOf(15 * MIB))));
+  expect(places.map((place) => ring.get(place)?.body.length)).toEqual([
+    undefined,
+    ...Array.from({ length: 4 }, () => 15 * MIB),
+  ]);
+  expect(ring.put(answerOf(64 * MIB))).toBeUndefined();
+});
+
+test('an answer is a copy, when it is put and when it is given', () => {
+  const ring = createRing();
+  const body = Uint8Array.of(1, 2);
+  const place = Number(ring.put({ status: 200, headers: {}, body }));
+  body.fill(9);
+  ring.get(place)?.body.fill(9);
+  expect(ring.get(place)).toEqual({ status: 200, headers: {}, body: Uint8Array.of(1, 2) });
+});
