@@ -77,7 +77,7 @@ export async function withAccessToken<T>(
 
 /** Throws the failure for a 401 that a new token would not change. */
 async function requireRenewable(session: Session, nowSeconds: number, answer: ApiAnswer): Promise<void> {
-  const { errorOfChallenge, judgeAnswer, judgeGivenToken, readSaid } = await import('../core/refusal.ts');
+  const { errorOfChallenge, judgeAnswer, judgeGivenToken, readRefusal } = await import('../core/refusal.ts');
   if (session.client_id === null) throw judgeGivenToken(session.base_url, answer);
   const named = errorOfChallenge(answer);
   const isRecent = nowSeconds - session.renewed_at < RECENT_SECONDS;
@@ -85,7 +85,7 @@ async function requireRenewable(session: Session, nowSeconds: number, answer: Ap
   if (session.refresh_token !== null) return;
   throw named === undefined
     ? judgeAnswer(answer)
-    : new CliError('session_ended', { why: readSaid(answer).message });
+    : new CliError('session_ended', { why: readRefusal(answer).message });
 }
 
 /**

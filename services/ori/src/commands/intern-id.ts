@@ -76,8 +76,8 @@ export async function explainUnsigned(context: Context, internId: string, failur
   if (intern === undefined || intern.status === 'running') throw failure;
   const why = intern.last_failure_message || undefined;
   const { status, requestId, traceId } = failure.facts;
-  const told = { status, requestId, traceId };
-  throw new CliError('intern_not_running', { internId, state: intern.status, why, ...told });
+  const facts = { status, requestId, traceId };
+  throw new CliError('intern_not_running', { internId, state: intern.status, why, ...facts });
 }
 
 /** Throws CliError `intern_changed` if the API lists another intern by a name that the profile keeps for this one. */

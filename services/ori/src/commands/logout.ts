@@ -3,7 +3,7 @@ import { removeKept } from '../adapters/kept-secret.ts';
 import { removeProofKey } from '../adapters/proof-key.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { readSession, type SessionPlace } from '../adapters/session-store.ts';
-import { CliError, isCliError, tell } from '../core/errors.ts';
+import { CliError, isCliError, messageOf } from '../core/errors.ts';
 import { isJwt, type Session } from '../core/session.ts';
 import { type Context, sessionPlace } from './context.ts';
 import { nameOf } from './whoami.ts';
@@ -67,5 +67,5 @@ function report(context: Context, existed: boolean, session: Session | undefined
 }
 
 function reason(error: CliError): string {
-  return tell(error).what.replace(/\.$/, '');
+  return messageOf(error).what.replace(/\.$/, '');
 }

@@ -37,11 +37,12 @@ export async function deliver(delivery: Delivery, earlier?: Attempt): Promise<De
     const ask = questionsAbout(proof, delivery);
     if (answer !== undefined && lost === undefined) return { proof, answer: completed(answer, ask) };
     const why = lost?.facts.why ?? '';
-    const { told, kept } = await ask(why, answer === undefined ? undefined : GATEWAY_SECONDS);
-    if (kept === undefined && answer !== undefined && !isSaid(told)) return { proof, answer };
+    const { outcome, kept } = await ask(why, answer === undefined ? undefined : GATEWAY_SECONDS);
+    if (kept === undefined && answer !== undefined && !isKnown(outcome)) return { proof, answer };
     answer?.end();
     if (kept !== undefined) return { proof, answer: completed(kept, ask) };
-    if (told !== 'not_received') throw new CliError('answer_lost', { address, why, told: ofCall(told) });
+    if (outcome !== 'not_received')
+      throw new CliError('answer_lost', { address, why, outcome: ofCall(outcome) });
     if (sends === SENDS_MAX) throw new CliError('unreachable', { what: 'the daemon', address, why });
     context.terminal.note('The daemon did not receive the call, so it is signed again.');
     await waited(pauseMs(sends - 1), context.interrupted);
@@ -72,15 +73,15 @@ function completed(answer: DaemonAnswer, ask: Ask): DaemonAnswer {
       const whole = await keptBody(error);
       const isSame = hash('sha256', whole.subarray(0, bytes)) === given.digest('hex');
       if (whole.length < bytes || !isSame)
-        throw new CliError('answer_lost', { ...error.facts, told: 'lost' });
+        throw new CliError('answer_lost', { ...error.facts, outcome: 'lost' });
       yield whole.subarray(bytes);
     }
   }
 
   async function keptBody(failure: CliError<'answer_lost'>): Promise<Buffer> {
-    const { told, kept } = await ask(failure.facts.why);
+    const { outcome, kept } = await ask(failure.facts.why);
     if (kept?.status !== answer.status)
-      throw new CliError('answer_lost', { ...failure.facts, told: ofCall(told) });
+      throw new CliError('answer_lost', { ...failure.facts, outcome: ofCall(outcome) });
     try {
       return await readBounded(kept.body, KEPT_BYTES_MAX, () => failure);
     } catch (error) {
@@ -94,8 +95,9 @@ function completed(answer: DaemonAnswer, ask: Ask): DaemonAnswer {
 }
 
 /** Whether the daemon knows the call. A gateway's answer says more than a daemon that does not. */
-const isSaid = (told: QuestionAnswer['told']): boolean => told !== 'not_kept' && told !== 'nothing';
+const isKnown = (outcome: QuestionAnswer['outcome']): boolean =>
+  outcome !== 'not_kept' && outcome !== 'nothing';
 
 /** A daemon that answered has received the call, whatever it says. */
-const ofCall = (told: QuestionAnswer['told']): CallOutcome =>
-  told === 'kept' || told === 'not_received' ? 'lost' : told;
+const ofCall = (outcome: QuestionAnswer['outcome']): CallOutcome =>
+  outcome === 'kept' || outcome === 'not_received' ? 'lost' : outcome;

@@ -46,17 +46,17 @@ export async function relay(
   }
   if (awaited.size === 0) return;
   const type = answer.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-  if (type === 'application/json') await tell(await textOf(answer, origin), origin, now, options);
+  if (type === 'application/json') await relayText(await textOf(answer, origin), origin, now, options);
   else if (type === 'text/event-stream') {
     for await (const data of eventsOf(answer, origin)) {
-      await tell(data, origin, now, options);
+      await relayText(data, origin, now, options);
       if (awaited.size === 0) return;
     }
   } else throw notUnderstood(origin, `its media type is ${type ?? 'missing'}`);
 }
 
 /** Writes one text of the server. A response to anything but a request of this exchange is left out. */
-async function tell(
+async function relayText(
   text: string,
   origin: URL,
   { message, awaited }: Exchange,
@@ -67,13 +67,13 @@ async function tell(
   const known = new Set(said.answers.filter((id) => awaited.delete(id)));
   const isWhole = known.size === said.answers.length;
   if (!isWhole) note('Left out a response of the daemon to a request that is not open.');
-  const told = isWhole ? text : withAnswersTo(known, text);
-  if (told === undefined) return;
+  const passed = isWhole ? text : withAnswersTo(known, text);
+  if (passed === undefined) return;
   const { chosenVersion } = said;
   if (message.method === 'initialize' && chosenVersion !== undefined && isFieldValue(chosenVersion))
     onVersion(chosenVersion);
   // Line breaks of JSON are between its tokens.
-  await print(told.replace(/[\r\n]+/g, ' '));
+  await print(passed.replace(/[\r\n]+/g, ' '));
 }
 
 async function* eventsOf({ body }: DaemonAnswer, origin: URL): AsyncIterable<string> {

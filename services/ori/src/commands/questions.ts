@@ -44,28 +44,28 @@ export function questionsAbout(proof: ProofHeaderValues, { context, seconds, ask
     try {
       const attempt = await ask(path, Math.min(QUESTION_SECONDS, Math.ceil(leftMs / 1000)));
       const { answer } = attempt;
-      if (answer === undefined || answer.broken !== undefined) return { told: 'nothing', isFinal: false };
-      const told = judgeQuestion(answer, signedOf(proof), signedOf(attempt.proof));
-      if (told.told === 'kept') return { ...told, kept: answer };
+      if (answer === undefined || answer.broken !== undefined) return { outcome: 'nothing', isFinal: false };
+      const judged = judgeQuestion(answer, signedOf(proof), signedOf(attempt.proof));
+      if (judged.outcome === 'kept') return { ...judged, kept: answer };
       answer.end();
-      return told;
+      return judged;
     } catch (error) {
       // No other failure leaves here: a caller would sign in, or correct something, and send the call again.
       if (isCliError(error, 'interrupted')) throw error;
       const { exit, message, retry_after } = recordOf(error);
       terminal.note(`Cannot ask: ${message}`);
       const isFinal = exit !== EXIT.rateLimited && exit !== EXIT.unavailable;
-      return { told: 'nothing', isFinal, retryAfterSeconds: Number(retry_after ?? 0) };
+      return { outcome: 'nothing', isFinal, retryAfterSeconds: Number(retry_after ?? 0) };
     }
   }
 
   return async (why, patienceSeconds = seconds) => {
     fromMs ??= performance.now();
     terminal.note(`The answer was lost (${why}); asking the daemon for it.`);
-    let last: Asked = { told: 'nothing', isFinal: false };
+    let last: Asked = { outcome: 'nothing', isFinal: false };
     for (;;) {
       const nextMs = Math.max(pauseMs(asked), (last.retryAfterSeconds ?? 0) * 1000);
-      const patienceMs = 1000 * (last.told === 'running' ? seconds : Math.min(seconds, patienceSeconds));
+      const patienceMs = 1000 * (last.outcome === 'running' ? seconds : Math.min(seconds, patienceSeconds));
       const leftMs = fromMs + patienceMs - performance.now() - nextMs;
       if (leftMs <= 0 || last.isFinal) return last;
       await waited(nextMs, interrupted);

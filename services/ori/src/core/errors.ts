@@ -28,14 +28,14 @@ export function isCliError<Code extends CliErrorCode>(error: unknown, code: Code
   return error instanceof CliError && error.code === code;
 }
 
-export interface Told {
+export interface FailureMessage {
   readonly exit: ExitCode;
   readonly what: string;
   readonly next: string;
 }
 
 /** The message of a failure. May contain text from a server, which the caller escapes. */
-export function tell<Code extends CliErrorCode>({ code, facts }: CliError<Code>): Told {
+export function messageOf<Code extends CliErrorCode>({ code, facts }: CliError<Code>): FailureMessage {
   const { exit, what, next } = BY_CODE[code];
   return { exit, what: what(facts), next: next(facts) };
 }

@@ -23,8 +23,8 @@ it.each([
   [answer(200, 'call_not_received'), 'not_kept', true],
   [answer(401, 'signature_invalid'), 'not_kept', true],
   [answer(500, 'internal_error'), 'not_kept', true],
-])('judges the answer %j to a question', (given, told, isFinal) => {
-  expect(judgeQuestion(given, ADA, { ...ADA, signedAt: 1300 })).toMatchObject({ told, isFinal });
+])('judges the answer %j to a question', (given, outcome, isFinal) => {
+  expect(judgeQuestion(given, ADA, { ...ADA, signedAt: 1300 })).toMatchObject({ outcome, isFinal });
 });
 
 it('does not send a call again because of a late question, or of one of another person', () => {
@@ -33,7 +33,7 @@ it('does not send a call again because of a late question, or of one of another 
     { user: 'ada', signedAt: 1301 },
     { user: 'bob', signedAt: 1001 },
   ])
-    expect(judgeQuestion(notReceived, ADA, question)).toMatchObject({ told: 'lost', isFinal: true });
+    expect(judgeQuestion(notReceived, ADA, question)).toMatchObject({ outcome: 'lost', isFinal: true });
 });
 
 it('waits as long as the daemon says', () => {

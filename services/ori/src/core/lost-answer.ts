@@ -40,7 +40,7 @@ interface Signed {
 
 /** What a daemon answered to a question. */
 export interface QuestionAnswer {
-  readonly told: 'kept' | 'not_received' | CallOutcome;
+  readonly outcome: 'kept' | 'not_received' | CallOutcome;
   /** Whether to ask again, and after how many seconds if it said so. */
   readonly isFinal: boolean;
   readonly retryAfterSeconds?: number | undefined;
@@ -55,15 +55,15 @@ export function isOfGateway({ status, code }: Answered): boolean {
  * What the answer to a question says. That the call was not received is certain only for a question of the same person, soon after it.
  */
 export function judgeQuestion(answer: Answered, call: Signed, question: Signed): QuestionAnswer {
-  if (answer.headers['ori-answer'] === 'kept') return { told: 'kept', isFinal: true };
+  if (answer.headers['ori-answer'] === 'kept') return { outcome: 'kept', isFinal: true };
   const said = `${answer.status} ${answer.code}`;
-  const told = OUTCOMES.get(said);
+  const outcome = OUTCOMES.get(said);
   const lateSeconds = question.signedAt - call.signedAt;
   const isCertain = question.user === call.user && lateSeconds <= CERTAIN_SECONDS;
-  if (told === 'not_received' && !isCertain) return { told: 'lost', isFinal: true };
+  if (outcome === 'not_received' && !isCertain) return { outcome: 'lost', isFinal: true };
   const isPassing = PASSING.has(said) || answer.status === 429 || GATEWAY.test(String(answer.status));
-  if (told !== undefined && told !== 'running') return { told, isFinal: true };
-  if (told === undefined && !isPassing) return { told: 'not_kept', isFinal: true };
+  if (outcome !== undefined && outcome !== 'running') return { outcome, isFinal: true };
+  if (outcome === undefined && !isPassing) return { outcome: 'not_kept', isFinal: true };
   const seconds = retryAfterSeconds(answer.headers);
-  return { told: told ?? 'nothing', isFinal: false, retryAfterSeconds: seconds };
+  return { outcome: outcome ?? 'nothing', isFinal: false, retryAfterSeconds: seconds };
 }

@@ -1,7 +1,7 @@
 import type { SigningErrorCode } from '@ori/api/refusals';
 import { z } from 'zod';
 import { CliError, type CliErrorCode } from './errors.ts';
-import type { ServerFacts, ServerSaid } from './failures/facts.ts';
+import type { ServerFacts, ServerRefusal } from './failures/facts.ts';
 import { parseJson } from './parse-json.ts';
 import { LISTING_SCOPE, SIGNING_SCOPE } from './scopes.ts';
 
@@ -21,14 +21,14 @@ const ErrorEnvelope = z.object({
 
 /** The failure for a signing answer other than 200 and 401. */
 export function judgeSigning(answer: ApiAnswer, internId: string): CliError {
-  const said = readSaid(answer);
-  if (answer.status === 404) return new CliError('intern_not_found', { internId, ...factsIn(said) });
-  return judge(answer, said, SIGNING_SCOPE);
+  const refusal = readRefusal(answer);
+  if (answer.status === 404) return new CliError('intern_not_found', { internId, ...factsIn(refusal) });
+  return judge(answer, refusal, SIGNING_SCOPE);
 }
 
 /** The failure for a 401 to a token that the person gave. */
 export function judgeGivenToken(baseUrl: string, answer: ApiAnswer): CliError {
-  return new CliError('token_refused', { baseUrl, ...readSaid(answer) });
+  return new CliError('token_refused', { baseUrl, ...readRefusal(answer) });
 }
 
 /** The `error` of a 401's challenge (RFC 6750, section 3; RFC 9449, section 7.1). */
@@ -38,22 +38,22 @@ export function errorOfChallenge({ headers }: ApiAnswer): string | undefined {
 
 /** The failure for any other answer of the API from 400 on. A 401 comes here when no other token helps. */
 export function judgeAnswer(answer: ApiAnswer): CliError {
-  return judge(answer, readSaid(answer), LISTING_SCOPE);
+  return judge(answer, readRefusal(answer), LISTING_SCOPE);
 }
 
-function judge(answer: ApiAnswer, said: ServerSaid, scope: string): CliError {
+function judge(answer: ApiAnswer, refusal: ServerRefusal, scope: string): CliError {
   if (answer.status === 429) {
     return new CliError('rate_limited', {
-      ...factsIn(said),
+      ...factsIn(refusal),
       retryAfterSeconds: retryAfterSeconds(answer.headers),
     });
   }
-  if (answer.status === 403 && (said.reason === 'insufficient_scope' || challengesScope(answer.headers))) {
-    return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? scope, ...factsIn(said) });
+  if (answer.status === 403 && (refusal.reason === 'insufficient_scope' || challengesScope(answer.headers))) {
+    return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? scope, ...factsIn(refusal) });
   }
-  if (isKnown(said.reason)) return new CliError(BY_REASON[said.reason], said);
-  if (answer.status >= 500 || answer.status === 408) return new CliError('api_failed', said);
-  return new CliError('refused', said);
+  if (isKnown(refusal.reason)) return new CliError(BY_REASON[refusal.reason], refusal);
+  if (answer.status >= 500 || answer.status === 408) return new CliError('api_failed', refusal);
+  return new CliError('refused', refusal);
 }
 
 /** The failure for each reason of a signing refusal; reasons with facts of their own are handled before. */
@@ -103,16 +103,16 @@ function scopeNamed(headers: ApiAnswer['headers']): string | undefined {
   return typeof challenge === 'string' ? /[\s,]scope="([^"]{1,255})"/.exec(challenge)?.[1] : undefined;
 }
 
-function factsIn({ status, requestId, traceId }: ServerSaid): ServerFacts {
+function factsIn({ status, requestId, traceId }: ServerRefusal): ServerFacts {
   return { status, requestId, traceId };
 }
 
-/** What the API said in a refusal, in any envelope of its. */
-export function readSaid({ status, headers, body, traceId }: ApiAnswer): ServerSaid {
+/** Reads a refusal of the API, in any of its envelopes. */
+export function readRefusal({ status, headers, body, traceId }: ApiAnswer): ServerRefusal {
   const requestId = headers['x-request-id'];
-  const told = { status, requestId: typeof requestId === 'string' ? requestId : undefined, traceId };
+  const facts = { status, requestId: typeof requestId === 'string' ? requestId : undefined, traceId };
   const envelope = ErrorEnvelope.safeParse(parseJson(body));
-  if (!envelope.success) return { ...told, message: 'no explanation that ori understands' };
+  if (!envelope.success) return { ...facts, message: 'no explanation that ori understands' };
   const { message, metadata } = envelope.data.error;
-  return { ...told, message, reason: metadata?.reason };
+  return { ...facts, message, reason: metadata?.reason };
 }

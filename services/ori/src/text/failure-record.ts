@@ -1,4 +1,4 @@
-import { CliError, tell } from '../core/errors.ts';
+import { CliError, messageOf } from '../core/errors.ts';
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
 
 /** A failure for programs. `code` and `exit` are stable; members without a value are left out of the JSON. */
@@ -25,7 +25,7 @@ export function recordOf(error: unknown, profile?: string): FailureRecord {
     const next = 'This is a defect of ori; please report it.';
     return { code: 'defect', exit: EXIT.unexpected, message, next };
   }
-  const { exit, what, next } = tell(error);
+  const { exit, what, next } = messageOf(error);
   const { status, retryAfterSeconds, requestId, traceId } = error.facts as Partial<Record<string, unknown>>;
   const figures = { status, retry_after: retryAfterSeconds, request_id: requestId, trace_id: traceId };
   const ori = profile === undefined ? 'ori ' : `ori --profile ${profile} `;

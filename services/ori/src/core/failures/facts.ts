@@ -17,7 +17,7 @@ interface Traced {
 /** Where the body of a daemon's answer is; `empty` if it has none. */
 export type BodyPlace = 'printed' | 'in_file' | 'empty' | 'not_printed';
 
-export interface DaemonSaid extends Traced {
+export interface DaemonRefusal extends Traced {
   status: number;
   code?: string | undefined;
   retryAfterSeconds?: number | undefined;
@@ -31,12 +31,12 @@ export interface AnswerLost {
   /** Its beginning did arrive. */
   isBegun?: boolean;
   /** Undefined if the daemon was not asked. */
-  told?: CallOutcome | undefined;
+  outcome?: CallOutcome | undefined;
 }
 
 /**
- * What a daemon told of such a call: that it keeps no answers; that the call is spent and nothing is kept of it; that its answer was
- * too large to be kept; that it is running; or nothing.
+ * A daemon's answer to the question about such a call: it keeps no answers; the call is spent and nothing is kept of it; its answer
+ * was too large to be kept; it is running; or no answer.
  */
 export type CallOutcome = 'not_kept' | 'lost' | 'too_large' | 'running' | 'nothing';
 
@@ -46,7 +46,7 @@ export interface ServerFacts extends Traced {
   requestId?: string | undefined;
 }
 
-export interface ServerSaid extends ServerFacts {
+export interface ServerRefusal extends ServerFacts {
   status: number;
   message: string;
   reason?: string | undefined;

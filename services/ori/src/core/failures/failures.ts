@@ -6,10 +6,10 @@ import type {
   AddressKind,
   AnswerLost,
   CallOutcome,
-  DaemonSaid,
+  DaemonRefusal,
   ProxyRefusal,
   ServerFacts,
-  ServerSaid,
+  ServerRefusal,
 } from './facts.ts';
 import { failure } from './failure.ts';
 import { LOG_FAILURES } from './log.ts';
@@ -159,21 +159,21 @@ export const FAILURES = {
     next: ({ scope }) =>
       `Sign in again and grant it: ori login. If it is still missing, the issuer does not allow you ${scope}.`,
   }),
-  access_revoked: failure<ServerSaid>({
+  access_revoked: failure<ServerRefusal>({
     exit: EXIT.refused,
-    what: (said) => `Your access was revoked: ${serverSaid(said)}`,
+    what: (refusal) => `Your access was revoked: ${quote(refusal)}`,
     next: () =>
       `If it was restored since, sign in again: ori login. If you have just done so, your issuer does not tell when you signed in, and an operator has to clear the revocation (ori-admin member revoke-sessions --clear). Otherwise ask an owner of the workspace.`,
   }),
-  bound_session_required: failure<ServerSaid>({
+  bound_session_required: failure<ServerRefusal>({
     exit: EXIT.refused,
-    what: (said) => `This session is not bound to a key: ${serverSaid(said)}`,
+    what: (refusal) => `This session is not bound to a key: ${quote(refusal)}`,
     next: () =>
       'Sign in again: ori login. If the new session is not bound either, the issuer does not offer DPoP.',
   }),
-  regional_host: failure<ServerSaid>({
+  regional_host: failure<ServerRefusal>({
     exit: EXIT.refused,
-    what: (said) => `Interns are not served on a regional host: ${serverSaid(said)}`,
+    what: (refusal) => `Interns are not served on a regional host: ${quote(refusal)}`,
     next: () => 'Use the global base address (ORI_BASE_URL or --base-url).',
   }),
   name_not_resolved: failure<{ name: string; scope: string } & ServerFacts>({
@@ -200,9 +200,9 @@ export const FAILURES = {
       `The intern ${internId} is not running, so calls to it are not signed: ${state}${why === undefined ? '' : ` (${why})`}.`,
     next: () => 'Wait until it is running, or call another one: ori interns list',
   }),
-  refused: failure<ServerSaid>({
+  refused: failure<ServerRefusal>({
     exit: EXIT.refused,
-    what: (said) => `The API refused: ${serverSaid(said)}`,
+    what: (refusal) => `The API refused: ${quote(refusal)}`,
     next: ({ status }) =>
       status === 431
         ? 'The access token may be too long (16,000 characters): have the issuer put fewer groups or roles into it.'
@@ -214,29 +214,29 @@ export const FAILURES = {
     next: ({ retryAfterSeconds }) =>
       retryAfterSeconds === undefined ? 'Try again in a minute.' : `Try again in ${retryAfterSeconds} s.`,
   }),
-  api_failed: failure<ServerSaid>({
+  api_failed: failure<ServerRefusal>({
     exit: EXIT.unavailable,
-    what: (said) => `The API failed: ${serverSaid(said)}`,
+    what: (refusal) => `The API failed: ${quote(refusal)}`,
     next: () => TRY_AGAIN,
   }),
-  api_misconfigured: failure<ServerSaid>({
+  api_misconfigured: failure<ServerRefusal>({
     exit: EXIT.refused,
-    what: (said) => `The API cannot sign for this intern: ${serverSaid(said)}`,
+    what: (refusal) => `The API cannot sign for this intern: ${quote(refusal)}`,
     next: () => 'Trying again will not help: report it to the operator of the API.',
   }),
-  interns_not_listed: failure<ServerSaid>({
+  interns_not_listed: failure<ServerRefusal>({
     exit: EXIT.refused,
-    what: (said) => `The API lists no interns for you: ${serverSaid(said)}`,
+    what: (refusal) => `The API lists no interns for you: ${quote(refusal)}`,
     next: () =>
       'Check who you are (ori whoami), and whether your workspace is in the interns programme. An API without the list takes ids.',
   }),
-  daemon_refused: failure<DaemonSaid & { location?: string | undefined }>({
+  daemon_refused: failure<DaemonRefusal & { location?: string | undefined }>({
     exit: EXIT.daemonRefused,
     what: ({ status, code, location }) =>
       `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}${location === undefined ? '' : `, pointing to ${location}`}.`,
     next: ({ status, code, body }) => daemonAdvice(status, code, body),
   }),
-  daemon_failed: failure<DaemonSaid>({
+  daemon_failed: failure<DaemonRefusal>({
     exit: EXIT.daemonFailed,
     what: ({ status, code }) => `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}.`,
     next: ({ status, code, body }) => daemonAdvice(status, code, body),
@@ -245,8 +245,8 @@ export const FAILURES = {
     exit: EXIT.answerLost,
     what: ({ address, why, isBegun = false }) =>
       `The answer of the daemon at ${address} ${isBegun ? 'was cut off' : 'is lost'}: ${why}.`,
-    next: ({ told, isBegun = false }) =>
-      `${isBegun ? 'The output is incomplete. ' : ''}${told === undefined ? MAY_HAVE_RUN : CALL_OUTCOMES[told]} ${REPEATED}`,
+    next: ({ outcome, isBegun = false }) =>
+      `${isBegun ? 'The output is incomplete. ' : ''}${outcome === undefined ? MAY_HAVE_RUN : CALL_OUTCOMES[outcome]} ${REPEATED}`,
   }),
   revocation_failed: failure<{ issuer: string; why: string }>({
     exit: EXIT.unavailable,
@@ -263,10 +263,10 @@ export const FAILURES = {
   }),
 };
 
-function serverSaid({ status, message, requestId, traceId }: ServerSaid): string {
-  const said = /[.!?]$/.test(message) ? message : `${message}.`;
+function quote({ status, message, requestId, traceId }: ServerRefusal): string {
+  const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
   const ids = [requestId && `request ${requestId}`, traceId && `trace ${traceId}`];
-  return `${said} (${[status, ...ids].filter(Boolean).join(', ')})`;
+  return `${sentence} (${[status, ...ids].filter(Boolean).join(', ')})`;
 }
 
 function shortened(text: string): string {

@@ -1,6 +1,6 @@
 import { EXIT } from '../exit-codes.ts';
 import type { Difference, Terms } from '../terms.ts';
-import type { ServerSaid } from './facts.ts';
+import type { ServerRefusal } from './facts.ts';
 import { failure } from './failure.ts';
 
 const SIGN_IN = 'Sign in again: ori login';
@@ -74,7 +74,7 @@ export const SESSION_FAILURES = {
     what: ({ why }) => `The system keychain cannot be used: ${why}.`,
     next: () => 'Unlock it, or store the session in a file: ORI_SESSION_STORE=file ori login',
   }),
-  token_refused: failure<{ baseUrl: string } & ServerSaid>({
+  token_refused: failure<{ baseUrl: string } & ServerRefusal>({
     exit: EXIT.signInNeeded,
     what: ({ baseUrl, message }) => `${baseUrl} refused the given access token: ${message}`,
     next: () => 'It may have expired, or be for another audience: get a new one from the issuer.',
