@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { RedisClient } from './redis/connection.ts';
 import { createRedisTurns } from './redis.ts';
-import type { Claims, TurnCharge, TurnCounts, TurnLimits, TurnStore, Unclaimed } from './store.ts';
+import type { Claims, TurnCharge, TurnCount, TurnCounts, TurnLimits, TurnStore, Unclaimed } from './store.ts';
 import type { TurnPolicy, TurnScope, TurnTaker, TurnVerdict, WindowsLeft } from './turn.ts';
 
 export interface TurnLimiter {
@@ -70,8 +70,10 @@ export function limiterOf(store: TurnStore, options: TurnLimiterOptions): TurnLi
       async takeAndClaim(who, claims) {
         const limits = limitsOf(who);
         const taken = await takeAndClaim(chargeOf(who), limits, claims);
-        if (typeof taken === 'string') return taken;
-        return { verdict: verdict(taken.counts, policiesOf(limits)), claimed: taken.claimed };
+        const { outcome } = taken;
+        if (outcome === 'replayed' || outcome === 'forgotten') return outcome;
+        const counts = taken.counts(limits, windowSeconds);
+        return { verdict: verdict(counts, policiesOf(limits)), claimed: outcome === 'claimed' };
       },
     }),
   };
@@ -87,28 +89,38 @@ export function turnKey(scope: TurnScope, id: string): string {
 }
 
 function verdict(counts: TurnCounts, policies: readonly TurnPolicy[]): TurnVerdict {
-  const states = policies.flatMap((policy) => {
+  let decisive: State | undefined;
+  for (const policy of policies) {
     const count = counts[policy.scope];
-    if (count === undefined) return [];
-    const resetSeconds = Math.max(1, Math.ceil(count.msBeforeReset / 1000));
-    return {
-      ...policy,
-      allowed: count.allowed,
-      remaining: Math.max(0, policy.limit - count.used),
-      resetSeconds,
-    };
-  });
-  const refused = states.filter((state) => !state.allowed);
-  // Of two refusals, the one that ends later; otherwise the scope with fewer turns left.
-  const [decisive] =
-    refused.length > 0
-      ? refused.sort((a, b) => b.resetSeconds - a.resetSeconds)
-      : states.sort((a, b) => a.remaining - b.remaining);
+    if (count === undefined) continue;
+    const state = stateOf(policy, count);
+    if (decisive === undefined || decidesBefore(state, decisive)) decisive = state;
+  }
   if (decisive === undefined) throw new TypeError('no counter was checked');
-  const { scope, limit, remaining, resetSeconds } = decisive;
-  const nearest = { scope, limit, resetSeconds, policies };
-  if (refused.length === 0) return { allowed: true, remaining, ...nearest, windowEnds: windowEndsOf(counts) };
-  return { allowed: false, remaining: 0, retryAfterSeconds: resetSeconds, ...nearest };
+  const { scope, limit, allowed, remaining, resetSeconds } = decisive;
+  if (allowed)
+    return { allowed, scope, limit, remaining, resetSeconds, policies, windowEnds: windowEndsOf(counts) };
+  return { allowed, scope, limit, remaining: 0, resetSeconds, retryAfterSeconds: resetSeconds, policies };
+}
+
+/** One counter after the turn. */
+interface State {
+  readonly scope: TurnScope;
+  readonly limit: number;
+  readonly allowed: boolean;
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
+
+function stateOf({ scope, limit }: TurnPolicy, { allowed, used, msBeforeReset }: TurnCount): State {
+  const resetSeconds = Math.max(1, Math.ceil(msBeforeReset / 1000));
+  return { scope, limit, allowed, remaining: Math.max(0, limit - used), resetSeconds };
+}
+
+/** A refusal first, of two the one that ends later; otherwise the scope with fewer turns left. */
+function decidesBefore(one: State, other: State): boolean {
+  if (one.allowed !== other.allowed) return other.allowed;
+  return one.allowed ? one.remaining < other.remaining : one.resetSeconds > other.resetSeconds;
 }
 
 function windowEndsOf({ user, organization }: TurnCounts): WindowsLeft {

@@ -6,6 +6,7 @@ import { EPOCH_LUA } from './epoch.ts';
 import type { RedisClient } from './redis/connection.ts';
 import { ScriptLimiter } from './script-limiter.ts';
 import {
+  type ClaimedTurn,
   type Claims,
   REFUND_SCRIPT,
   type TurnCounts,
@@ -64,28 +65,27 @@ export function createRedisTurns(redis: RedisClient, windowSeconds: number): Tur
   scripted.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
   const limiter = new ScriptLimiter<PairState, OtherKeys>(redis, windowSeconds, {
     charge(user, windowMs, { organization, limits, claims }) {
-      const claimed = [claims?.allowed ?? [], claims?.first ?? []].flat();
-      const keys = [user, organization, ...claimed.map(({ key }) => key)];
-      const values = claimed.flatMap(({ value, keptMs }) => [value, keptMs]);
+      const keys = [user, organization];
+      const values: (string | number)[] = [windowMs, limits.user, limits.organization];
+      for (const claim of [claims?.allowed, claims?.first]) {
+        if (claim === undefined) continue;
+        keys.push(claim.key);
+        values.push(claim.value, claim.keptMs);
+      }
       if (claims?.first) {
         const { key, expected, fresh } = claims.first.epoch;
         keys.push(key);
         values.push(expected, fresh);
       }
-      const of = [windowMs, limits.user, limits.organization];
-      return scripted.oriTurnCharge(keys.length, ...keys, ...of, ...values);
+      return scripted.oriTurnCharge(keys.length, ...keys, ...values);
     },
     read: (answer) => new PairState(requireIntegers(answer, 6)),
   });
   return {
     take: async ({ user, organization }, limits) =>
       (await limiter.take(user, { organization, limits })).counts(limits, windowSeconds),
-    async takeAndClaim({ user, organization }, limits, claims) {
-      const state = await limiter.take(user, { organization, limits, claims });
-      const { outcome } = state;
-      if (outcome === 'replayed' || outcome === 'forgotten') return outcome;
-      return { counts: state.counts(limits, windowSeconds), claimed: outcome === 'claimed' };
-    },
+    takeAndClaim: ({ user, organization }, limits, claims) =>
+      limiter.take(user, { organization, limits, claims }),
     async refund(keys, left) {
       await Promise.all(
         (['user', 'organization'] as const).map((scope) => scripted.oriTurnRefund(keys[scope], left[scope])),
@@ -95,7 +95,7 @@ export function createRedisTurns(redis: RedisClient, windowSeconds: number): Tur
 }
 
 interface TurnCommands {
-  oriTurnCharge(numberOfKeys: number, ...keysAndArguments: (string | number | Buffer)[]): Promise<number[]>;
+  oriTurnCharge(numberOfKeys: number, ...keysAndArguments: (string | number)[]): Promise<number[]>;
   oriTurnRefund(key: string, windowLeftMs: number): Promise<number>;
 }
 
@@ -105,7 +105,7 @@ interface OtherKeys {
   readonly claims?: Claims;
 }
 
-class PairState extends RateLimiterRes {
+class PairState extends RateLimiterRes implements ClaimedTurn {
   readonly #answer: readonly number[];
 
   constructor(answer: number[]) {

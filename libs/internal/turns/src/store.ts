@@ -20,7 +20,7 @@ export type TurnLimits = Readonly<Record<TurnScope, number>>;
 /** A key to set unless it exists: `SET key value PX keptMs NX`. */
 export interface Claim {
   readonly key: string;
-  readonly value: string | Buffer;
+  readonly value: string;
   readonly keptMs: number;
 }
 
@@ -34,6 +34,14 @@ export interface Claims {
 
 /** Why nothing was charged: `first` already exists, or is for another epoch. */
 export type Unclaimed = 'replayed' | 'forgotten';
+
+/** What came of a turn with claims. */
+export interface ClaimedTurn {
+  /** Undefined: `allowed` was not claimed, because the turn was refused or the key exists. */
+  readonly outcome: 'claimed' | Unclaimed | undefined;
+  /** Without meaning if nothing was charged. */
+  counts(limits: TurnLimits, windowSeconds: number): TurnCounts;
+}
 
 /**
  * Refunds a turn, but only to the window that it was charged to: two windows of a counter end at least a
@@ -56,11 +64,7 @@ export interface TurnStore {
    *
    * @throws {TurnLimiterUnavailable}
    */
-  takeAndClaim?(
-    charge: TurnCharge,
-    limits: TurnLimits,
-    claims: Claims,
-  ): Promise<{ counts: TurnCounts; claimed: boolean } | Unclaimed>;
+  takeAndClaim?(charge: TurnCharge, limits: TurnLimits, claims: Claims): Promise<ClaimedTurn>;
   /** Refunds a turn to both counters, each only if its window is still running. */
   refund(charge: TurnCharge, left: WindowsLeft): Promise<void>;
 }

@@ -44,7 +44,7 @@ test('Redis keeps the digest of the signing input while the proof is valid', asy
   const nonce = nonces.draw();
   await nonces.reserve({ internId, nonce, signingInput });
   const key = issuedKey(internId, nonce);
-  expect(await redis.getBuffer(key)).toEqual(issuedValue(signingInput));
+  expect(await redis.get(key)).toEqual(issuedValue(signingInput));
   expect(await redis.pttl(key)).toBeGreaterThan(60_000);
 });
 

@@ -30,14 +30,9 @@ export function limiterTurns({
 }: TurnsOptions): SigningParts['turns'] {
   const { takeAndClaim } = limiter;
 
-  async function ask<T>(question: () => Promise<T>): Promise<T> {
-    try {
-      if (eviction !== undefined && !eviction.isSafe) await eviction.require();
-      return await question();
-    } catch (cause) {
-      throw new DependencyError('redis', 'the turn limiter did not answer', { cause });
-    }
-  }
+  const unanswered = (cause: unknown): never => {
+    throw new DependencyError('redis', 'the turn limiter did not answer', { cause });
+  };
 
   /** Undefined unless all claims are in Redis. */
   function claimsOf(reservation?: Reservation, dpopProof?: SpendableProof): Claims | undefined {
@@ -54,16 +49,17 @@ export function limiterTurns({
 
   return {
     async take(who, reservation, dpopProof) {
+      if (eviction !== undefined && !eviction.isSafe) await eviction.require().catch(unanswered);
       const claims = claimsOf(reservation, dpopProof);
       if (claims !== undefined && takeAndClaim !== undefined) {
-        const taken = await ask(() => takeAndClaim(who, claims));
+        const taken = await takeAndClaim(who, claims).catch(unanswered);
         // So that the next nonce carries the new epoch.
         if (taken === 'forgotten') await spentProofs.learn();
         return typeof taken === 'string' ? taken : new TurnTaken(taken.verdict, taken.claimed);
       }
       const spending = dpopProof === undefined ? 'spent' : await spentProofs.spend(dpopProof);
       if (spending !== 'spent') return spending;
-      const verdict = await ask(() => limiter.take(who));
+      const verdict = await limiter.take(who).catch(unanswered);
       if (!verdict.allowed || reservation === undefined) return new TurnTaken(verdict, false);
       try {
         return new TurnTaken(verdict, await nonces.reserve(reservation));

@@ -15,7 +15,7 @@ export function answerKey(internId: string, nonce: string): string {
   return `ori:{${internId}}:answer:${nonce}`;
 }
 
-/** The value of a reservation: the SHA-256 of the version 2 signing input. */
-export function issuedValue(signingInput: Uint8Array): Buffer {
-  return hash('sha256', signingInput, 'buffer');
+/** The value of a reservation: the SHA-256 of the version 2 signing input, in base64url. */
+export function issuedValue(signingInput: Uint8Array): string {
+  return hash('sha256', signingInput, 'base64url');
 }
