@@ -1,3 +1,5 @@
+import type { KekRing } from '@ori/sealing/kek-ring';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import {
   addMember,
   addSigningKey,
@@ -9,7 +11,6 @@ import {
   disableApiKey,
   removeMember,
 } from '@ori/store/admin';
-import { type KekRing, parseKekRing } from '@ori/store/sealing';
 import type { Demo } from '../env/demo.ts';
 import type { World } from '../env/world.ts';
 

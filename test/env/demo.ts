@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { KekRing } from '@ori/sealing/kek-ring';
 import { addSigningKey, createApiKey, type KeyStater } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
-import type { KekRing } from '@ori/store/sealing';
 import { createScenario, type Scenario } from './scenario.ts';
 
 /** The issuer of the member's tokens, and the ring that seals the signing seed. */

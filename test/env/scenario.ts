@@ -1,3 +1,5 @@
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import {
   addMember,
   addSubject,
@@ -7,7 +9,6 @@ import {
   createWorkspace,
 } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
-import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 
 /** An intern in a workspace of the programme, and a member of that workspace. */
 export interface Scenario {

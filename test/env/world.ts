@@ -1,10 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import type { SignerConfig, SignerParts } from '@ori/signer';
 import type { Database as Store } from '@ori/store/database';
 import { openPostgres } from '@ori/store/postgres';
-import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { createDemo, type Demo } from './demo.ts';
 import { createHttpClient, type HttpClient, type Reply } from './http-client.ts';
 import { startIssuer, type TestIssuer } from './issuer.ts';

@@ -1,5 +1,5 @@
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { openPostgres } from '@ori/store/postgres';
-import { generateKekRing } from '@ori/store/sealing';
 import { Redis } from 'ioredis';
 import { createTenant, type Tenant } from '../contract/management/world.ts';
 import { createHttpClient, type HttpClient } from '../env/http-client.ts';

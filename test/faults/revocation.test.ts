@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { addSigningKey, revokeSigningKey } from '@ori/store/admin';
-import { parseKekRing } from '@ori/store/sealing';
 import {
   createRemoteKeySet,
   createVerifier,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { addSigningKey, createIntern } from '@ori/store/admin';
-import { parseKekRing } from '@ori/store/sealing';
 import { createDpopKey } from '@ori/test-env/dpop';
 import { inLanes } from '@ori/test-env/in-lanes';
 import { startWorld } from '@ori/test-env/world';

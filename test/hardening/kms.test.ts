@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { generateKekRing } from '@ori/store/sealing';
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createToken, findHsm, MOTO, startKmsAgent, startMoto } from '../env/kms.ts';
 import { OPENBAO, startOpenBao } from '../env/openbao.ts';

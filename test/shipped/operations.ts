@@ -1,7 +1,7 @@
 import { copyFile, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseKekRing } from '@ori/store/sealing';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { createOriAdmin, type OriAdmin } from '../e2e/ori-admin-process.ts';
 import type { PostgresServer } from '../env/postgres.ts';
 import type { Service } from './service.ts';

@@ -1,10 +1,11 @@
 import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { createApiKey, createCredential, setIcon } from '@ori/store/admin';
 import type { Database as Store } from '@ori/store/database';
 import { openPostgres } from '@ori/store/postgres';
-import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { createDemo, type Demo } from '../env/demo.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../env/gateway.ts';
 import { startIssuer, type TestIssuer } from '../env/issuer.ts';

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { generateKekRing, openKekRing, parseKekRing, unwrapKekRing, wrapKekRing } from '@ori/store/sealing';
-import { createTransit } from '@ori/store/sealing/transit';
+import { generateKekRing, wrapKekRing } from '@ori/sealing/change-kek-ring';
+import { openKekRing, parseKekRing, unwrapKekRing } from '@ori/sealing/kek-ring-text';
+import { createTransit } from '@ori/sealing/transit';
 import { createToken, findHsm, type KmsAgent, MOTO, startKmsAgent, startMoto } from '@ori/test-env/kms';
 import { openRoom, type Room } from '@ori/test-env/room';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

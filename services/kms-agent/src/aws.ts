@@ -1,5 +1,5 @@
 import { DecryptCommand, EncryptCommand, KMSClient, KMSServiceException } from '@aws-sdk/client-kms';
-import { KmsError } from '@ori/store/sealing';
+import { KmsError } from '@ori/sealing/key-wrapper';
 import type { AgentKey } from './serve-transit.ts';
 
 const TIMEOUT_MS = 4000;

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { KmsError } from '@ori/store/sealing';
+import { KmsError } from '@ori/sealing/key-wrapper';
 import type { Pkcs11Config } from './config.ts';
 import type { AgentKey, AgentLog } from './serve-transit.ts';
 

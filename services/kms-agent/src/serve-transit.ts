@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { BusyError } from '@ori/runtime/busy-error';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import type { Logger } from '@ori/runtime/log';
-import { KmsError } from '@ori/store/sealing';
-import { AGENT_PATH } from '@ori/store/sealing/transit';
+import { KmsError } from '@ori/sealing/key-wrapper';
+import { AGENT_PATH } from '@ori/sealing/transit';
 import { z } from 'zod';
 
 const BODY_BYTES_MAX = 16 * 1024;

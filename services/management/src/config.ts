@@ -3,8 +3,8 @@ import { problemsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
 import { type Config, ConfigError, type Environment, integer, loadConfig, secret } from '@ori/runtime/config';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { ringSpec } from '@ori/sealing/ring-spec';
 import { problemsOfAddress } from '@ori/store/postgres-address';
-import { ringSpec } from '@ori/store/sealing/ring-spec';
 
 export const MANAGEMENT_SPEC = {
   ...addressSpec(8082),

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { ConfigError } from '@ori/runtime/config';
-import { generateKekRing, parseKekRing } from '@ori/store/sealing';
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { freePort } from '@ori/test-env/ports';
 import { expect, test } from 'vitest';
 import { loadManagementConfig, startManagement } from './start-management.ts';

@@ -8,7 +8,7 @@ import {
   url,
   variableName,
 } from '@ori/runtime/config';
-import { kmsUrlField } from '@ori/store/sealing/ring-spec';
+import { kmsUrlField } from '@ori/sealing/ring-spec';
 
 const PREFIX = 'ORI_ADMIN';
 

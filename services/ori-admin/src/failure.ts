@@ -1,9 +1,10 @@
 import { ConfigError } from '@ori/runtime/config';
 import { SecretFileError } from '@ori/runtime/secret-file';
+import { KmsError } from '@ori/sealing/key-wrapper';
+import { SealingError } from '@ori/sealing/sealing-error';
 import { AdminError, type AdminErrorCode } from '@ori/store/admin';
 import { InvalidCredential } from '@ori/store/byok/invalid-credential';
 import { MigrationError } from '@ori/store/migrate';
-import { KmsError, SealingError } from '@ori/store/sealing';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import type { CommanderError } from 'commander';
 import { EXIT, type ExitCode } from './exit-codes.ts';

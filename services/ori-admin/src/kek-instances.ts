@@ -1,4 +1,4 @@
-import { KEK_METRIC } from '@ori/store/sealing/service-ring';
+import { KEK_METRIC } from '@ori/sealing/service-ring';
 import type { Command } from './command.ts';
 import { PartialFailure, UsageError } from './failure.ts';
 

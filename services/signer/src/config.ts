@@ -14,8 +14,8 @@ import {
 import { LIMITS_SPEC } from '@ori/runtime/limits';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { problemsOfTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
+import { ringSpec } from '@ori/sealing/ring-spec';
 import { problemsOfAddress } from '@ori/store/postgres-address';
-import { ringSpec } from '@ori/store/sealing/ring-spec';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
 
 /** The environment of the signer: `SIGNER_…`. */

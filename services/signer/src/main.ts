@@ -1,6 +1,6 @@
 import { leavesOpen } from '@ori/identity/config';
 import { runService } from '@ori/runtime/run-service';
-import { checkServiceRing } from '@ori/store/sealing/service-ring';
+import { checkServiceRing } from '@ori/sealing/service-ring';
 import { loadSignerConfig, SIGNER_SPEC } from './config.ts';
 import { startSigner } from './start-signer.ts';
 

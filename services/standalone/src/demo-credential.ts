@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { KekRing } from '@ori/sealing/kek-ring';
 import { createCredential } from '@ori/store/admin';
 import { newCredential } from '@ori/store/byok/new-credential';
 import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
-import type { KekRing } from '@ori/store/sealing';
 
 /** The key is a fake one. */
 export async function createDemoCredential(

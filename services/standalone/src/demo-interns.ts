@@ -1,6 +1,6 @@
+import type { KekRing } from '@ori/sealing/kek-ring';
 import { addSigningKey, createIntern, type KeyStater, setIcon } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
-import type { KekRing } from '@ori/store/sealing';
 
 /** What seals the seeds of signing keys, and who states the keys. */
 export interface SigningHome {

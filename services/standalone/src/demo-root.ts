@@ -1,6 +1,6 @@
+import { createRoleKey, makeDelegation, publicJwkOf, type Role } from '@ori/sealing/roles';
 import { createKeySetRoles, type KeySetRoles } from '@ori/signer';
 import type { KeyStater } from '@ori/store/admin';
-import { createRoleKey, makeDelegation, publicJwkOf, type Role } from '@ori/store/roles';
 
 /** A root that lives as long as the process, with both roles: what an operator makes with `ori-admin root`. */
 export interface DemoRoot {

@@ -6,6 +6,9 @@ import {
   startManagement,
 } from '@ori/management';
 import { createLogger } from '@ori/runtime/log';
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
+import type { KekRing } from '@ori/sealing/kek-ring';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import {
   addMember,
   addSubject,
@@ -19,7 +22,6 @@ import {
 import type { Database } from '@ori/store/database';
 import { managementQueries } from '@ori/store/management';
 import { openPostgres } from '@ori/store/postgres';
-import { generateKekRing, type KekRing, parseKekRing } from '@ori/store/sealing';
 import { afterAll, expect } from 'vitest';
 import { createHttpClient, type HttpClient, type Reply } from '../../env/http-client.ts';
 import { startIssuer, type TestIssuer } from '../../env/issuer.ts';

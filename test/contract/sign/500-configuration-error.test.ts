@@ -1,3 +1,5 @@
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import {
   addMember,
   addSigningKey,
@@ -6,7 +8,6 @@ import {
   createUser,
   revokeSigningKey,
 } from '@ori/store/admin';
-import { generateKekRing, parseKekRing } from '@ori/store/sealing';
 import { expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
 import { freshId, useSignerWorld } from '../signer-world.ts';

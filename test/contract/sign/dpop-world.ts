@@ -1,5 +1,5 @@
 import { createDpopNonces, DPOP_NONCE_PURPOSE, NONCE_SLOT_SECONDS } from '@ori/identity/dpop/nonces';
-import { parseKekRing } from '@ori/store/sealing';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { createDpopKey, type DpopKey, type DpopProofOptions } from '@ori/test-env/dpop';
 import { expect } from 'vitest';
 import type { Answer, Question } from '../request.ts';

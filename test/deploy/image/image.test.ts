@@ -1,7 +1,8 @@
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generateKekRing, type KekOwner } from '@ori/store/sealing';
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
+import type { KekOwner } from '@ori/sealing/kek-ring';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../env/ports.ts';
 import { shippedFolder } from '../../env/programs.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { addSigningKey, createIntern } from '@ori/store/admin';
-import { parseKekRing } from '@ori/store/sealing';
 import { expect, test } from 'vitest';
 import { createTenant } from '../../contract/management/world.ts';
 import { NGINX } from '../../env/gateway.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { KekRing } from '@ori/sealing/kek-ring';
+import { open, type SealContext, seal } from '@ori/sealing/seal';
+import { SealingError } from '@ori/sealing/sealing-error';
 import { type ManagementQueries, type OperationQueries, TooManyAnswers } from '@ori/store/management';
-import type { KekRing } from '@ori/store/sealing/kek-ring';
-import { open, type SealContext, seal } from '@ori/store/sealing/seal';
-import { SealingError } from '@ori/store/sealing/sealing-error';
 import type { Principal } from '../callers/caller.ts';
 import { Refusal } from '../refusal.ts';
 import type { Call, JsonOperation } from './operation.ts';

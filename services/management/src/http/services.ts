@@ -1,5 +1,5 @@
+import type { KekRing } from '@ori/sealing/kek-ring';
 import type { ManagementQueries, OperationQueries } from '@ori/store/management';
-import type { KekRing } from '@ori/store/sealing/kek-ring';
 import type { PatternCompiler } from '../guardrails/pattern-compiler.ts';
 
 export interface Services {

@@ -1,21 +1,17 @@
 import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile } from '@ori/runtime/secret-file';
-import { countByKek, resealTable } from '@ori/store/admin';
 import {
   extendKekRing,
   generateKekRing,
-  KEK_OWNERS,
-  type KekOwner,
-  type KekRing,
-  ownerOf,
-  parseKekRing,
   promoteKek,
   removeKek,
-  unwrapKekRing,
   wrapKekRing,
-} from '@ori/store/sealing';
-import { readRingFile } from '@ori/store/sealing/read-kek-ring';
-import { createTransit } from '@ori/store/sealing/transit';
+} from '@ori/sealing/change-kek-ring';
+import { KEK_OWNERS, type KekOwner, type KekRing, ownerOf } from '@ori/sealing/kek-ring';
+import { parseKekRing, unwrapKekRing } from '@ori/sealing/kek-ring-text';
+import { readRingFile } from '@ori/sealing/read-kek-ring';
+import { createTransit } from '@ori/sealing/transit';
+import { countByKek, resealTable } from '@ori/store/admin';
 import { Argument } from 'commander';
 import type { Command } from '../command.ts';
 import { type Context, ringSetting } from '../context.ts';

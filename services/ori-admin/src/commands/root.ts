@@ -1,5 +1,4 @@
 import { ConfigError } from '@ori/runtime/config';
-import { type KeyStater, restateKeys } from '@ori/store/admin';
 import {
   generateRoleKey,
   makeDelegation,
@@ -8,8 +7,9 @@ import {
   type Role,
   type RoleKeyFile,
   readPublicKey,
-} from '@ori/store/roles';
-import { createTransit } from '@ori/store/sealing/transit';
+} from '@ori/sealing/roles';
+import { createTransit } from '@ori/sealing/transit';
+import { type KeyStater, restateKeys } from '@ori/store/admin';
 import { Argument } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';

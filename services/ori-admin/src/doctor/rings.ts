@@ -1,7 +1,7 @@
 import type { Environment } from '@ori/runtime/config';
+import type { KekOwner, KekRing } from '@ori/sealing/kek-ring';
+import { openRingFile } from '@ori/sealing/read-kek-ring';
 import { countByKek } from '@ori/store/admin';
-import type { KekOwner, KekRing } from '@ori/store/sealing';
-import { openRingFile } from '@ori/store/sealing/read-kek-ring';
 import type { Context } from '../context.ts';
 import { CheckFailed } from './finding.ts';
 import { loadPart, type Prefix, RING } from './settings.ts';

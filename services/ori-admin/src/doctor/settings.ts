@@ -9,7 +9,7 @@ import {
   secret,
   variableName,
 } from '@ori/runtime/config';
-import { ringSpec } from '@ori/store/sealing/ring-spec';
+import { ringSpec } from '@ori/sealing/ring-spec';
 
 export type Prefix = 'SIGNER' | 'MANAGEMENT';
 

@@ -5,7 +5,13 @@ import { setStatementInput } from '@ori/proof/statements';
 import { ConfigError } from '@ori/runtime/config';
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { Logger } from '@ori/runtime/log';
-import { type DelegationLine, openRoleKey, publicJwkOf, type Role, readDelegations } from '@ori/store/roles';
+import {
+  type DelegationLine,
+  openRoleKey,
+  publicJwkOf,
+  type Role,
+  readDelegations,
+} from '@ori/sealing/roles';
 import type { SignerConfig } from '../config.ts';
 import { DependencyError } from '../core/dependency-error.ts';
 

@@ -1,5 +1,9 @@
 import { createSigningKey } from '@ori/proof/signing';
-import { generateKekRing, type KekRing, parseKekRing, seal, seedContext } from '@ori/store/sealing';
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
+import type { KekRing } from '@ori/sealing/kek-ring';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
+import { seal } from '@ori/sealing/seal';
+import { seedContext } from '@ori/sealing/seed-context';
 import type { SigningKeyRow } from '@ori/store/signer';
 import { expect, test } from 'vitest';
 import { createSigningKeys } from './signing-keys.ts';

@@ -1,7 +1,7 @@
 import { createSigningKey, type SigningKey, selfTest } from '@ori/proof/signing';
-import type { KekRing } from '@ori/store/sealing/kek-ring';
-import { open } from '@ori/store/sealing/seal';
-import { seedContext } from '@ori/store/sealing/seed-context';
+import type { KekRing } from '@ori/sealing/kek-ring';
+import { open } from '@ori/sealing/seal';
+import { seedContext } from '@ori/sealing/seed-context';
 import type { SigningKeyRow } from '@ori/store/signer';
 import { LRUCache } from 'lru-cache';
 import type { SigningParts } from '../core/sign-proof.ts';

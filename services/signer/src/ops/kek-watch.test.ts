@@ -1,4 +1,5 @@
-import { generateKekRing, parseKekRing } from '@ori/store/sealing';
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { watchKeks } from './kek-watch.ts';

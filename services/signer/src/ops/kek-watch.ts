@@ -1,5 +1,5 @@
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
-import type { KekRing } from '@ori/store/sealing/kek-ring';
+import type { KekRing } from '@ori/sealing/kek-ring';
 
 /** How long an answer of the database is cached, in milliseconds; a change of the ring discards it. */
 const REMEMBERED_MS = 5000;

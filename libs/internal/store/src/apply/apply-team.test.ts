@@ -1,9 +1,9 @@
+import { generateKekRing } from '@ori/sealing/change-kek-ring';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { useTestStore } from '@ori/test-env/stores';
 import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../database.ts';
-import { generateKekRing } from '../sealing/change-kek-ring.ts';
-import { parseKekRing } from '../sealing/kek-ring-text.ts';
 import { type ApplyOptions, applyTeam } from './apply-team.ts';
 import { TeamFile } from './team.ts';
 

@@ -1,6 +1,6 @@
-import { credentialContext } from '../sealing/credential-context.ts';
-import type { KekRing } from '../sealing/kek-ring.ts';
-import { seal } from '../sealing/seal.ts';
+import { credentialContext } from '@ori/sealing/credential-context';
+import type { KekRing } from '@ori/sealing/kek-ring';
+import { seal } from '@ori/sealing/seal';
 
 /** Seals a provider key to its row: copied to another row, it does not open. */
 export function sealProviderKey(

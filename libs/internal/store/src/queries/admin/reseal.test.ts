@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { credentialContext } from '@ori/sealing/credential-context';
+import { KekRing } from '@ori/sealing/kek-ring';
+import { open, seal } from '@ori/sealing/seal';
+import { seedContext } from '@ori/sealing/seed-context';
 import { createRing, createScenario } from '@ori/test-env/scenario';
 import { openTestStore } from '@ori/test-env/stores';
 import { describe, expect, it } from 'vitest';
-import { credentialContext } from '../../sealing/credential-context.ts';
-import { KekRing } from '../../sealing/kek-ring.ts';
-import { open, seal } from '../../sealing/seal.ts';
-import { seedContext } from '../../sealing/seed-context.ts';
 import { signerQueries } from '../../signer-sql.ts';
 import { countByKek, resealTable } from './reseal.ts';
 import { addSigningKey, revokeSigningKey } from './signing-keys.ts';

@@ -1,10 +1,10 @@
+import { credentialContext } from '@ori/sealing/credential-context';
+import type { KekOwner, KekRing } from '@ori/sealing/kek-ring';
+import { reseal, type SealContext, sealedPrefix, sealedUnder } from '@ori/sealing/seal';
+import { SealingError } from '@ori/sealing/sealing-error';
+import { seedContext } from '@ori/sealing/seed-context';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../database.ts';
-import { credentialContext } from '../../sealing/credential-context.ts';
-import type { KekOwner, KekRing } from '../../sealing/kek-ring.ts';
-import { reseal, type SealContext, sealedPrefix, sealedUnder } from '../../sealing/seal.ts';
-import { SealingError } from '../../sealing/sealing-error.ts';
-import { seedContext } from '../../sealing/seed-context.ts';
 
 /** A table with a column of sealed texts, whose rows belong to what `holder` names. */
 interface SealedTable {

@@ -1,9 +1,9 @@
+import { open } from '@ori/sealing/seal';
+import { seedContext } from '@ori/sealing/seed-context';
 import { createRing, createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
-import { open } from '../../sealing/seal.ts';
-import { seedContext } from '../../sealing/seed-context.ts';
 import { signerQueries } from '../../signer-sql.ts';
 import { addSigningKey, retireSigningKey, revokeSigningKey, rotateSigningKey } from './signing-keys.ts';
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createSigningKey } from '@ori/proof/signing';
+import { KekRing } from '@ori/sealing/kek-ring';
+import { seal } from '@ori/sealing/seal';
+import { seedContext } from '@ori/sealing/seed-context';
 import { sql, type Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Database } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
-import { KekRing } from '../../sealing/kek-ring.ts';
-import { seal } from '../../sealing/seal.ts';
-import { seedContext } from '../../sealing/seed-context.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { changeRow } from './change-row.ts';
 import { idSchema, newId, nowSeconds, secondsSchema } from './ids.ts';

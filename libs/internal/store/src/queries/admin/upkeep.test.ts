@@ -1,13 +1,13 @@
+import { extendKekRing, generateKekRing, promoteKek } from '@ori/sealing/change-kek-ring';
+import { credentialContext } from '@ori/sealing/credential-context';
+import type { KekRing } from '@ori/sealing/kek-ring';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
+import { seal } from '@ori/sealing/seal';
 import { createRing, createScenario, type Scenario } from '@ori/test-env/scenario';
 import { openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Schema } from '../../schema.ts';
-import { extendKekRing, generateKekRing, promoteKek } from '../../sealing/change-kek-ring.ts';
-import { credentialContext } from '../../sealing/credential-context.ts';
-import type { KekRing } from '../../sealing/kek-ring.ts';
-import { parseKekRing } from '../../sealing/kek-ring-text.ts';
-import { seal } from '../../sealing/seal.ts';
 import { createCredential } from './byok.ts';
 import { iconTypeOf } from './icons.ts';
 import { updateIntern } from './interns.ts';

@@ -8,8 +8,8 @@ import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { z } from 'zod';
-import { type KeyWrapper, KmsError } from './sealing/key-wrapper.ts';
-import { createTransit, type TransitConfig } from './sealing/transit.ts';
+import { type KeyWrapper, KmsError } from './key-wrapper.ts';
+import { createTransit, type TransitConfig } from './transit.ts';
 
 export { ROLES, type Role } from '@ori/proof/statements';
 
