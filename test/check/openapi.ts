@@ -1,4 +1,5 @@
-import { createApiDocument } from '@ori/management/api-document';
+import { readFileSync } from 'node:fs';
+import { createReference, GENERATED_FILE, renderGenerated } from '@ori/management/reference';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import spectral, { type RulesetDefinition } from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
@@ -6,9 +7,9 @@ import { judgeForTools } from './openapi-rules.ts';
 
 /**
  * Lints the OpenAPI document with two linters: structure, references, examples against their schemas, and style; and by
- * rules of our own for what common generators cannot read.
+ * rules of our own for what common generators cannot read. The generated file must be that of the operations.
  */
-const document = createApiDocument('http://127.0.0.1:8080/v1');
+const { document } = createReference('http://127.0.0.1:8080/v1');
 const source = JSON.stringify(document);
 
 async function redocly(): Promise<string[]> {
@@ -54,4 +55,6 @@ async function spectralOas(): Promise<string[]> {
 
 const problems = [...judgeForTools(document), ...(await redocly()), ...(await spectralOas())];
 for (const problem of problems) console.error(`openapi.json#${problem}`);
-if (problems.length > 0) process.exit(1);
+const isCurrent = readFileSync(GENERATED_FILE, 'utf8') === renderGenerated();
+if (!isCurrent) console.error(`${GENERATED_FILE}: the operations have changed; npm run reference`);
+if (problems.length > 0 || !isCurrent) process.exit(1);

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import type { IncomingHttpHeaders } from 'node:http';
 import { SIGNER_OPERATIONS } from '@ori/api/operations';
-import { createApiDocument } from '@ori/management/api-document';
+import { createReference } from '@ori/management/reference';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
@@ -38,7 +38,7 @@ interface DocumentedOperation {
 }
 
 const BASE_PATH = '/v1';
-const document = createApiDocument(`http://127.0.0.1${BASE_PATH}`);
+const { document } = createReference(`http://127.0.0.1${BASE_PATH}`);
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 formats.default(ajv);
 // Every time is in UTC and has milliseconds.

@@ -24,6 +24,7 @@ const RUN_BY: Readonly<Record<string, readonly [file: string, words: string]>> =
   mutation: ['test/lab/mutation/sample.test.ts', "'main.ts'"],
   faults: ['test/lab/exactly-once/harness.test.ts', "'main.ts'"],
   sbom: ['test/package/sbom.test.ts', "'sbom'"],
+  reference: ['test/check/openapi.ts', 'renderGenerated()'],
   'setup:runtimes': ['test/conformance/daemon/runtimes.ts', 'setUpRuntimes()'],
 };
 

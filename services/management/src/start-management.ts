@@ -22,10 +22,11 @@ import { databaseSpentProofs } from './callers/spent-proofs.ts';
 import type { ManagementConfig } from './config.ts';
 import { createPatternCompiler } from './guardrails/pattern-compiler.ts';
 import { createApp } from './http/app.ts';
+import REFERENCE from './http/generated/reference.json' with { type: 'json' };
 import { createAnswers } from './http/idempotent-answers.ts';
 import { OPERATIONS } from './http/operations.ts';
 import { isOfCaller, presentOverload } from './http/presentation.ts';
-import { createReferenceFiles } from './http/reference/page.ts';
+import { createReferenceFiles, type Reference } from './http/reference-files.ts';
 
 export { loadManagementConfig, MANAGEMENT_SPEC, type ManagementConfig } from './config.ts';
 
@@ -40,8 +41,8 @@ export interface ManagementParts {
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Where the reference's links lead that try an operation. Default: there are none. */
-  readonly tryAt: string;
+  /** Default: what `npm run reference` generated. */
+  readonly reference: Reference;
 }
 
 export interface RunningManagement {
@@ -67,7 +68,7 @@ export async function startManagement(
   const log = parts.log ?? createLogger({ service: 'management', level: config.logLevel });
   const now = parts.now ?? Date.now;
   const basePath = new URL(config.baseUrl).pathname;
-  const files = createReferenceFiles(config.baseUrl, parts.tryAt);
+  const files = createReferenceFiles(config.baseUrl, parts.reference ?? REFERENCE);
   const metrics = createMetrics({
     service: 'management',
     routes: [...new Set([...OPERATIONS, ...files].map(({ path }) => basePath + path))],

@@ -3,6 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { memorySpentProofs } from '@ori/identity/dpop/spent-proofs';
 import { startManagement } from '@ori/management';
+import { createReference } from '@ori/management/reference';
 import { createLogger } from '@ori/runtime/log';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
@@ -100,7 +101,7 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
       ring: parseKekRing(generateKekRing('management')),
       log: openLog('management', folder, stack),
       store: managementQueries(store.management),
-      tryAt: '/',
+      reference: createReference(baseUrl, '/'),
     }),
     stopIt,
   );

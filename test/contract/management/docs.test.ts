@@ -28,7 +28,7 @@ describe('GET /docs', () => {
     );
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
     const [script, ...others] = text.match(/<script[^>]*>/gi) ?? [];
-    expect([script, others]).toEqual(['<script type="module" src="/v1/docs.js">', []]);
+    expect([script, others]).toEqual(['<script type="module" src="docs.js">', []]);
     expect(await get('/docs.js')).toMatchObject({
       status: 200,
       headers: { 'content-type': 'text/javascript; charset=utf-8', 'x-content-type-options': 'nosniff' },

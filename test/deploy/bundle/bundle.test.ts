@@ -62,6 +62,12 @@ test('the signer contains no package that only other services use', async () => 
   );
 });
 
+test('management contains nothing that only generates its reference', async () => {
+  const licences = await readFile(join(built, 'management/THIRD-PARTY-LICENSES'), 'utf8');
+  expect(licences).toMatch(/^re2js /m);
+  expect(licences).not.toMatch(/^(marked|zod-openapi) /m);
+});
+
 test.each(['signer', 'management', 'log'])('the tracing SDK is a separate file in %s', async (name) => {
   const [main, sdk] = await Promise.all(
     ['main', 'tracing-sdk'].map((program) => readFile(join(built, name, `${program}.js`), 'utf8')),

@@ -1,4 +1,4 @@
-import { ED25519 } from '@ori/proof/wire';
+import { ED25519 } from '@ori/proof/algorithms';
 
 type Pattern = readonly [RegExp, string];
 

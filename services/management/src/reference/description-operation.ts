@@ -1,10 +1,8 @@
 import type { Described } from '@ori/api/operations';
 import { z } from 'zod';
-import { PUBLISHED_CACHE_CONTROL } from '../published-file.ts';
+import { PUBLISHED_CACHE_CONTROL } from '../http/published-file.ts';
+import { DOCUMENT_PATH } from '../http/reference-files.ts';
 import { IfNoneMatch } from './parameters.ts';
-
-/** Below the base address. */
-export const DOCUMENT_PATH = '/openapi.json';
 
 const headers = z.object({
   ETag: z.string().meta({ description: 'Strong entity tag of the document.' }),

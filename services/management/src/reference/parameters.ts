@@ -1,6 +1,6 @@
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { z } from 'zod';
-import { SAMPLE } from '../../fields.ts';
+import { SAMPLE } from '../fields.ts';
 
 const recordId = (example: string) => z.uuid().meta({ description: 'Identifier of the record.', example });
 

@@ -1,10 +1,10 @@
 import type { Described, DescribedAnswer } from '@ori/api/operations';
 import { z } from 'zod';
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject } from 'zod-openapi';
-import { answersRecord } from '../entity-tag.ts';
-import { readerOf } from '../execute.ts';
-import type { Operation } from '../operation.ts';
-import { OPERATIONS } from '../operations.ts';
+import { answersRecord } from '../http/entity-tag.ts';
+import { readerOf } from '../http/execute.ts';
+import type { Operation } from '../http/operation.ts';
+import { OPERATIONS } from '../http/operations.ts';
 import { answer, describeRefusals } from './answers.ts';
 import { curlOf } from './curl.ts';
 import { exampleOf } from './example-of.ts';

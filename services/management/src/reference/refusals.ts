@@ -4,11 +4,11 @@ import type { Presentation } from '@ori/http/presentation';
 import { DpopError, type DpopErrorCode } from '@ori/identity/dpop/error';
 import { DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 import { BusyError } from '@ori/runtime/busy-error';
-import { requireManager } from '../../callers/caller.ts';
-import { Refusal } from '../../refusal.ts';
-import type { Operation } from '../operation.ts';
-import { present } from '../presentation.ts';
-import { readQuery, requireBody } from '../read-call.ts';
+import { requireManager } from '../callers/caller.ts';
+import type { Operation } from '../http/operation.ts';
+import { present } from '../http/presentation.ts';
+import { readQuery, requireBody } from '../http/read-call.ts';
+import { Refusal } from '../refusal.ts';
 
 /** The refusals of a valid credential. */
 const FORBIDDEN = {

@@ -1,25 +1,30 @@
+import { join } from 'node:path';
 import { html, pageHeaders, renderPage } from '@ori/faces/html';
-import { createPublishedFile, type PublishedFile } from '../published-file.ts';
-import { DOCUMENT_PATH } from './description-operation.ts';
+import { type Reference, SAMPLE_BASE_URL } from '../http/reference-files.ts';
 import { type ApiDocument, createApiDocument } from './document.ts';
 import { markdown } from './markdown.ts';
 import { PAGE_SCRIPT } from './page-script.ts';
 import { type ReferenceOperation, renderReferenceOperation } from './render-operation.ts';
 import { renderMembers, type Schema, typeOf } from './render-schema.ts';
 
-const SCRIPT_PATH = '/docs.js';
+/** The file that the service serves, so that it contains nothing of this folder. */
+export const GENERATED_FILE = join(import.meta.dirname, '../http/generated/reference.json');
 
-/** The files of the reference: the document, and a page of it with a script for search and copying. */
-export function createReferenceFiles(baseUrl: string, tryAt?: string): PublishedFile[] {
+/** What the file has to contain, for the operations as they are now. */
+export const renderGenerated = () => `${JSON.stringify(createReference(SAMPLE_BASE_URL))}\n`;
+
+/** @param tryAt where the links lead that try an operation; without it, there are none */
+export function createReference(
+  baseUrl: string,
+  tryAt?: string,
+): Reference & { readonly document: ApiDocument } {
   const document = createApiDocument(baseUrl);
-  return [
-    createPublishedFile(DOCUMENT_PATH, JSON.stringify(document), { 'Content-Type': 'application/json' }),
-    createPublishedFile('/docs', renderReference(document, baseUrl, tryAt), {
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': pageHeaders({ scripts: true })['content-security-policy'] ?? '',
-    }),
-    createPublishedFile(SCRIPT_PATH, PAGE_SCRIPT, { 'Content-Type': 'text/javascript; charset=utf-8' }),
-  ];
+  return {
+    document,
+    page: renderReference(document, baseUrl, tryAt),
+    script: PAGE_SCRIPT,
+    policy: pageHeaders({ scripts: true })['content-security-policy'] ?? '',
+  };
 }
 
 /** The whole API on one page, so that a browser's own search finds everything, also without the script. */
@@ -69,6 +74,6 @@ ${renderMembers(schema)}
 `,
 )}</div>
 </div>`,
-    { of: 'reference', note: '', script: new URL(baseUrl).pathname + SCRIPT_PATH },
+    { of: 'reference', note: '', script: 'docs.js' },
   );
 }
