@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { isPath } from '@ori/proof';
 import { BODY, FORMS } from '@ori/test-env/guard-forms';
@@ -62,12 +61,8 @@ async function start(language: Language, room: Room): Promise<string> {
 async function answerTo(port: number, bytes: string): Promise<string> {
   using client = await rawClient(port);
   client.socket.write(bytes, 'latin1');
-  const closed = client.closed();
-  while (!/^HTTP\/1.1 (?:[345]|200.*\r\n\r\n.*\})/ms.test(client.received())) {
-    const arrived = once(client.socket, 'data');
-    if ((await Promise.race([arrived, closed.then(() => 'closed')])) === 'closed') break;
-  }
-  return client.received();
+  const answered = client.until(/^HTTP\/1.1 (?:[345]|200.*\r\n\r\n.*\})/ms);
+  return await answered.catch(() => client.received());
 }
 
 /** The daemon numbers its calls, so that one that no answer shows is found, too. */
@@ -106,8 +101,7 @@ for (const language of LANGUAGES) {
       const saw = async (bytes: string) => {
         using client = await rawClient(world.port);
         client.send(bytes);
-        await expect.poll(() => client.received(), { timeout: 10_000 }).toMatch(/\{.*\}/);
-        return client.received();
+        return await client.until(/\{.*\}/);
       };
       expect(await saw(request)).toContain(`POST ${call.path} user_ada {"a":1}`);
       expect(await saw(request)).toContain('nonce_replayed');

@@ -13,17 +13,27 @@ export interface RawClient extends Disposable {
   send(bytes: string | Uint8Array): void;
   /** The next complete answer; rejects if the connection ends before. */
   answer(): Promise<RawAnswer>;
+  /** `received()` once it passes, as a regular expression does; rejects if the connection ends before. */
+  until(pattern: { test(received: string): boolean }): Promise<string>;
+  /** `received()` once the server has ended its side. */
+  untilEnd(): Promise<string>;
   /** Resolves when the connection is closed; with the error that closed it, if one did. */
   closed(): Promise<Error | undefined>;
   /** Received bytes that `answer()` has not returned yet. */
   received(): string;
 }
 
-export async function rawClient(port: number): Promise<RawClient> {
+/** @param address the port of this machine, or a URL with it */
+export async function rawClient(address: number | string): Promise<RawClient> {
+  const port = typeof address === 'number' ? address : Number(new URL(address).port);
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   let buffer = '';
   let failure: Error | undefined;
   let wake: () => void = () => {};
+  const change = () =>
+    new Promise<void>((resolve) => {
+      wake = resolve;
+    });
   socket.setEncoding('latin1');
   socket.on('data', (chunk: string) => {
     buffer += chunk;
@@ -56,10 +66,19 @@ export async function rawClient(port: number): Promise<RawClient> {
         }
         if (ended)
           throw new Error(`the connection ended before an answer; received ${JSON.stringify(buffer)}`);
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
+        await change();
       }
+    },
+    async until(pattern) {
+      while (!pattern.test(buffer)) {
+        if (ended) throw new Error(`the connection ended after ${JSON.stringify(buffer)}`);
+        await change();
+      }
+      return buffer;
+    },
+    async untilEnd() {
+      while (!ended) await change();
+      return buffer;
     },
     closed() {
       if (ended) socket.end();

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { rawClient } from '../env/raw-client.ts';
 
 /** The response to bytes sent on a new connection. */
 export interface RawReply {
@@ -13,24 +13,12 @@ export interface RawReply {
  * response that announces it.
  */
 export async function askRaw(port: number, bytes: string): Promise<RawReply> {
-  const socket = connect({ port, host: '127.0.0.1' });
-  socket.write(Buffer.from(bytes, 'latin1'));
-  let text = '';
-  await new Promise<void>((resolve) => {
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1');
-      if (isLast(text)) resolve();
-    });
-    // A server that refuses may reset the connection while we write.
-    socket.on('error', () => {}).once('close', () => resolve());
-  });
-  socket.destroy();
-  const end = text.indexOf('\r\n\r\n');
-  const head = end === -1 ? text : text.slice(0, end);
-  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0);
-  return { status, head, body: end === -1 ? '' : text.slice(end + 4) };
+  using client = await rawClient(port);
+  client.send(Buffer.from(bytes, 'latin1'));
+  const text = await client.until({ test: isLast }).catch(() => client.received());
+  const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s, 2);
+  return { status: Number(/^HTTP\/1\.[01] (\d{3})/.exec(head)?.[1] ?? 0), head, body };
 }
-
 function isLast(text: string): boolean {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return false;

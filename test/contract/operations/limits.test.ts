@@ -8,9 +8,9 @@ import { openGuardWorld } from '../../env/guard-world.ts';
 import { startTestWitness } from '../../env/log-witness.ts';
 import { openLogWorld } from '../../env/log-world.ts';
 import { freePort } from '../../env/ports.ts';
+import { rawClient } from '../../env/raw-client.ts';
 import { SIGN_BODY, startWorld } from '../../env/world.ts';
 import { startManagementWorld } from '../management/world.ts';
-import { openConnection } from '../raw-connection.ts';
 
 /** A service with one limit set. */
 interface Limited {
@@ -67,13 +67,13 @@ async function startWitness(limits: Partial<Limits>): Promise<Limited> {
 }
 
 async function opened({ url }: Limited) {
-  const connection = await openConnection(url);
-  onTestFinished(() => connection[Symbol.asyncDispose]());
+  const connection = await rawClient(url);
+  onTestFinished(() => connection[Symbol.dispose]());
   return connection;
 }
 
 async function send(service: Limited, bytes: string): Promise<void> {
-  (await opened(service)).write(bytes);
+  (await opened(service)).send(bytes);
 }
 
 /** Two requests whose last byte does not arrive. */

@@ -7,8 +7,9 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { shipped } from '../../env/programs.ts';
-import { head, openConnection } from '../raw-connection.ts';
+import { rawClient } from '../../env/raw-client.ts';
 import { startSignerWorld, useSignerWorld, V2_BODY } from '../signer-world.ts';
+import { head } from '../signing-bytes.ts';
 
 const main = await shipped('signer/ori-signer');
 const world = await useSignerWorld();
@@ -73,11 +74,11 @@ test('SIGTERM completes requests in progress, accepts no more, and exits with 0'
   const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], ...env } });
   const exited = once(child, 'exit');
   const { url, opsUrl } = await listening(child.stdout);
-  await using connection = await openConnection(url);
-  await using idle = await openConnection(url);
+  using connection = await rawClient(url);
+  using idle = await rawClient(url);
   const path = `/v1/interns/${world.tenants.internId}/daemon/sign`;
   const token = await world.token();
-  connection.write(
+  connection.send(
     head(
       path,
       `Authorization: Bearer ${token}`,
@@ -86,16 +87,16 @@ test('SIGTERM completes requests in progress, accepts no more, and exits with 0'
       'Expect: 100-continue',
     ),
   );
-  await connection.received(/100 Continue\r\n\r\n/);
+  await connection.until(/100 Continue\r\n\r\n/);
   child.kill('SIGTERM');
-  await idle.untilClosed();
+  await idle.untilEnd();
   const { hostname, port } = new URL(url);
   const refused = createConnection({ host: hostname, port: Number(port) });
   const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException];
   expect(error.code).toBe('ECONNREFUSED');
   expect((await fetch(`${opsUrl}/readyz`)).status).toBe(503);
-  connection.write(V2_BODY);
-  const answer = await connection.untilClosed();
+  connection.send(V2_BODY);
+  const answer = await connection.untilEnd();
   expect(answer).toMatch(/HTTP\/1\.1 200 /);
   expect(answer).toMatch(/^connection: close/im);
   expect(await exited).toEqual([0, null]);

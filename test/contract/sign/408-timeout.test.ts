@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { Written } from '../../../services/signer/src/core/stages/evidence.ts';
-import { head, openConnection } from '../raw-connection.ts';
+import { rawClient } from '../../env/raw-client.ts';
 import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld, useSignerWorld, V2_BODY } from '../signer-world.ts';
+import { head } from '../signing-bytes.ts';
 
 const world = await useSignerWorld({ config: { deadlineMs: 300 } });
 const path = `/v1/interns/${world.tenants.internId}/daemon/sign`;
@@ -19,10 +20,10 @@ test.each([
   'a client that stops sending %s is answered at the deadline, and the connection closed',
   async (_, bytes) => {
     const before = await world.turnsUsed();
-    await using connection = await openConnection(world.url);
+    using connection = await rawClient(world.url);
     const startedAt = performance.now();
-    connection.write(bytes);
-    const answer = await connection.untilClosed();
+    connection.send(bytes);
+    const answer = await connection.untilEnd();
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     expect(answer).toMatch(/^x-request-id: /im);
     expect(answer.slice(answer.indexOf('\r\n\r\n') + 4)).toBe(ENVELOPE);
@@ -33,10 +34,10 @@ test.each([
 );
 
 test('a client that sends one byte at a time does not get more time', async () => {
-  await using connection = await openConnection(world.url);
-  connection.write(head(path, bearer, json, 'Content-Length: 100000'));
-  const drip = setInterval(() => connection.write(' '), 20);
-  const answer = await connection.untilClosed();
+  using connection = await rawClient(world.url);
+  connection.send(head(path, bearer, json, 'Content-Length: 100000'));
+  const drip = setInterval(() => connection.send(' '), 20);
+  const answer = await connection.untilEnd();
   clearInterval(drip);
   expect(answer).toMatch(/^HTTP\/1\.1 408 /);
 });

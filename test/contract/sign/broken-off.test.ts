@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { inLanes } from '../../env/in-lanes.ts';
-import { openConnection } from '../raw-connection.ts';
+import { rawClient } from '../../env/raw-client.ts';
 import { useSignerWorld, V2_BODY } from '../signer-world.ts';
 import { createDpopWorld, steadyClock } from './dpop-world.ts';
 
@@ -52,13 +52,13 @@ test.each(['fin', 'reset'] as const)(
       const length = request.length - V2_BODY.length;
       const at =
         index % 3 === 0 ? (Math.floor(index / 3) * 13 + begun) % length : length + (index % V2_BODY.length);
-      await using connection = await openConnection(world.url);
-      connection.write(request.slice(0, at));
+      using connection = await rawClient(world.url);
+      connection.send(request.slice(0, at));
       await turn();
       if (ending === 'reset') connection.socket.resetAndDestroy();
       else {
         connection.socket.end();
-        await connection.untilClosed();
+        await connection.untilEnd();
       }
     });
     // A connection after all of theirs.

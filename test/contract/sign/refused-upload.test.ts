@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { head, openConnection, reasonIn } from '../raw-connection.ts';
+import { rawClient } from '../../env/raw-client.ts';
 import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld, useSignerWorld, V2_BODY } from '../signer-world.ts';
+import { head, reasonIn } from '../signing-bytes.ts';
 
 const world = await useSignerWorld();
 const { issuer, tenants } = world;
@@ -19,20 +20,20 @@ const uploads: [string, number, string | undefined, string[]][] = [
 ];
 
 test('a client that sends Expect gets 100 Continue once its credential and headers are accepted', async () => {
-  await using connection = await openConnection(world.url);
-  connection.write(head(path, token, json, `Content-Length: ${V2_BODY.length}`, 'Expect: 100-continue'));
-  await connection.received(/^HTTP\/1\.1 100 Continue\r\n\r\n/);
-  connection.write(V2_BODY);
-  expect(await connection.received(/\r\n\r\n\{.*\}$/s)).toMatch(/HTTP\/1\.1 200 /);
+  using connection = await rawClient(world.url);
+  connection.send(head(path, token, json, `Content-Length: ${V2_BODY.length}`, 'Expect: 100-continue'));
+  await connection.until(/^HTTP\/1\.1 100 Continue\r\n\r\n/);
+  connection.send(V2_BODY);
+  expect(await connection.until(/\r\n\r\n\{.*\}$/s)).toMatch(/HTTP\/1\.1 200 /);
 });
 
 // libs/internal/http tests how little is read of a refused body.
 test.each(uploads)(
   'an upload of 1 GiB %s is refused without 100 Continue',
   async (_, status, reason, lines) => {
-    await using connection = await openConnection(world.url);
-    connection.write(head(path, ...lines, `Content-Length: ${GIB}`, 'Expect: 100-continue'));
-    const answer = await connection.untilClosed();
+    using connection = await rawClient(world.url);
+    connection.send(head(path, ...lines, `Content-Length: ${GIB}`, 'Expect: 100-continue'));
+    const answer = await connection.untilEnd();
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(answer).toMatch(/^connection: close/im);
     expect(reasonIn(answer)).toBe(reason);
@@ -43,15 +44,15 @@ test('an account with too many requests in progress gets 429, and the log names 
   await using busy = await startSignerWorld({
     environment: { REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: '1', TURNS_PER_USER: '1' },
   });
-  await using connection = await openConnection(busy.url);
+  using connection = await rawClient(busy.url);
   const limited = { status: 429, reason: 'rate_limited', retryable: true };
   const own = `/v1/interns/${busy.tenants.internId}/daemon/sign`;
   const bearer = `Authorization: Bearer ${await busy.issuer.token()}`;
-  connection.write(head(own, bearer, json, `Content-Length: ${V2_BODY.length}`, 'Expect: 100-continue'));
-  await connection.received(/^HTTP\/1\.1 100 Continue\r\n\r\n/);
+  connection.send(head(own, bearer, json, `Content-Length: ${V2_BODY.length}`, 'Expect: 100-continue'));
+  await connection.until(/^HTTP\/1\.1 100 Continue\r\n\r\n/);
   expectRefusal(await busy.sign(), limited);
-  connection.write(V2_BODY);
-  await connection.received(/\r\n\r\n\{.*\}$/s);
+  connection.send(V2_BODY);
+  await connection.until(/\r\n\r\n\{.*\}$/s);
   expectRefusal(await busy.sign(), limited);
   const refusals = () =>
     busy.signer.output.filter((line) => line.includes('rate_limited')).map((line) => JSON.parse(line));
