@@ -1,4 +1,5 @@
-import { createRoleKey, makeDelegation, publicJwkOf, type Role } from '@ori/sealing/roles';
+import { createRoleKey, makeDelegation } from '@ori/sealing/new-roles';
+import { publicJwkOf, type Role } from '@ori/sealing/roles';
 import { createKeySetRoles, type KeySetRoles } from '@ori/signer';
 import type { KeyStater } from '@ori/store/admin';
 

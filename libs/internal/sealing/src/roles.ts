@@ -1,14 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { encodeSignature } from '@ori/proof/signature';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
-import { type Delegation, delegationInput, ROLES } from '@ori/proof/statements';
+import { ROLES } from '@ori/proof/statements';
 import { ED25519 } from '@ori/proof/wire';
 import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { z } from 'zod';
-import { type KeyWrapper, KmsError } from './key-wrapper.ts';
+import { KmsError } from './key-wrapper.ts';
 import { createTransit, type TransitConfig } from './transit.ts';
 
 export { ROLES, type Role } from '@ori/proof/statements';
@@ -36,23 +34,6 @@ const roleKey = publicJwk.extend({
 /** The public half: what daemons pin of a root, and what a root delegates to. */
 export function publicJwkOf({ publicKey }: Pick<SigningKey, 'publicKey'>) {
   return { ...ED25519.jwk, x: Buffer.from(publicKey).toString('base64url') };
-}
-
-/** A random key that is kept in memory only. */
-export function createRoleKey(): SigningKey {
-  return createSigningKey(randomBytes(32));
-}
-
-/** The text of a new key file, of mode 0600, with the seed wrapped if there is a KMS. @throws KmsError */
-export async function generateRoleKey(kms?: KeyWrapper): Promise<{ text: string; publicJwk: object }> {
-  const seed = randomBytes(32);
-  try {
-    const jwk = publicJwkOf(createSigningKey(seed));
-    const secret = kms === undefined ? { d: seed.toString('base64url') } : { wrapped: await kms.wrap(seed) };
-    return { text: `${JSON.stringify({ ...jwk, ...secret })}\n`, publicJwk: jwk };
-  } finally {
-    seed.fill(0);
-  }
 }
 
 /** @throws ConfigError, which quotes nothing of the file; KmsError */
@@ -92,17 +73,6 @@ const delegation = z.strictObject({
 
 /** A delegation: one line of a file, or, without its base address, an entry of a key set. */
 export type DelegationLine = z.infer<typeof delegation>;
-
-export function makeDelegation(root: SigningKey, made: Delegation): DelegationLine {
-  return {
-    base: made.baseUrl,
-    role: made.role,
-    x: Buffer.from(made.publicKey).toString('base64url'),
-    nbf: made.notBefore,
-    exp: made.expiresAt,
-    signature: encodeSignature(root.sign(delegationInput(made))),
-  };
-}
 
 /** The delegations of a file, in order. Only daemons can verify the signatures. @throws ConfigError */
 export function readDelegations(file: Pick<RoleKeyFile, 'path' | 'variable'>): DelegationLine[] {

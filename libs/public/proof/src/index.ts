@@ -1,12 +1,6 @@
-export {
-  JWK_SET_KEYS_MAX,
-  type JwkSet,
-  type PublicJwk,
-  parseJwkSet,
-  type RefusedKey,
-  renderJwkSet,
-} from './jwk-set.ts';
+export { type JwkSet, type PublicJwk, renderJwkSet } from './jwk-set.ts';
 export { admitPublicKey, thumbprint } from './public-key.ts';
+export { JWK_SET_KEYS_MAX, parseJwkSet, type RefusedKey } from './read-jwk-set.ts';
 export { decodeSignature, encodeSignature, SIGNATURE_BYTES } from './signature.ts';
 export {
   type ProofFields,

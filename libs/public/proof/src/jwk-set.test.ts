@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { edgeKey, scalarOfSeed, TORSION } from './curve-edge-cases.fixture.ts';
 import { KeyError, type KeyErrorCode } from './errors.ts';
-import { type PublicJwk, parseJwkSet, renderJwkSet } from './jwk-set.ts';
+import { type PublicJwk, renderJwkSet } from './jwk-set.ts';
+import { parseJwkSet } from './read-jwk-set.ts';
 import { createSigningKey } from './signing.ts';
 
 const PUBLIC_KEY = createSigningKey(new Uint8Array(32).fill(7)).publicKey;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { KeyError } from './errors.ts';
-import { parseJwkSet } from './jwk-set.ts';
+import { parseJwkSet } from './read-jwk-set.ts';
 import { createRootedSetReader } from './rooted-set.ts';
 import { delegationInput, keyStatementInput, setStatementInput } from './statements.ts';
 

@@ -4,9 +4,9 @@ import { base64, base64url } from './base64.ts';
 import { KeyError, type KeyErrorCode } from './errors.ts';
 import { isTimestampSeconds } from './fields.ts';
 import { KEY_SET_HEADER } from './headers.ts';
-import { parseJwkSet } from './jwk-set.ts';
 import { isObject } from './members.ts';
 import { admitPublicKey } from './public-key.ts';
+import { parseJwkSet } from './read-jwk-set.ts';
 import { SIGNATURE_BYTES } from './signature.ts';
 import {
   type Delegation,

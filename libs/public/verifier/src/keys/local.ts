@@ -1,4 +1,4 @@
-import { parseJwkSet } from '@ori/proof/jwk-set';
+import { parseJwkSet } from '@ori/proof/read-jwk-set';
 import type { VerificationKey } from '@ori/proof/verification-key';
 import type { KeySet } from './key-set.ts';
 

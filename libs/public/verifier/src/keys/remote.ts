@@ -1,4 +1,5 @@
-import { type JwkSet, type PublicJwk, parseJwkSet, type RefusedKey, renderJwkSet } from '@ori/proof/jwk-set';
+import { type JwkSet, type PublicJwk, renderJwkSet } from '@ori/proof/jwk-set';
+import { parseJwkSet, type RefusedKey } from '@ori/proof/read-jwk-set';
 import type { VerificationKey } from '@ori/proof/verification-key';
 import { KEY_SET_HEADER, KeyError, UnavailableError } from '@ori/proof/wire';
 import { createRemoteJson, type RemoteJsonSeed } from '@ori/remote-json';

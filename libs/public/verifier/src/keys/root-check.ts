@@ -1,4 +1,4 @@
-import { parseJwkSet } from '@ori/proof/jwk-set';
+import { parseJwkSet } from '@ori/proof/read-jwk-set';
 import { createRootedSetReader } from '@ori/proof/rooted-set';
 import type { VerificationKey } from '@ori/proof/verification-key';
 import { KEY_SET_HEADER } from '@ori/proof/wire';
