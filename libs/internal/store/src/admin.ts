@@ -18,11 +18,12 @@ export {
 export * from './queries/admin/lists.ts';
 export * from './queries/admin/members.ts';
 export * from './queries/admin/named.ts';
-export * from './queries/admin/organization-changes.ts';
 export * from './queries/admin/organizations.ts';
 export * from './queries/admin/reseal.ts';
 export * from './queries/admin/revocations.ts';
 export { readServerFacts } from './queries/admin/server-facts.ts';
+export * from './queries/admin/sessions.ts';
 export * from './queries/admin/signing-keys.ts';
 export * from './queries/admin/users.ts';
+export * from './queries/admin/workspaces.ts';
 export { readLifecycleWrites } from './signer-sql.ts';

@@ -1,9 +1,9 @@
 import { createScenario } from '@ori/test-env/scenario';
 import { DIALECTS, useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { revokeSessions } from './queries/admin/members.ts';
-import { deleteWorkspace } from './queries/admin/organizations.ts';
+import { revokeSessions } from './queries/admin/sessions.ts';
 import { addSubject, createUser, removeSubject } from './queries/admin/users.ts';
+import { deleteWorkspace } from './queries/admin/workspaces.ts';
 import { type SignerQueries, signerQueries } from './signer-sql.ts';
 
 describe.each(DIALECTS)('gate facts on %s, queried as the signer', (dialect) => {

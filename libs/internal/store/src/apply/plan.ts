@@ -4,16 +4,15 @@ import { type CreatedApiKey, createApiKey, disableApiKey } from '../queries/admi
 import { newId, slugOf } from '../queries/admin/ids.ts';
 import { createIntern, deleteIntern, updateIntern } from '../queries/admin/interns.ts';
 import { addMembers, removeMembers } from '../queries/admin/members.ts';
-import { makeDefault, setTurnLimits } from '../queries/admin/organization-changes.ts';
 import {
   createOrganization,
-  createWorkspace,
-  deleteWorkspace,
+  makeDefault,
   setProgramme,
-  updateWorkspace,
+  setTurnLimits,
 } from '../queries/admin/organizations.ts';
 import { addSigningKeyIn, type SigningHome } from '../queries/admin/signing-keys.ts';
 import { createPeople, type NewPerson } from '../queries/admin/users.ts';
+import { createWorkspace, deleteWorkspace, updateWorkspace } from '../queries/admin/workspaces.ts';
 import type { Schema } from '../schema.ts';
 import type { TeamState } from './state.ts';
 import type { Team, TeamPerson, TeamWorkspace } from './team.ts';

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
-import type { Database, Handle } from '../../database.ts';
+import type { Handle } from '../../database.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { changeRow } from './change-row.ts';
-import { idSchema, nowSeconds, secondsSchema } from './ids.ts';
+import { idSchema } from './ids.ts';
 
 const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });
 
@@ -78,76 +78,3 @@ export async function removeMembers(
 
 /** Each once, in a fixed order, so that two requests cannot deadlock. */
 const inOrder = (ids: readonly string[]): string[] => [...new Set(ids)].sort();
-
-/** A time in the future would also refuse new sign-ins. */
-const AHEAD_SECONDS_MAX = 60;
-
-const revocation = z.strictObject({
-  userId: idSchema,
-  workspaceId: idSchema.optional(),
-  validFrom: secondsSchema
-    .refine((at) => at <= nowSeconds() + AHEAD_SECONDS_MAX, 'expected Unix seconds, at most 60 from now')
-    .optional(),
-});
-
-/** Where the sessions of a user are revoked, and from which time on they are valid. */
-export interface SessionsValidFrom {
-  readonly workspaceId: string;
-  /** Unix seconds; null if none are revoked. */
-  readonly validFrom: number | null;
-  readonly changed: boolean;
-}
-
-/**
- * Revokes the user's sessions that began before `validFrom` (Unix seconds), in one workspace or in all. The default is
- * the next whole second: sessions are dated in whole seconds, and one that began in this second is revoked too. A time
- * earlier than the stored one changes nothing.
- *
- * @returns each membership, as it is now
- */
-export async function revokeSessions(
-  db: Database,
-  input: z.input<typeof revocation>,
-): Promise<SessionsValidFrom[]> {
-  const { userId, workspaceId, validFrom = nowSeconds() + 1 } = requireInput(revocation, input);
-  return await changeSessions(
-    db,
-    { userId, workspaceId },
-    (former) => Math.max(former ?? 0, validFrom) || former,
-  );
-}
-
-/** Undoes {@link revokeSessions}: sessions count again, whenever they began. */
-export async function clearRevokedSessions(
-  db: Database,
-  input: { readonly userId: string; readonly workspaceId?: string | undefined },
-): Promise<SessionsValidFrom[]> {
-  const { userId, workspaceId } = requireInput(revocation, input);
-  return await changeSessions(db, { userId, workspaceId }, () => null);
-}
-
-async function changeSessions(
-  db: Database,
-  { userId, workspaceId }: { readonly userId: string; readonly workspaceId: string | undefined },
-  next: (former: number | null) => number | null,
-): Promise<SessionsValidFrom[]> {
-  return await db.kysely.transaction().execute(async (tx) => {
-    let memberships = tx
-      .selectFrom('members')
-      .select(['workspace_id', 'sessions_valid_from'])
-      .where('user_id', '=', userId);
-    if (workspaceId !== undefined) memberships = memberships.where('workspace_id', '=', workspaceId);
-    const rows = await memberships.orderBy('workspace_id').forUpdate().execute();
-    if (rows.length === 0) throw new AdminError('not_found', `no membership of ${userId}`);
-    const outcome = rows.map(({ workspace_id, sessions_valid_from: former }) => {
-      const validFrom = next(former);
-      return { workspaceId: workspace_id, validFrom, changed: validFrom !== former };
-    });
-    for (const { workspaceId: id, validFrom, changed } of outcome) {
-      if (!changed) continue;
-      const row = tx.updateTable('members').set({ sessions_valid_from: validFrom });
-      await row.where('user_id', '=', userId).where('workspace_id', '=', id).execute();
-    }
-    return outcome;
-  });
-}

@@ -6,9 +6,11 @@ import { describe, expect, it } from 'vitest';
 import { createApiKey, disableApiKey, type NewApiKey } from './api-keys.ts';
 import { setIcon } from './icons.ts';
 import { createIntern } from './interns.ts';
-import { addMember, removeMember, revokeSessions } from './members.ts';
-import { createWorkspace, deleteWorkspace, setProgramme } from './organizations.ts';
+import { addMember, removeMember } from './members.ts';
+import { setProgramme } from './organizations.ts';
+import { revokeSessions } from './sessions.ts';
 import { addSubject, createUser, disableUser, removeSubject } from './users.ts';
+import { createWorkspace, deleteWorkspace } from './workspaces.ts';
 
 const refused = (code: string) => ({ name: 'AdminError', code });
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0);

@@ -1,9 +1,10 @@
-import { type SqlBool, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
-import { AdminError, judged, requireInput } from './admin-error.ts';
+import { AdminError, judged, requireInput, unreferred } from './admin-error.ts';
+import { organizationOf } from './api-keys.ts';
 import { changeRow } from './change-row.ts';
-import { descriptionSchema, distinctSlugOf, idSchema, nameSchema, newId, slugOf, slugSchema } from './ids.ts';
+import { idSchema, nameSchema, newId } from './ids.ts';
 
 const newOrganization = z.strictObject({ id: idSchema.optional(), name: nameSchema });
 
@@ -16,94 +17,78 @@ export async function createOrganization(
   return { id };
 }
 
-const newWorkspace = z.strictObject({
-  id: idSchema.optional(),
-  organizationId: idSchema,
-  name: nameSchema,
-  slug: slugSchema.optional(),
-  description: descriptionSchema.optional(),
-  isDefault: z.boolean().default(false),
-  inProgramme: z.boolean().default(false),
-  createdBy: idSchema.nullish(),
-});
-
-/**
- * An organization has at most one default workspace, and a deleted one counts. Its slug, by default derived from the
- * name, is unique among the workspaces that are not deleted; where another name gave that one, it carries a digest.
- */
-export async function createWorkspace(
-  db: Handle,
-  input: z.input<typeof newWorkspace>,
-): Promise<{ id: string }> {
-  const wanted = requireInput(newWorkspace, input);
-  const id = wanted.id ?? newId('ws');
-  const slug = wanted.slug ?? (await freeSlug(db, wanted));
-  await judged('workspace', () =>
-    db.kysely
-      .insertInto('workspaces')
-      .values({
-        id,
-        organization_id: wanted.organizationId,
-        name: wanted.name,
-        slug,
-        description: wanted.description ?? null,
-        is_default: wanted.isDefault,
-        in_programme: wanted.inProgramme,
-        created_by: wanted.createdBy ?? null,
-      })
-      .execute(),
-  );
-  return { id };
-}
-
-async function freeSlug(
-  db: Handle,
+export async function renameOrganization(
+  db: Database,
   { organizationId, name }: { readonly organizationId: string; readonly name: string },
-): Promise<string> {
-  const slug = slugOf(name);
-  const taken = await db.kysely
-    .selectFrom('workspaces')
-    .select('name')
-    .where('organization_id', '=', organizationId)
-    .where('slug', '=', slug)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst();
-  if (taken === undefined) return slug;
-  if (taken.name !== name) return distinctSlugOf(name);
-  throw new AdminError('conflict', `workspace: one is named ${JSON.stringify(name)} already: give a slug`);
+): Promise<void> {
+  const change = sql`
+    update organizations set name = ${requireInput(nameSchema, name)} where id = ${organizationId}`;
+  await changeRow(db, `organization ${organizationId}`, change);
 }
 
-/** One workspace; with an organization, only if it belongs to that one. */
-interface WorkspaceChoice {
-  readonly workspaceId: string;
-  readonly organizationId?: string | undefined;
-}
+const limit = (max: number) => {
+  const error = `expected an integer from 1 to ${max}`;
+  return z.int(error).min(1, error).max(max, error).nullable().optional();
+};
 
-/** One that is not deleted. */
-const chosen = ({ workspaceId, organizationId }: WorkspaceChoice) => sql<SqlBool>`
-  id = ${workspaceId} and deleted_at is null
-  ${organizationId === undefined ? sql`` : sql`and organization_id = ${organizationId}`}`;
-
-const workspaceChange = z.strictObject({
-  name: nameSchema.optional(),
-  slug: slugSchema.optional(),
-  description: descriptionSchema.optional(),
+const turnLimits = z.strictObject({
+  turnsPerUser: limit(1_000_000),
+  turnsPerOrganization: limit(10_000_000),
 });
 
-/** Sets what is given. @throws AdminError `invalid_input`, `not_found`, `conflict` */
-export async function updateWorkspace(
+/** Sets what is given; null for what the signer is configured with. @throws AdminError `invalid_input`, `not_found` */
+export async function setTurnLimits(
   db: Handle,
-  { workspaceId, organizationId, ...given }: WorkspaceChoice & z.input<typeof workspaceChange>,
+  { organizationId, ...given }: { readonly organizationId: string } & z.input<typeof turnLimits>,
+): Promise<{ turnsPerUser: number | null; turnsPerOrganization: number | null }> {
+  const { turnsPerUser, turnsPerOrganization } = requireInput(turnLimits, given);
+  const row = await db.kysely
+    .updateTable('organizations')
+    .set((eb) => ({
+      turns_per_user: turnsPerUser === undefined ? eb.ref('turns_per_user') : turnsPerUser,
+      turns_per_organization:
+        turnsPerOrganization === undefined ? eb.ref('turns_per_organization') : turnsPerOrganization,
+    }))
+    .where('id', '=', organizationId)
+    .returning(['turns_per_user', 'turns_per_organization'])
+    .executeTakeFirst();
+  if (row === undefined) throw new AdminError('not_found', `no organization ${organizationId}`);
+  return { turnsPerUser: row.turns_per_user, turnsPerOrganization: row.turns_per_organization };
+}
+
+/** Deletes an organization without workspaces; a deleted workspace counts too. */
+export async function deleteOrganization(
+  db: Database,
+  { organizationId }: { readonly organizationId: string },
 ): Promise<void> {
-  const columns = requireInput(workspaceChange, given);
-  const { numUpdatedRows } = await judged('workspace', () =>
-    db.kysely
-      .updateTable('workspaces')
-      .set({ ...columns, updated_at: sql<Date>`now()` })
-      .where(chosen({ workspaceId, organizationId }))
-      .executeTakeFirst(),
+  const what = `organization ${organizationId}`;
+  const deletion = sql`delete from organizations where id = ${organizationId}`;
+  await unreferred(what, () => changeRow(db, what, deletion));
+}
+
+/** Makes it the default workspace of its organization instead of the current one, which may be deleted. */
+export async function setDefaultWorkspace(
+  db: Database,
+  { workspaceId }: { readonly workspaceId: string },
+): Promise<void> {
+  await db.kysely.transaction().execute(async (tx) => {
+    const organizationId = await organizationOf({ kysely: tx }, workspaceId);
+    await makeDefault({ kysely: tx }, { organizationId, workspaceId });
+  });
+}
+
+/** The same within a transaction, for a workspace that exists. */
+export async function makeDefault(
+  { kysely }: Handle,
+  { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },
+): Promise<void> {
+  // Concurrent changes of the default of one organization are serialized.
+  await sql`select from organizations where id = ${organizationId} for update`.execute(kysely);
+  await sql`
+    update workspaces set is_default = false where organization_id = ${organizationId} and is_default`.execute(
+    kysely,
   );
-  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
+  await sql`update workspaces set is_default = true where id = ${workspaceId}`.execute(kysely);
 }
 
 /**
@@ -116,12 +101,6 @@ export async function setProgramme(
 ): Promise<void> {
   const change = sql`update workspaces set in_programme = ${inProgramme} where id = ${workspaceId}`;
   await changeRow(db, `workspace ${workspaceId}`, change);
-}
-
-/** Marks it deleted, which hides its interns; its rows stay. */
-export async function deleteWorkspace(db: Handle, workspace: WorkspaceChoice): Promise<void> {
-  const change = sql`update workspaces set deleted_at = now() where ${chosen(workspace)}`;
-  await changeRow(db, `workspace ${workspace.workspaceId}`, change);
 }
 
 /** The operator's switch for the whole service: while it is off, every intern operation that signs answers 404. */

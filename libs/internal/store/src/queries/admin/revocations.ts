@@ -6,11 +6,12 @@ import { deleteCredential } from './byok.ts';
 import { changeRow } from './change-row.ts';
 import { deleteIntern } from './interns.ts';
 import type { KeyStater } from './key-statements.ts';
-import { removeMember, revokeSessions } from './members.ts';
-import { deleteOrganization } from './organization-changes.ts';
-import { deleteWorkspace, setLifecycleWrites, setProgramme } from './organizations.ts';
+import { removeMember } from './members.ts';
+import { deleteOrganization, setLifecycleWrites, setProgramme } from './organizations.ts';
+import { revokeSessions } from './sessions.ts';
 import { retireSigningKey, revokeSigningKey } from './signing-keys.ts';
 import { deleteUser, disableUser, removeSubject } from './users.ts';
+import { deleteWorkspace } from './workspaces.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 

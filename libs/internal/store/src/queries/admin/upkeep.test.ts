@@ -12,9 +12,14 @@ import { createCredential } from './byok.ts';
 import { iconTypeOf } from './icons.ts';
 import { updateIntern } from './interns.ts';
 import { listOrganizations, listWorkspaces } from './lists.ts';
-import { deleteOrganization, renameOrganization, setDefaultWorkspace } from './organization-changes.ts';
-import { createOrganization, createWorkspace, deleteWorkspace } from './organizations.ts';
+import {
+  createOrganization,
+  deleteOrganization,
+  renameOrganization,
+  setDefaultWorkspace,
+} from './organizations.ts';
 import { resealTable } from './reseal.ts';
+import { createWorkspace, deleteWorkspace } from './workspaces.ts';
 
 const coded = (code: string) => expect.objectContaining({ name: 'AdminError', code });
 

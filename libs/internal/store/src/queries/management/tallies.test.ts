@@ -4,7 +4,7 @@ import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../admin/api-keys.ts';
-import { createWorkspace, deleteWorkspace } from '../admin/organizations.ts';
+import { createWorkspace, deleteWorkspace } from '../admin/workspaces.ts';
 import { managementQueries } from '../management.ts';
 
 const ROUNDS = 60;

@@ -2,7 +2,7 @@ import { type Selectable, sql, type Transaction } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { Schema, WorkspacesTable } from '../../schema.ts';
 import { addMembers } from '../admin/members.ts';
-import { createWorkspace, deleteWorkspace, updateWorkspace } from '../admin/organizations.ts';
+import { createWorkspace, deleteWorkspace, updateWorkspace } from '../admin/workspaces.ts';
 import { type Page, type PageRequest, readPage } from './page.ts';
 import { type Account, asTenant } from './tenant.ts';
 
