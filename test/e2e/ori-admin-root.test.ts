@@ -62,7 +62,7 @@ const startRootedSigner = () =>
 async function callerBy(root: string): Promise<unknown> {
   const proof = (await (await world.sign(internId)).json()) as Record<string, string>;
   const pinned = JSON.parse(await readFile(file(`${root}.pub`), 'utf8'));
-  return await verified(world, internId, proof, { root: pinned }).catch((error) => error.code);
+  return await verified(world, internId, proof, pinned).catch((error) => error.code);
 }
 
 it(

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { createRemoteKeySet, createVerifier } from '@ori/verifier';
+import { createRootedKeySet, type RootJwk } from '@ori/verifier/rooted';
 import pg from 'pg';
 import { startIssuer, type TestIssuer } from '../env/issuer.ts';
 import { freePort } from '../env/ports.ts';
@@ -39,9 +40,10 @@ export function verified(
   { baseUrl }: Pick<OperatorWorld, 'baseUrl'>,
   internId: string,
   proof: Readonly<Record<string, string>>,
-  options?: Parameters<typeof createRemoteKeySet>[1],
+  root?: RootJwk,
 ) {
-  const keys = createRemoteKeySet(`${baseUrl}/interns/${internId}/daemon/jwks.json`, options);
+  const url = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
+  const keys = root === undefined ? createRemoteKeySet(url) : createRootedKeySet(url, { root });
   const verifier = createVerifier({ internId, keys, replay: { spend: () => 'spent' } });
   const rawHeaders = ['content-type', 'application/json', ...Object.entries(proof).flat()];
   return verifier.verify({ method: 'POST', target: '/api/invoke', rawHeaders, body: Buffer.from(BODY) });

@@ -21,7 +21,7 @@ import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { problemsOfAddress } from '@ori/store/postgres-address';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
-import type { RootJwk } from '@ori/verifier';
+import type { RootJwk } from '@ori/verifier/rooted';
 
 const { regionalHosts, databasePoolMax, otlpEndpoint, ...COMMON_SPEC } = SERVICE_SPEC;
 

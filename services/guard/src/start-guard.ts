@@ -1,6 +1,7 @@
 import { openPorts } from '@ori/http/open-ports';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createRemoteKeySet, createVerifier } from '@ori/verifier';
+import { createRootedKeySet } from '@ori/verifier/rooted';
 import { createCheck } from './check.ts';
 import type { GuardConfig } from './config.ts';
 import { createDaemon } from './daemon.ts';
@@ -26,10 +27,7 @@ export async function startGuard(
   const metrics = createGuardMetrics();
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
-  const keys = createRemoteKeySet(config.keysUrl, {
-    root: config.root,
-    onRefusedKey: ({ error }) => log.warn({ err: error }, 'a key of the set was ignored'),
-  });
+  const keys = openKeys(config, log);
   stack.defer(() => keys.close());
   const replay = openReplay(config, { log, now });
   stack.defer(replay.close);
@@ -68,4 +66,11 @@ export async function startGuard(
   );
   log.info({ url: api.url, opsUrl, mode, replay: config.replay }, 'listening');
   return { url: api.url, opsUrl, stop };
+}
+
+function openKeys({ keysUrl, root }: GuardConfig, log: Logger) {
+  if (root !== undefined) return createRootedKeySet(keysUrl, { root });
+  return createRemoteKeySet(keysUrl, {
+    onRefusedKey: ({ error }) => log.warn({ err: error }, 'a key of the set was ignored'),
+  });
 }

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createRemoteKeySet, createVerifier, type RootJwk } from '@ori/verifier';
+import { createVerifier } from '@ori/verifier';
 import { provenOf, requireProof } from '@ori/verifier/express';
+import { createRootedKeySet, type RootJwk } from '@ori/verifier/rooted';
 import express from 'express';
 import type { Replay } from './open-replay.ts';
 
@@ -36,7 +37,7 @@ export async function startSampleDaemon({
   replay,
   port,
 }: SampleDaemonOptions): Promise<SampleDaemon> {
-  const keys = createRemoteKeySet(jwksUrl, { root });
+  const keys = createRootedKeySet(jwksUrl, { root });
   const { store, clockToleranceSeconds } = replay;
   const verifier = createVerifier({ internId, keys, replay: store, clockToleranceSeconds });
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import type { RootJwk } from '@ori/verifier';
+import type { RootJwk } from '@ori/verifier/rooted';
 import type { DemoData } from './demo-data.ts';
 import { makeStateFolder, removeFile, STATE_FOLDER } from './state-folder.ts';
 

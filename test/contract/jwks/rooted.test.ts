@@ -9,7 +9,7 @@ import {
   revokeSigningKey,
   rotateSigningKey,
 } from '@ori/store/admin';
-import { createRemoteKeySet } from '@ori/verifier';
+import { createRootedKeySet } from '@ori/verifier/rooted';
 import { expect, test } from 'vitest';
 import { startSignerWorld, useSignerWorld } from '../signer-world.ts';
 
@@ -21,7 +21,7 @@ const home = { ...unstated, stater: root.stater };
 const pathOf = (internId: string) => `/v1/interns/${internId}/daemon/jwks.json`;
 
 const daemon = (internId: string) =>
-  createRemoteKeySet(`${world.baseUrl}/interns/${internId}/daemon/jwks.json`, {
+  createRootedKeySet(`${world.baseUrl}/interns/${internId}/daemon/jwks.json`, {
     root: root.jwk,
     revocationCheckSeconds: 1,
   });

@@ -8,15 +8,10 @@ export {
 export type { Answers } from './answers/answers.ts';
 export type { AnswersOptions } from './answers/options.ts';
 export type { Recorder } from './answers/recorder.ts';
+export type { KeySetSnapshot, RemoteKeySet, RemoteKeySetOptions } from './keys/fetched.ts';
 export type { KeySet } from './keys/key-set.ts';
 export { createLocalKeySet } from './keys/local.ts';
-export {
-  createRemoteKeySet,
-  type KeySetSnapshot,
-  type RemoteKeySet,
-  type RemoteKeySetOptions,
-  type RootJwk,
-} from './keys/remote.ts';
+export { createRemoteKeySet } from './keys/remote.ts';
 export { PROOF_OUTCOMES, type ProofOutcome, type ProofReport, type RequestFacts } from './outcome.ts';
 export type { VerifierOptions } from './policy.ts';
 export { type Refusal, toRefusal } from './refusal.ts';

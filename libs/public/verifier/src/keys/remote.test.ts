@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
-import { createRemoteKeySet, type KeySetSnapshot, type RemoteKeySetOptions } from './remote.ts';
+import type { KeySetSnapshot, RemoteKeySetOptions } from './fetched.ts';
+import { createRemoteKeySet } from './remote.ts';
 
 /** A daemon that fetches its keys from an address under the test's control. */
 function world(options: RemoteKeySetOptions = {}) {
