@@ -32,7 +32,23 @@ test('keeps 64 MiB and no more', () => {
     undefined,
     ...Array.from({ length: 4 }, () => 15 * MIB),
   ]);
-  expect(ring.put(answerOf(64 * MIB))).toBeUndefined();
+  // Two lengths, and `[200,{}]` as if each character took three bytes.
+  const most = 64 * MIB - 8 - 24;
+  expect(ring.put(answerOf(most + 1))).toBeUndefined();
+  expect(ring.get(Number(ring.put(answerOf(most))))?.body.length).toBe(most);
+});
+
+test('has room for every character of the headers', () => {
+  const ring = createRing();
+  const body = new Uint8Array(10);
+  for (let count = 0; count < 200; count += 1) {
+    const headers = { 'x-own': '€'.repeat(count * 97) };
+    expect(ring.get(Number(ring.put({ status: 200, headers, body })))).toEqual({
+      status: 200,
+      headers,
+      body,
+    });
+  }
 });
 
 test('an answer is a copy, when it is put and when it is given', () => {

@@ -28,6 +28,8 @@ function world(entriesMax = 1000, errorSeconds = 0, createdMs = NOW * 1000) {
       { policy: POLICY, user: 'ada', nonce: `nonce-${id}` },
       { status: 200, headers: {}, body },
     );
+  const ask = (id: number | string, timestamp = Math.floor(clock.ms / 1000)) =>
+    store.answers?.ask({ policy: POLICY, user: 'ada', nonce: `nonce-${id}`, timestamp, nowMs: clock.ms });
   const spend = (id: number | string, timestamp = Math.floor(clock.ms / 1000), change: Partial<Spend> = {}) =>
     store.spend({
       policy: POLICY,
@@ -49,7 +51,7 @@ function world(entriesMax = 1000, errorSeconds = 0, createdMs = NOW * 1000) {
   const step = (seconds: number): void => {
     clock.errorMs = seconds * 1000;
   };
-  return { clock, spend, spendV1, answer, seconds, step };
+  return { clock, spend, spendV1, answer, ask, seconds, step };
 }
 
 test('calls whose answers are kept count beside their proofs', () => {
@@ -57,6 +59,47 @@ test('calls whose answers are kept count beside their proofs', () => {
   seconds(10);
   for (const id of [1, 2]) spend(id, NOW + 10, { caller: 'ada' });
   expect(() => spend(3)).toThrow(expect.objectContaining({ code: 'replay_store_full' }));
+});
+
+test('a question about an unknown call counts as two proofs, until no proof could be accepted', () => {
+  const { spend, ask, seconds } = world(4);
+  seconds(400);
+  void ask(1);
+  void ask(1);
+  void ask(2);
+  expect(() => ask(3)).toThrow(expect.objectContaining({ code: 'replay_store_full' }));
+  expect(() => spend(4)).toThrow(expect.objectContaining({ code: 'replay_store_full' }));
+  // Until the latest timestamp, 2 s ahead, is older than a proof may be anywhere.
+  seconds(402 + 690 - 1);
+  expect(() => ask(3)).toThrow(expect.objectContaining({ code: 'replay_store_full' }));
+  seconds(402 + 690);
+  expect(ask(3)).toBe('not_received');
+  expect(spend(4)).toBe('spent');
+});
+
+test('a question voids its call for as long as a proof of it could be accepted', () => {
+  const { spend, ask, seconds } = world();
+  seconds(400);
+  expect(ask(1)).toBe('not_received');
+  seconds(402 + 92 - 1);
+  expect(() => spend(1, NOW + 402)).toThrow(expect.objectContaining({ code: 'nonce_replayed' }));
+  expect(ask(1)).toBe('not_received');
+});
+
+test('knows that a call was not received if it could not be of a time before the store', () => {
+  const { ask, seconds } = world();
+  seconds(302);
+  expect([ask(1), ask(1)]).toEqual(['lost', 'lost']);
+  seconds(303);
+  expect([ask(2), ask(1)]).toEqual(['not_received', 'not_received']);
+});
+
+test('of a call that is spent without a record, nobody knows the end', () => {
+  const { spend, ask, seconds } = world();
+  seconds(400);
+  spend(1);
+  spend(2, undefined, { caller: 'ada' });
+  expect([ask(1), ask(2)]).toEqual(['lost', 'running']);
 });
 
 test('works immediately when a fast clock is corrected, and accepts nothing twice', () => {
@@ -151,6 +194,9 @@ test('gives back the memory of its answers when it forgets the last', async () =
   };
   const before = await inUse();
   seconds(10);
+  spend(0, undefined, { caller: 'ada' });
+  answer(0, new Uint8Array(1000));
+  expect((await inUse()) - before).toBeLessThan(1 << 20);
   spend(1, undefined, { caller: 'ada' });
   answer(1, new Uint8Array(16 << 20));
   expect((await inUse()) - before).toBeGreaterThan(15 << 20);
