@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { exchangeOf } from '@ori/http/exchange';
 import { valuesOf } from '@ori/http/raw-headers';
-import { ProofError } from '@ori/proof';
+import { ProofError } from '@ori/proof/wire';
 import type { Verifier } from '@ori/verifier';
 import type { GuardConfig } from './config.ts';
 import { identityOf } from './headers.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ServingConstants } from '@ori/http/open-ports';
 import { problemsOfTls } from '@ori/http/tls';
-import { isInternId, isPath } from '@ori/proof';
+import { isInternId, isPath } from '@ori/proof/wire';
 import {
   type Config,
   ConfigError,

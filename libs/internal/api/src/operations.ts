@@ -1,6 +1,8 @@
 import { presentDeadline } from '@ori/http/deadline';
 import type { Presentation } from '@ori/http/presentation';
-import { ED25519, KEY_SET_HEADER, PROOF_HEADERS } from '@ori/proof/wire';
+import { ED25519 } from '@ori/proof/algorithms';
+import { KEY_SET_HEADER } from '@ori/proof/headers';
+import { PROOF_HEADERS } from '@ori/proof/versions';
 import { z } from 'zod';
 import { PRESENTATIONS, SIGNING_SCOPE } from './refusals.ts';
 import { signingRequest } from './request.ts';

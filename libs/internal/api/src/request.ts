@@ -1,4 +1,4 @@
-import { isBodySha256, isPath, PROOF_METHOD } from '@ori/proof/wire';
+import { isBodySha256, isPath, PROOF_METHOD } from '@ori/proof/fields';
 import { z } from 'zod';
 
 /** The body of a signing request. The patterns are for the API description; `refine` does the validation. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { ED25519 } from '@ori/proof/algorithms';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
 import { ROLES } from '@ori/proof/statements';
-import { ED25519 } from '@ori/proof/wire';
 import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
 import { systemErrorCode } from '@ori/runtime/system-error-code';

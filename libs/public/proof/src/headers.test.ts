@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseProofHeaders, renderProof } from './headers.ts';
+import { renderProof } from './headers.ts';
+import { parseProofHeaders } from './read-headers.ts';
 import { headersOf, issuedVersions, PROOF_HEADERS } from './versions.ts';
 
 const signature = fc.uint8Array({ minLength: 64, maxLength: 64 });

@@ -23,14 +23,13 @@ export {
   PROOF_METHOD,
   TIMESTAMP_MAX,
 } from './fields.ts';
+export { KEY_SET_HEADER, renderProof } from './headers.ts';
 export {
-  KEY_SET_HEADER,
   type NewestSignature,
   newestSignature,
   type PresentedProof,
   parseProofHeaders,
-  renderProof,
-} from './headers.ts';
+} from './read-headers.ts';
 export {
   ALL_VERSIONS,
   headersOf,

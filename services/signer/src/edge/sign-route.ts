@@ -4,7 +4,7 @@ import { valuesOf } from '@ori/http/raw-headers';
 import type { Route } from '@ori/http/routes';
 import { parseTarget } from '@ori/http/target';
 import type { DpopNonces } from '@ori/identity/dpop/nonces';
-import { isInternId } from '@ori/proof/wire';
+import { isInternId } from '@ori/proof/fields';
 import { rateLimitHeaders } from '@ori/turns/rate-limit-headers';
 import { DependencyError } from '../core/dependency-error.ts';
 import type { SigningAnswer, SigningParts, signProof } from '../core/sign-proof.ts';

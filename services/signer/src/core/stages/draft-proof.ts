@@ -1,5 +1,5 @@
 import { signingInput } from '@ori/proof/signing-input';
-import { IDENTIFYING_VERSION, issuedVersions, type Version } from '@ori/proof/wire';
+import { IDENTIFYING_VERSION, issuedVersions, type Version } from '@ori/proof/versions';
 import type { ClockChecked } from './evidence.ts';
 import type { UnlockedKey } from './unlock-key.ts';
 

@@ -1,4 +1,5 @@
-import { type ProofHeaderValues, renderProof } from '@ori/proof/wire';
+import { renderProof } from '@ori/proof/headers';
+import type { ProofHeaderValues } from '@ori/proof/versions';
 import type { RecordedProof } from './record.ts';
 
 /** The interface's signing response: its keys are header names. */

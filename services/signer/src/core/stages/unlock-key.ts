@@ -1,5 +1,5 @@
+import { isUser } from '@ori/proof/fields';
 import type { SigningKey } from '@ori/proof/signing';
-import { isUser } from '@ori/proof/wire';
 import type { Entry } from './pass-gate.ts';
 import { SigningError } from './signing-error.ts';
 
