@@ -32,13 +32,6 @@ export const SHIPPED: readonly ShippedFolder[] = [
   }),
   service('log'),
   {
-    name: 'witness',
-    programs: {
-      'ori-witness': 'services/log/bin/ori-witness.js',
-      main: 'services/log/src/witness/main.ts',
-    },
-  },
-  {
     name: 'guard',
     programs: { 'ori-guard': 'services/guard/bin/ori-guard.js', main: 'services/guard/src/main.ts' },
   },

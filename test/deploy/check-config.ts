@@ -44,13 +44,11 @@ async function run(program: Program, words: readonly string[], env: Environment)
 /** Creates a folder with every secret that a service may have, under the names that the deployments use. */
 export async function writeSecrets(folder: string, service: string, mode: number): Promise<string[]> {
   const { cert, key } = makeCertificate();
-  const seed = randomBytes(32).toString('base64');
   const secrets = {
     'database-url': 'postgres://login:password@db.example.com:5432/ori\n',
     'redis-url': 'rediss://ori-signer:password@redis.example.com:6379/0\n',
     'kek.json': generateKekRing(service as KekOwner),
-    'log-key': seed,
-    'witness-key': seed,
+    'log-key': randomBytes(32).toString('base64'),
     'kms-pin': '1234',
     'tls.crt': cert,
     'tls.key': key,

@@ -11,7 +11,6 @@ export type Program =
   | 'signer/ori-signer'
   | 'management/ori-management'
   | 'log/ori-log'
-  | 'witness/ori-witness'
   | 'guard/ori-guard'
   | 'kms-agent/ori-kms-agent'
   | 'admin/ori-admin';

@@ -20,7 +20,7 @@ const OF_OTHERS = [
   'nginx_connections_active',
   'nginx_connections_waiting',
 ];
-const otherMetrics = ['log/src/metrics.ts', 'log/src/witness/start-witness.ts', 'guard/src/metrics.ts']
+const otherMetrics = ['log/src/metrics.ts', 'guard/src/metrics.ts']
   .map((name) => readFileSync(join(import.meta.dirname, '../../services', name), 'utf8'))
   .join('');
 
@@ -85,9 +85,7 @@ export function describeMetrics(on: () => Stack): void {
       const rules = await on().prometheus.rules();
       const recorded = rules.filter(({ type }) => type === 'recording').map(({ name }) => name);
       // The signing log and the guard do not run here; their metrics are read from their sources.
-      const otherFamilies = [...otherMetrics.matchAll(/'((?:log|witness|guard)_\w+)'/g)].map(
-        ([, name = '']) => name,
-      );
+      const otherFamilies = [...otherMetrics.matchAll(/'((?:log|guard)_\w+)'/g)].map(([, name = '']) => name);
       // The exporter that probes the gateway has its own metrics.
       const probed = await on().prometheus.query('{__name__=~"probe_.*"}');
       const ofProbe = probed.map(({ metric }) => metric['__name__'] ?? '');

@@ -1,10 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { ConfigError } from '@ori/runtime/config';
 import { expect, it } from 'vitest';
 import { loadLogConfig } from './config.ts';
-import { loadWitnessConfig } from './witness/config.ts';
 
 const problemsOf = (load: () => unknown): readonly string[] => {
   try {
@@ -23,24 +19,16 @@ it.each(['https://api.example/log', 'api.example', 'api.example/log/', 'api.exam
   },
 );
 
-it.each(['two words', 'a+b'])('refuses a witness by the name of "%s"', (WITNESS_NAME) => {
-  const problems = problemsOf(() => loadWitnessConfig({ WITNESS_NAME }));
-  expect(problems).toContainEqual(expect.stringMatching(/^WITNESS_NAME: expected a name/));
-});
-
-it('refuses client certificates for a witness that has none itself', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'ori-witness-config-'));
-  const file = join(folder, 'empty');
-  await writeFile(file, '');
+it('refuses client certificates without a certificate of its own', () => {
   const problems = problemsOf(() =>
-    loadWitnessConfig({
-      WITNESS_NAME: 'w',
-      WITNESS_KEY: Buffer.alloc(32).toString('base64'),
-      WITNESS_FOLDER: folder,
-      WITNESS_POLICY_FILE: file,
-      WITNESS_TLS_CLIENT_CA_FILE: file,
+    loadLogConfig({
+      LOG_ORIGIN: 'api.example/log',
+      LOG_KEY: Buffer.alloc(32).toString('base64'),
+      LOG_AUDIT_FILES: '/audit.jsonl',
+      LOG_FOLDER: '/log',
+      LOG_GUARD_FOLDER: '/guard',
+      LOG_TLS_CLIENT_CA_FILE: import.meta.filename,
     }),
   );
-  await rm(folder, { recursive: true });
-  expect(problems).toEqual([expect.stringMatching(/^WITNESS_TLS_CLIENT_CA_FILE: /)]);
+  expect(problems).toEqual([expect.stringMatching(/^LOG_TLS_CLIENT_CA_FILE: /)]);
 });

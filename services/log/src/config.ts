@@ -71,22 +71,24 @@ export function loadLogConfig(env: Environment): LogConfig {
   const config = loadConfig('LOG', LOG_SPEC, env);
   const problems = problemsOfTls('LOG', config);
   if (problems.length > 0) throw new ConfigError(problems);
-  return { ...config, policy: readPolicy('LOG_POLICY_FILE', config.policyFile) };
+  return { ...config, policy: readPolicy(config.policyFile) };
 }
 
 /** @throws ConfigError */
-export function readPolicy(name: string, file: string | undefined): Policy | undefined {
+function readPolicy(file: string | undefined): Policy | undefined {
   if (file === undefined) return undefined;
   let content: string;
   try {
     content = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new ConfigError([`${name}: cannot read ${JSON.stringify(file)} (${systemErrorCode(error)})`]);
+    throw new ConfigError([
+      `LOG_POLICY_FILE: cannot read ${JSON.stringify(file)} (${systemErrorCode(error)})`,
+    ]);
   }
   try {
     return parsePolicy(content);
   } catch (error) {
     if (!(error instanceof TlogError)) throw error;
-    throw new ConfigError([`${name}: ${error.message}`]);
+    throw new ConfigError([`LOG_POLICY_FILE: ${error.message}`]);
   }
 }

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createSigningKey } from '@ori/proof/signing';
 import { cosign, cosignerKey } from '@ori/tlog/cosignature';
-import { createLogKeys, createWitnessKeys, renderVkeys } from '@ori/tlog/log-keys';
+import { createLogKeys, renderVkeys } from '@ori/tlog/log-keys';
 import { rootOf } from '@ori/tlog/merkle';
 import { renderVkey } from '@ori/tlog/note';
 import { type Policy, parsePolicy, requireTrusted } from '@ori/tlog/policy';
@@ -27,8 +28,8 @@ afterEach(async () => {
 
 const keys = createLogKeys('log.example/log', Buffer.alloc(32, 7).toString('base64'));
 const vkeys = renderVkeys(keys);
-const own = createWitnessKeys(Buffer.alloc(32, 8)).ed25519;
-const other = createWitnessKeys(Buffer.alloc(32, 9)).ed25519;
+const own = createSigningKey(Buffer.alloc(32, 8));
+const other = createSigningKey(Buffer.alloc(32, 9));
 const SIGNERS = { w1: own, w2: other } as const;
 
 const policyOf = (quorum: string) =>

@@ -38,8 +38,6 @@ export function createWitnesses(
   policy: Policy | undefined,
   { timeoutMs, onFailure }: { timeoutMs: number; onFailure(witness: string, error: unknown): void },
 ): Witnesses {
-  /** By their address: a witness with several keys signs with all of them at once. */
-  const asked = Map.groupBy(witnessesToAsk(policy), ([, { url = '' }]) => url);
   /** The last size that each address is known to have cosigned. */
   const sizes = new Map<string, number>();
 
@@ -61,8 +59,8 @@ export function createWitnesses(
     return { status: response.status, text };
   }
 
-  async function ask(url: string, submission: Submission): Promise<readonly NoteSignature[]> {
-    const { head } = submission;
+  async function ask({ key, url = '' }: PolicyWitness, submission: Submission): Promise<NoteSignature> {
+    const { head, text } = submission;
     let answer = await post(url, Math.min(sizes.get(url) ?? 0, head.size), submission);
     if (answer.status === 409) {
       const size = parseSize(answer.text.trim());
@@ -77,10 +75,7 @@ export function createWitnesses(
     }
     if (answer.status !== 200) throw new Error(`the witness answered ${answer.status}`);
     sizes.set(url, head.size);
-    return answer.text.trimEnd().split('\n').map(parseSignature);
-  }
-
-  function pick(signatures: readonly NoteSignature[], text: string, { key }: PolicyWitness): NoteSignature {
+    const signatures = answer.text.trimEnd().split('\n').map(parseSignature);
     const signature = signatures.find((one) => isBy(key, one));
     if (signature === undefined || verifyCosignature(text, signature, key) === undefined) {
       throw new Error('the answer contains no valid cosignature of the witness');
@@ -91,15 +86,12 @@ export function createWitnesses(
   return {
     async cosign(submission) {
       const cosigned = new Map<string, NoteSignature>();
-      const turns = [...asked].map(async ([url, witnesses]) => {
-        const answering = ask(url, submission);
-        for (const [name, witness] of witnesses) {
-          try {
-            cosigned.set(name, pick(await answering, submission.text, witness));
-          } catch (error) {
-            if (error instanceof LogError) throw error;
-            onFailure(name, error);
-          }
+      const turns = witnessesToAsk(policy).map(async ([name, witness]) => {
+        try {
+          cosigned.set(name, await ask(witness, submission));
+        } catch (error) {
+          if (error instanceof LogError) throw error;
+          onFailure(name, error);
         }
       });
       await Promise.all(turns);

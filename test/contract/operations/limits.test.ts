@@ -5,9 +5,7 @@ import { createLogger } from '@ori/runtime/log';
 import { expect, it, onTestFinished } from 'vitest';
 import { GUARD_SPEC } from '../../../services/guard/src/config.ts';
 import { openGuardWorld } from '../../env/guard-world.ts';
-import { startTestWitness } from '../../env/log-witness.ts';
 import { openLogWorld } from '../../env/log-world.ts';
-import { freePort } from '../../env/ports.ts';
 import { rawClient } from '../../env/raw-client.ts';
 import { SIGN_BODY, startWorld } from '../../env/world.ts';
 import { startManagementWorld } from '../management/world.ts';
@@ -55,15 +53,6 @@ async function startSigningLog(limits: Partial<Limits>): Promise<Limited> {
   const log = await startLog(config, { log: createLogger({ service: 'log', level: 'silent' }) });
   onTestFinished(log.stop);
   return { url: log.url, opsUrl: log.opsUrl, request: () => post('/log/lookup', '{"commitments":[]}') };
-}
-
-async function startWitness(limits: Partial<Limits>): Promise<Limited> {
-  const opsPort = await freePort();
-  const seed = Buffer.alloc(32, 7).toString('base64');
-  const witness = await startTestWitness('log.example/log', seed, { opsPort, ...limits });
-  onTestFinished(() => witness[Symbol.asyncDispose]());
-  const opsUrl = `http://127.0.0.1:${opsPort}`;
-  return { url: witness.url, opsUrl, request: () => post('/add-checkpoint', 'old 0\n\n') };
 }
 
 async function opened({ url }: Limited) {
@@ -120,13 +109,12 @@ const PROBES: Readonly<Partial<Record<keyof Limits, Probe>>> = {
   },
 };
 
-/** The log and the witness know no accounts. */
+/** The log knows no accounts. */
 const SERVICES = [
   { service: 'signer', start: startSigner, knowsAccounts: true },
   { service: 'management', start: startManagement, knowsAccounts: true },
   { service: 'guard', start: startGuard, knowsAccounts: true },
   { service: 'log', start: startSigningLog, knowsAccounts: false },
-  { service: 'witness', start: startWitness, knowsAccounts: false },
 ];
 
 const CASES = SERVICES.flatMap(({ service, start, knowsAccounts }) =>

@@ -56,7 +56,7 @@ test('an older service reports each setting that only a newer one has, and start
   expect(await checkConfig('signer', world.environment)).toMatchObject({ code: 0 });
 });
 
-test.each(['management', 'log', 'witness', 'kms-agent'] as const)(
+test.each(['management', 'log', 'kms-agent'] as const)(
   'an older %s reports them too, and what to do',
   async (service) => {
     const name = `${service.toUpperCase().replace('-', '_')}_SESSION_POLICY`;

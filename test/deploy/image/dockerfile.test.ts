@@ -4,7 +4,7 @@ import { ROOT } from '../root.ts';
 import { admits, admittedFiles } from './build-context.ts';
 import { allSteps, execForm, lastOf, STAGES } from './dockerfile.ts';
 
-const SERVICES = ['signer', 'management', 'log', 'witness', 'guard'];
+const SERVICES = ['signer', 'management', 'log', 'guard'];
 const steps = [...STAGES.values()].flatMap((stage) => stage.steps);
 
 test('every external image has an exact version, with the Node of the tests', () => {

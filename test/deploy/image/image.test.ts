@@ -23,7 +23,7 @@ beforeAll(async () => {
   await Promise.all(SHIPPED.map(named));
 }, 120_000);
 
-const SHIPPED = ['signer', 'management', 'log', 'witness', 'guard', 'admin'];
+const SHIPPED = ['signer', 'management', 'log', 'guard', 'admin'];
 const image = (name: string) => images[name] as Image;
 const whyNone = whyNotBuilt();
 if (whyNone) console.log(`Not run: the tests of the images, because ${whyNone}.`);

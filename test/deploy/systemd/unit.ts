@@ -5,7 +5,6 @@ export const UNITS = [
   'ori-signer@.service',
   'ori-management@.service',
   'ori-log.service',
-  'ori-witness.service',
   'ori-guard@.service',
   'ori-migrate.service',
   'ori-rotate-keys.service',

@@ -114,7 +114,6 @@ test.each([
   ['management', 'ori-management@.service', '1'],
   ['guard', 'ori-guard@.service', '1'],
   ['log', 'ori-log.service', ''],
-  ['witness', 'ori-witness.service', ''],
   ['kms-agent', 'ori-kms-agent@.service', 'signer'],
 ])('%s accepts its environment', async (service, unit, i) => {
   const d = join(folder, `credentials-${service}`);

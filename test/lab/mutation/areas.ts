@@ -96,7 +96,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
     mark: 95,
   },
   log: {
-    sources: ['disk', 'follow', 'witness', 'http', 'sequencer.ts', 'publisher.ts', 'witnesses.ts'].map(
+    sources: ['disk', 'follow', 'http', 'sequencer.ts', 'publisher.ts', 'witnesses.ts'].map(
       (name) => `${LOG}/${name}`,
     ),
     tests: beside(LOG),

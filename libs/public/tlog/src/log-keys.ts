@@ -62,14 +62,6 @@ export function renderVkeys(keys: LogKeys): LogVkeys {
   };
 }
 
-/** A witness cosigns with both. @param seed 32 bytes */
-export function createWitnessKeys(seed: Uint8Array): { ed25519: NoteSigner; mlDsa: NoteSigner } {
-  return {
-    ed25519: createSigningKey(seed),
-    mlDsa: createMlDsaKey(deriveSeed(seed, 'ori witness: ML-DSA-44')),
-  };
-}
-
 /**
  * Derives another seed. An attacker who computes an Ed25519 private key from its public key learns only a SHA-512 of the
  * first seed, and so neither that seed nor one derived from it.

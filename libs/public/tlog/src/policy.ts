@@ -14,8 +14,8 @@ export interface Policy {
   /** Whether the witnesses with these names are enough. */
   isQuorum(names: ReadonlySet<string>): boolean;
   /**
-   * Makes every signature need an ML-DSA-44 one beside it: a log or witness counts only if keys of all types that the policy
-   * has for its key name have signed, and ML-DSA-44 is among them. An attacker who can forge only one type cannot forge a checkpoint.
+   * A log or witness counts only if keys of all types that the policy has for its key name have signed, those of a log with
+   * ML-DSA-44 among them. An attacker who can forge only one type cannot forge a checkpoint.
    */
   readonly requireMlDsa?: boolean;
 }
@@ -65,16 +65,20 @@ export function requireTrusted(note: string, policy: Policy): TrustedCheckpoint 
     }
   }
   /** The time from which a key counts, the earliest of the required signatures; undefined if it does not count. */
-  const countsSince = (key: NoteKey, keys: readonly NoteKey[]): number | undefined => {
+  const countsSince = (key: NoteKey, keys: readonly NoteKey[], needed: readonly NoteType[] = []) => {
     if (!policy.requireMlDsa) return signed.get(key);
     const same = keys.filter(({ name }) => name === key.name);
-    const types = new Set([NOTE_TYPES.mlDsa44, ...same.map(({ type }) => type)]);
+    const types = new Set([...needed, ...same.map(({ type }) => type)]);
     const times = [...types].map((type) =>
       Math.max(...same.filter((one) => one.type === type).map((one) => signed.get(one) ?? -1)),
     );
     return signed.has(key) && times.every((time) => time >= 0) ? Math.min(...times) : undefined;
   };
-  if (!logs.some((key) => key.name === checkpoint.origin && countsSince(key, logs) !== undefined)) {
+  if (
+    !logs.some(
+      (key) => key.name === checkpoint.origin && countsSince(key, logs, [NOTE_TYPES.mlDsa44]) !== undefined,
+    )
+  ) {
     const how = policy.requireMlDsa ? ' with ML-DSA-44 and all its other types of keys' : '';
     throw new TlogError('signature_invalid', `no log of the policy has signed this checkpoint${how}`);
   }

@@ -27,11 +27,7 @@ export function addDoctorCommand(program: Command, context: () => Context): void
     .command('doctor')
     .description('look at everything that the services depend on; each line that is not ok says what to do')
     .option('--settings <file>', "a service's environment file, NAME=value lines; repeatable", collected)
-    .option(
-      '--ops <url>',
-      'ops URL of a running signer, management service, log or witness; repeatable',
-      collected,
-    )
+    .option('--ops <url>', 'ops URL of a running signer, management service or log; repeatable', collected)
     .option('--token', 'an access token on stdin: which claim the signer would refuse it for')
     .addHelpText(
       'after',

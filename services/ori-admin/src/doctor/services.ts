@@ -30,7 +30,7 @@ export async function lookAtAuditFolder(env: Environment): Promise<string> {
   return `${folder} is writable, ${free}`;
 }
 
-/** A running service, log or witness: what it says of itself at its ops port. */
+/** A running service or log: what it says of itself at its ops port. */
 export async function lookAtInstance(url: string): Promise<string> {
   const answer = await fetch(new URL('/readyz', url), {
     signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -12,7 +12,7 @@ import { readText } from './log-request.ts';
 
 export interface PolicyOptions {
   readonly policy: string;
-  /** Every signature by Ed25519 needs one by ML-DSA-44 beside it. */
+  /** A log's signature by Ed25519 needs one by ML-DSA-44 beside it. */
   readonly requireMlDsa?: boolean;
 }
 

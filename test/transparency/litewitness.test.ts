@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openLogWorld, policyOf, untilSize } from '@ori/test-env/log-world';
+import { findProgram, openRoom, type Room } from '@ori/test-env/room';
+import { ServerProcess } from '@ori/test-env/server-process';
+import { appendLines, auditLines } from '@ori/test-env/signer-lines';
+import { createLogClient } from '@ori/tlog/client';
+import { createLogKeys, renderVkeys } from '@ori/tlog/log-keys';
+import { EMPTY_ROOT } from '@ori/tlog/merkle';
+import { parsePolicy } from '@ori/tlog/policy';
+import { expect, test } from 'vitest';
+import { freePort } from '../env/ports.ts';
+
+const missing = ['go', 'ssh-agent'].filter((name) => findProgram(name) === undefined);
+if (missing.length > 0) console.log(`Not run: litewitness, because ${missing} is not installed.`);
+
+const [, section = ''] = readFileSync('services/log/README.md', 'utf8').split('## A witness\n');
+const recipe = [...section.matchAll(/^ {4}(.*)$/gm)].map(([, line = '']) => line);
+const linesWith = (...words: string[]) =>
+  recipe.filter((line) => words.some((word) => line.startsWith(word))).join('\n');
+
+/** A witness of the log with this key, by the commands of the README. @returns its line in a policy */
+async function startLitewitness(room: Room, origin: string, vkey: string): Promise<string> {
+  const install = linesWith('go install filippo.io/torchwood/cmd/litewitness');
+  execFileSync('bash', ['-euc', install], { env: { ...process.env, GOBIN: room.directory }, stdio: 'pipe' });
+  const url = `http://localhost:${await freePort()}`;
+  const commands = linesWith('ssh-keygen', 'key=', 'ssh-agent')
+    .replace('\nssh-agent', '\nexec ssh-agent')
+    .replace('-name', `-listen ${new URL(url).host} -name`);
+  let own = '';
+  const server = new ServerProcess({
+    room,
+    program: 'bash',
+    arguments: ['-euc', `PATH=$PWD:$PATH\n${commands}`],
+    ready: /msg=listening/,
+    farewell: 'KILL',
+    hear(line) {
+      own = / vkey=(\S+)/.exec(line)?.[1] ?? own;
+    },
+  });
+  await server.start();
+  // What witnessctl writes for `add-log` and `add-key`.
+  using database = new DatabaseSync(join(room.directory, 'litewitness.db'));
+  const root = Buffer.from(EMPTY_ROOT).toString('base64');
+  database.prepare('INSERT INTO log (origin, tree_size, tree_hash) VALUES (?, 0, ?)').run(origin, root);
+  database.prepare('INSERT INTO key (origin, key) VALUES (?, ?)').run(origin, vkey);
+  return `witness w1 ${own} ${url}`;
+}
+
+test.skipIf(missing.length > 0)(
+  'litewitness cosigns what extends the tree, and neither an older nor another tree under the key of the log',
+  async () => {
+    await using room = await openRoom('ori-litewitness');
+    await using world = await openLogWorld();
+    const { LOG_ORIGIN: origin = '', LOG_KEY = '' } = world.env;
+    const vkeys = renderVkeys(createLogKeys(origin, LOG_KEY));
+    const line = await startLitewitness(room, origin, vkeys.log);
+    const text = `log ${vkeys.log}\nlog ${vkeys.logMlDsa}\n${line}\nquorum w1\n`;
+    await writeFile(join(world.folder, 'policy'), text);
+    const witnessed = { LOG_KEY, LOG_POLICY_FILE: join(world.folder, 'policy') };
+
+    const clientOf = (url: string) =>
+      createLogClient({ policy: parsePolicy(text, { requireMlDsa: true }), url });
+
+    const { url } = await world.start(witnessed);
+    for (const size of [5, 10]) {
+      await appendLines(world.auditFile, auditLines(5));
+      expect((await untilSize(clientOf(url), size)).witnessed.has('w1')).toBe(true);
+    }
+    await using older = await openLogWorld();
+    await expect(older.start(witnessed)).rejects.toMatchObject({ code: 'witness_is_ahead' });
+    for (const size of [10, 12]) {
+      await using other = await openLogWorld();
+      await appendLines(other.auditFile, auditLines(size));
+      const unwitnessed = await other.start({ LOG_KEY });
+      await untilSize(createLogClient({ policy: policyOf(unwitnessed) }), size);
+      await unwitnessed.stop();
+      const { opsUrl, url } = await other.start(witnessed);
+      const metrics = async () => (await fetch(`${opsUrl}/metrics`)).text();
+      expect(await metrics()).toMatch(/^log_witness_failures_total\S* [1-9]/m);
+      await expect(clientOf(url).latest()).rejects.toMatchObject({ code: 'quorum_missing' });
+    }
+  },
+  180_000,
+);
