@@ -128,7 +128,7 @@ const pathOf = (operationId: string, path: string) =>
 // Deletions come after the operations that need the record.
 const rank = (operationId: string) =>
   ['bulkRemove', 'bulkUnassign', 'delete'].findIndex((verb) => operationId.startsWith(verb));
-const inOrder = OPERATIONS.filter((operation) => 'run' in operation).toSorted(
+const inOrder = OPERATIONS.filter((operation) => 'result' in operation).toSorted(
   (a, b) => rank(a.operationId) - rank(b.operationId),
 );
 it.each(inOrder)(

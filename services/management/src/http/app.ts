@@ -139,18 +139,6 @@ export function createApp({
       ...(await readBody(operation.body, req, proven, readOnlyOf(operation, reader))),
       deadline,
     };
-    if ('send' in operation) {
-      const ifNoneMatch = req.headers['if-none-match'];
-      const file = await deadline.race(
-        inPlace(call, () => operation.send({ ...call, ifNoneMatch }, services)),
-      );
-      for (const [name, value] of Object.entries(file.headers)) res.setHeader(name, value);
-      res.statusCode = file.status;
-      // Node knows the length of a body that it sends, but not of one that HEAD leaves out.
-      if (file.status === 200) res.setHeader('content-length', file.bytes.length);
-      res.end(file.bytes);
-      return;
-    }
     const conditions = {
       ifMatch: req.headers['if-match'],
       ifNoneMatch: req.headers['if-none-match'],

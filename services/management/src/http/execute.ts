@@ -26,7 +26,7 @@ export function readerOf(
 ): JsonOperation | undefined {
   if (method !== 'PATCH' && method !== 'DELETE') return undefined;
   const reader = operations.find((other) => other.path === path && other.method === 'GET');
-  return reader !== undefined && 'run' in reader ? reader : undefined;
+  return reader !== undefined && 'result' in reader ? reader : undefined;
 }
 
 /** The members of the record that a change cannot change: those that its body does not have. */
@@ -59,7 +59,7 @@ async function requireUnchanged(
  * @throws Refusal `precondition_failed`, `key_used_otherwise`, `key_in_use`, `answer_lost`, `too_many_answers`
  */
 export async function execute(
-  operation: JsonOperation,
+  operation: Operation,
   call: AnyCall,
   { ifMatch, ifNoneMatch, idempotencyKey }: Conditions,
   {
@@ -84,29 +84,30 @@ export async function execute(
   }
   await requireUnchanged(call, reader, services);
   const executed = await run(operation, call, services);
-  const isKnown =
-    operation.method === 'GET' && executed.tag !== undefined && isMatch(ifNoneMatch, executed.tag);
-  return isKnown ? { ...executed, status: 304, pieces: [] } : executed;
+  const { 'content-type': _, ...headers } = executed.headers;
+  const isKnown = operation.method === 'GET' && headers['etag'] && isMatch(ifNoneMatch, headers['etag']);
+  return isKnown ? { status: 304, headers, pieces: [] } : executed;
 }
 
-async function run(operation: JsonOperation, call: AnyCall, services: Services): Promise<Executed> {
-  const answer = (await operation.run(call, services)) as object;
-  const tag = answersRecord(operation) ? tagOf(answer) : undefined;
-  return { status: operation.status, tag, pieces: await jsonPieces(answer) };
-}
-
-export function sendExecuted(res: ServerResponse, { status, tag, pieces }: Executed): void {
-  res.statusCode = status;
-  if (tag !== undefined) res.setHeader('etag', tag);
-  // A record may be kept to ask with its tag whether it changed; nothing else is kept.
-  res.setHeader('cache-control', 'no-store');
-  if (status !== 304) {
-    res.setHeader('content-type', 'application/json');
-    res.setHeader(
-      'content-length',
-      pieces.reduce((sum, { length }) => sum + length, 0),
-    );
+async function run(operation: Operation, call: AnyCall, services: Services): Promise<Executed> {
+  const { status } = operation;
+  if ('mediaTypes' in operation) {
+    const { headers, bytes } = await operation.run(call, services);
+    return { status, headers, pieces: [bytes] };
   }
+  const answer = (await operation.run(call, services)) as object;
+  const etag = answersRecord(operation) ? { etag: tagOf(answer) } : {};
+  // A record may be kept to ask with its tag whether it changed; nothing else is kept.
+  const headers = { ...etag, 'content-type': 'application/json', 'cache-control': 'no-store' };
+  return { status, headers, pieces: await jsonPieces(answer) };
+}
+
+export function sendExecuted(res: ServerResponse, { status, headers, pieces }: Executed): void {
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+  // Node knows the length of a body that it sends, but not of one that HEAD leaves out.
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  if (status !== 304) res.setHeader('content-length', length);
+  res.statusCode = status;
   for (const piece of pieces) res.write(piece);
   res.end();
 }

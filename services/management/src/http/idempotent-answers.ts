@@ -5,22 +5,20 @@ import { SealingError } from '@ori/sealing/sealing-error';
 import { type ManagementQueries, type OperationQueries, TooManyAnswers } from '@ori/store/management';
 import type { Principal } from '../callers/caller.ts';
 import { Refusal } from '../refusal.ts';
-import type { Call, JsonOperation } from './operation.ts';
+import type { Call, Operation } from './operation.ts';
 
 /** Printable ASCII, as a header value or as the string of a structured field. */
 const KEY = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;
 
 export interface Executed {
   readonly status: number;
-  readonly tag: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
   readonly pieces: readonly Uint8Array[];
 }
 
 /** An answer as it is sealed, with the digest of the request that it belongs to. */
-interface Kept {
+interface Kept extends Omit<Executed, 'pieces'> {
   readonly content: string;
-  readonly status: number;
-  readonly tag: string | undefined;
   readonly body: string;
 }
 
@@ -34,7 +32,7 @@ export function createAnswers(store: Pick<ManagementQueries, 'once'>, ring: KekR
   return {
     /** @throws Refusal `key_used_otherwise`, `key_in_use`, `answer_lost`, `too_many_answers`, `invalid_parameters` for an unusable key */
     async once(
-      { method }: JsonOperation,
+      { method }: Operation,
       { principal, path, target, body }: Call<Principal, unknown, unknown>,
       key: string,
       run: (store: OperationQueries) => Promise<Executed>,
@@ -56,17 +54,17 @@ export function createAnswers(store: Pick<ManagementQueries, 'once'>, ring: KekR
       const content = sha256(JSON.stringify([method, target, path, body]));
       const outcome = await store
         .once(account, keyHash, async (queries) => {
-          const { status, tag, pieces } = await run(queries);
-          const kept: Kept = { content, status, tag, body: Buffer.concat(pieces).toString() };
+          const { pieces, ...answer } = await run(queries);
+          const kept: Kept = { ...answer, content, body: Buffer.concat(pieces).toString() };
           return await seal(ring, Buffer.from(JSON.stringify(kept)), context);
         })
         .catch((error) => {
           throw error instanceof TooManyAnswers ? new Refusal('too_many_answers') : error;
         });
       if (outcome === 'running') throw new Refusal('key_in_use');
-      const kept = await openAnswer(ring, outcome.sealed, context);
+      const { status, headers, ...kept } = await openAnswer(ring, outcome.sealed, context);
       if (kept.content !== content) throw new Refusal('key_used_otherwise');
-      return { status: kept.status, tag: kept.tag, pieces: [Buffer.from(kept.body)] };
+      return { status, headers, pieces: [Buffer.from(kept.body)] };
     },
   };
 }

@@ -21,7 +21,6 @@ export interface Call<Who, Query, Body> {
 
 /** Bytes that are not JSON, with the headers that belong to them. */
 export interface FileAnswer {
-  readonly status: 200 | 304;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Uint8Array;
 }
@@ -58,10 +57,7 @@ export interface JsonOperation extends Description<Principal, z.ZodType, z.ZodTy
 
 export interface FileOperation extends Description<Principal, z.ZodType, z.ZodType> {
   readonly mediaTypes: readonly string[];
-  readonly send: (
-    call: Call<Principal, unknown, unknown> & { readonly ifNoneMatch: string | undefined },
-    services: Services,
-  ) => Promise<FileAnswer>;
+  readonly run: (call: Call<Principal, unknown, unknown>, services: Services) => Promise<FileAnswer>;
 }
 
 /** One operation of the API: the source of routing, validation and the OpenAPI document. */
@@ -97,8 +93,8 @@ export function jsonOperation<
 export function fileOperation<Who extends Principal, Query extends z.ZodType, Body extends z.ZodType>(
   operation: Declaration<Who, Query, Body> & {
     readonly mediaTypes: readonly string[];
-    readonly send: (
-      call: Call<Who, z.output<Query>, z.output<Body>> & { readonly ifNoneMatch: string | undefined },
+    readonly run: (
+      call: Call<Who, z.output<Query>, z.output<Body>>,
       services: Services,
     ) => Promise<FileAnswer>;
   },

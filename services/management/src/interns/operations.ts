@@ -1,7 +1,6 @@
-import { isMatch } from '@ori/http/if-none-match';
 import { z } from 'zod';
 import { found, type InternReader, notFound, requireInternReader } from '../callers/caller.ts';
-import { type FileAnswer, fileOperation, jsonOperation, type Operation } from '../http/operation.ts';
+import { fileOperation, jsonOperation, type Operation } from '../http/operation.ts';
 import { readCursor, renderCursor } from './cursor.ts';
 import { renderIntern } from './render.ts';
 import { Intern, InternListQuery, InternPage } from './shape.ts';
@@ -75,18 +74,16 @@ const icon = fileOperation({
   }),
   mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
   refusals: [403, 404],
-  async send({ principal, path, query, ifNoneMatch }, { store }): Promise<FileAnswer> {
+  async run({ principal, path, query }, { store }) {
     const { sha256, mediaType, bytes } = found(await store.findIcon(principal, requireInternId(path)));
     if (query.v !== undefined && query.v !== sha256) throw notFound();
-    const etag = `"${sha256}"`;
     const headers = {
       'content-type': mediaType,
       'x-content-type-options': 'nosniff',
-      etag,
+      etag: `"${sha256}"`,
       'cache-control': query.v === undefined ? 'private, no-cache' : 'private, max-age=31536000, immutable',
     };
-    const known = isMatch(ifNoneMatch, etag);
-    return { status: known ? 304 : 200, headers, bytes: known ? new Uint8Array() : bytes };
+    return { headers, bytes };
   },
 });
 
