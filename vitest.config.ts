@@ -26,6 +26,7 @@ const labAlone = ['test/lab/exactly-once/harness.test.ts', 'test/lab/siege/{over
 
 /** What takes longest, which begins first: what began last would run alone, while the other workers have nothing to do. */
 const longest = [
+  'test/transparency/litewitness',
   'test/shipped/stack',
   'test/e2e/readme-clone',
   'test/runtimes/runtimes',

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { capturedLog } from '@ori/test-env/captured-log';
 import { openLogWorld, policyOf, untilSize } from '@ori/test-env/log-world';
 import { findProgram, openRoom, type Room } from '@ori/test-env/room';
 import { ServerProcess } from '@ori/test-env/server-process';
@@ -78,9 +79,11 @@ test.skipIf(missing.length > 0)(
       const unwitnessed = await other.start({ LOG_KEY });
       await untilSize(createLogClient({ policy: policyOf(unwitnessed) }), size);
       await unwitnessed.stop();
-      const { opsUrl, url } = await other.start(witnessed);
-      const metrics = async () => (await fetch(`${opsUrl}/metrics`)).text();
-      expect(await metrics()).toMatch(/^log_witness_failures_total\S* [1-9]/m);
+      const { log, lines } = capturedLog();
+      const { url } = await other.start(witnessed, { log });
+      expect(lines.find(({ witness }) => witness === 'w1')).toMatchObject({
+        err: { message: 'the witness answered 422' },
+      });
       await expect(clientOf(url).latest()).rejects.toMatchObject({ code: 'quorum_missing' });
     }
   },
