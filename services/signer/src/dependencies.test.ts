@@ -1,4 +1,4 @@
-import { memorySpentProofs } from '@ori/identity/dpop/spent-proofs';
+import { memorySpentProofs } from '@ori/identity/dpop/memory-spent-proofs';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { createMemoryTurnLimiter } from '@ori/turns/memory';
 import { expect, test } from 'vitest';

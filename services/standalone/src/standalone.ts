@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { memorySpentProofs } from '@ori/identity/dpop/spent-proofs';
+import { memorySpentProofs } from '@ori/identity/dpop/memory-spent-proofs';
 import { startManagement } from '@ori/management';
 import { createReference } from '@ori/management/reference';
 import { createLogger } from '@ori/runtime/log';

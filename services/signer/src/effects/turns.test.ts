@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { memorySpentProofs } from '@ori/identity/dpop/spent-proofs';
+import { memorySpentProofs } from '@ori/identity/dpop/memory-spent-proofs';
 import { Secret } from '@ori/runtime/secret';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
 import { startTcpProxy } from '@ori/test-env/tcp-proxy';

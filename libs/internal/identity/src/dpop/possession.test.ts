@@ -2,13 +2,14 @@ import { createDpopKey } from '@ori/test-env/dpop';
 import { describe, expect, test } from 'vitest';
 import { ContentDigest } from './content.ts';
 import { DpopError } from './dpop-error.ts';
+import { memorySpentProofs } from './memory-spent-proofs.ts';
 import { createDpopNonces, NONCE_SLOT_SECONDS } from './nonces.ts';
 // Proofs made by other implementations; the file names the source of each.
 import others from './other-implementations.vectors.json' with { type: 'json' };
 import { createPossession, type ProvenRequest } from './possession.ts';
 import { importKey } from './proof-keys.ts';
 import { readClaims, readHeader, splitProof } from './read-proof.ts';
-import { memorySpentProofs, type SpentProofs } from './spent-proofs.ts';
+import type { SpentProofs } from './spent-proofs.ts';
 import { isTarget } from './target.ts';
 
 /** RFC 9449, section 7.1, figures 13 to 15. */

@@ -77,13 +77,3 @@ export async function judged<T>(what: string, work: () => Promise<T>): Promise<T
     throw new AdminError(meaning.code, `${what}: ${reasonOf(error) ?? meaning.message}`, { cause: error });
   }
 }
-
-/** Runs a removal. Throws a `conflict` if other rows still refer to the removed one. */
-export async function unreferred<T>(what: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === '23503')) throw error;
-    throw new AdminError('conflict', `${what} is not empty`, { cause: error });
-  }
-}

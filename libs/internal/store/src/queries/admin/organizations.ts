@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
-import { AdminError, judged, requireInput, unreferred } from './admin-error.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
 import { organizationOf } from './api-keys.ts';
 import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
@@ -56,14 +56,18 @@ export async function setTurnLimits(
   return { turnsPerUser: row.turns_per_user, turnsPerOrganization: row.turns_per_organization };
 }
 
-/** Deletes an organization without workspaces; a deleted workspace counts too. */
+/** Deletes an organization without workspaces; a deleted workspace counts too. @throws AdminError `conflict`, `not_found` */
 export async function deleteOrganization(
   db: Database,
   { organizationId }: { readonly organizationId: string },
 ): Promise<void> {
   const what = `organization ${organizationId}`;
-  const deletion = sql`delete from organizations where id = ${organizationId}`;
-  await unreferred(what, () => changeRow(db, what, deletion));
+  try {
+    await changeRow(db, what, sql`delete from organizations where id = ${organizationId}`);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === '23503')) throw error;
+    throw new AdminError('conflict', `${what} is not empty`, { cause: error });
+  }
 }
 
 /** Makes it the default workspace of its organization instead of the current one, which may be deleted. */
