@@ -9,6 +9,7 @@ import { type OtlpReceiver, startOtlpReceiver } from '../env/otlp-receiver.ts';
 import { type PostgresServer, startPostgres } from '../env/postgres.ts';
 import { type RedisServer, startRedis } from '../env/redis.ts';
 import { startWorld, type World } from '../env/world.ts';
+import { run } from '../hardening/signer-process.ts';
 import { createScanner, type Leak } from './scanner.ts';
 import {
   credentialRequests,
@@ -93,11 +94,19 @@ test('a failing start names the variable, not its value', async () => {
     SIGNER_PROOF_MAX_AGE_SECONDS: '10m',
     SIGNER_REDIS_PASSWORD: plant('unknownName'),
   };
-  places['start, broken environment'] = await startOnce({ ...world.environment, ...broken });
   const kek = join(dirname(world.environment['SIGNER_KEK_FILE'] ?? ''), 'broken.json');
   await writeFile(kek, `{"keys":[{"kty":"oct","k":"${plant('kekText')}"`, { mode: 0o600 });
-  places['start, broken KEK file'] = await startOnce({ ...world.environment, SIGNER_KEK_FILE: kek });
-  places['start, occupied port'] = await startOnce(world.environment);
+  const starts = {
+    'broken environment': broken,
+    'broken KEK file': { SIGNER_KEK_FILE: kek },
+    'occupied port': {},
+  };
+  await Promise.all(
+    Object.entries(starts).map(async ([what, changes]) => {
+      const { stdout, stderr } = await run('ori-signer', { ...world.environment, ...changes });
+      places[`start, ${what}`] = stdout + stderr;
+    }),
+  );
   for (const output of Object.entries(places).filter(([place]) => place.startsWith('start'))) {
     expect(output[1].length, output[0]).toBeGreaterThan(20);
   }
@@ -151,19 +160,6 @@ function plant(name: string): string {
 function kekOf({ kekText }: World): string {
   const { keys } = JSON.parse(kekText) as { keys: { k: string }[] };
   return keys[0]?.k ?? '';
-}
-
-/** The output of a signer that cannot start. */
-function startOnce(environment: Readonly<Record<string, string>>): Promise<string> {
-  const main = join(import.meta.dirname, '../../services/signer/src/main.ts');
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [main],
-      { env: { ...environment }, timeout: 20_000 },
-      (_error, stdout, stderr) => resolve(stdout + stderr),
-    );
-  });
 }
 
 function processList(pid: number | undefined): Promise<string> {
