@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { serve } from '../env/serve.ts';
 import { INTERN_ID, listen, openSignedInWorld, send } from './cli-world.ts';
 
 const MIB = 1024 * 1024;
@@ -25,16 +25,7 @@ async function startRawDaemon() {
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok');
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return { ...(await serve(server)), requests };
 }
 
 it.each([

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -8,7 +7,6 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type JwkSet, renderJwkSet, renderProof, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
@@ -19,6 +17,7 @@ import { afterAll } from 'vitest';
 import { startOpenIdProvider } from '../../services/standalone/src/openid-provider.ts';
 import { walkThrough } from '../../services/standalone/src/person.ts';
 import type { Tls } from '../env/certificate.ts';
+import { serve } from '../env/serve.ts';
 import { makeOriHome, type OriHome, type OriResult, type OriRun } from './cli-process.ts';
 
 export const INTERN_ID = 'int_cli_e2e';
@@ -84,7 +83,7 @@ export async function startCliWorld({ tls }: CliWorldOptions = {}): Promise<CliW
   const key = createSigningKey(randomBytes(32));
   const requests: ApiRequest[] = [];
   const scripted: Scripted[] = [];
-  const api = await listen((req, res) => void serve(req, res), tls);
+  const api = await listen((req, res) => void answer(req, res), tls);
   const baseUrl = `${api.url}/v1`;
   const provider = await startOpenIdProvider({
     users: [
@@ -106,7 +105,7 @@ export async function startCliWorld({ tls }: CliWorldOptions = {}): Promise<CliW
     tls,
   );
 
-  async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = req;
     const body = await text(req);
     if (url === '/.well-known/oauth-protected-resource/v1')
@@ -192,19 +191,10 @@ export async function listen(
   handler: RequestListener,
   tls?: Tls,
 ): Promise<{ url: string; stop(): Promise<void>; server: Server }> {
-  const server = tls === undefined ? createServer(handler) : createTlsServer(tls, handler);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`,
-    server,
-    async stop() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
+  const served = await serve(tls === undefined ? createServer(handler) : createTlsServer(tls, handler));
+  const { server, url, port } = served;
+  const stop = () => served[Symbol.asyncDispose]();
+  return { server, url: tls === undefined ? url : `https://localhost:${port}`, stop };
 }
 
 /** Answers with JSON. */

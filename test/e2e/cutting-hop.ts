@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { serve } from '../env/serve.ts';
 
 /** What happens to one connection. */
 export interface Cut {
@@ -57,17 +58,10 @@ export async function startCuttingHop(url: string, plan: (head: string) => Cut |
     server.destroy();
   }
 
-  hop.listen(0, '127.0.0.1');
-  await once(hop, 'listening');
-  const address = hop.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    ...(await serve(hop)),
     cuts: () => cuts,
     /** Resolves when every late request has been answered. */
     settled: () => Promise.all(late),
-    async [Symbol.asyncDispose]() {
-      hop.close();
-      await once(hop, 'close');
-    },
   };
 }

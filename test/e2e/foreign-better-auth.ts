@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { serve } from '../env/serve.ts';
 import type { ForeignProvider } from './foreign-providers.ts';
 
 const OTHER = 'https://other.corp.test/v1';
@@ -28,9 +27,8 @@ export async function startBetterAuth(home: string, audience: string): Promise<F
         '@better-auth/memory-adapter/dist/index.mjs',
       ].map(load),
     );
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const served = await serve(createServer());
+  const { server, url } = served;
   const auth = betterAuth({
     baseURL: url,
     secret: randomBytes(32).toString('base64'),
@@ -96,10 +94,6 @@ export async function startBetterAuth(home: string, audience: string): Promise<F
       const headers = { 'content-type': 'application/json' };
       return told(new URL('/api/auth/oauth2/consent', url), { method: 'POST', body: agreed, headers });
     },
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };
 }

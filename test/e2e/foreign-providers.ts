@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import { serve } from '../env/serve.ts';
 import { startBetterAuth } from './foreign-better-auth.ts';
 import { GLEWLWYD, startGlewlwyd } from './foreign-glewlwyd.ts';
 import { startKeycloak } from './foreign-keycloak.ts';
@@ -70,10 +69,8 @@ const CLIENT = 'desk-app-17';
 
 /** With its own sign-in pages, and tokens of RFC 9068 that name scopes, person and time in claims of a company's own. */
 async function startOidcProvider(): Promise<ForeignProvider> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const served = await serve(createServer());
+  const { server, url: issuer } = served;
   const { privateKey } = await generateKeyPair('PS256', { extractable: true });
   const provider = new Provider(issuer, {
     clients: [
@@ -124,10 +121,6 @@ async function startOidcProvider(): Promise<ForeignProvider> {
       brief: { clientId: CLIENT, scope: SCOPE, resource: 'urn:corp:brief' },
     },
     visit: (url) => visitForms(url, { login: 'ada', password: 'any' }),
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };
 }

@@ -1,8 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { CAN_BUILD } from '../../deploy/bundle/executable.ts';
 import { freePort } from '../env/ports.ts';
+import { listen } from './cli-world.ts';
 import { canRunSteps, expectShown, makeBrowser, normalise, stepsOf, UPDATES } from './readme-session.ts';
 import { freePortWithNeighbours } from './three-ports.ts';
 
@@ -139,17 +138,16 @@ async function startDaemon(firstPort: number) {
 
 /** The guard, in front of a daemon that answers with the header that it gets. */
 async function startGuard(firstPort: number) {
-  const daemon = createServer((request, response) =>
+  const daemon = await listen((request, response) =>
     response.end(JSON.stringify({ user: request.headers['x-ori-verified-user'] })),
   );
-  await once(daemon.listen(0, '127.0.0.1'), 'listening');
   const { internId } = JSON.parse(await readFile(join(clone, '.ori/standalone.json'), 'utf8'));
   const [, section = ''] = markdown.split('\n### Any language: the guard\n');
   const [, code = ''] = /```sh\n(.*?)```/s.exec(section) ?? [];
   const ours = code
     .replace('int_7Qm2', internId)
     .replace('https://api.example', `http://127.0.0.1:${firstPort}`)
-    .replace('127.0.0.1:8000', `127.0.0.1:${(daemon.address() as AddressInfo).port}`)
+    .replace('127.0.0.1:8000', new URL(daemon.url).host)
     .replace(/^(?=dist)/m, 'exec ');
   const [port, opsPort] = [await freePort(), await freePort()];
   const ports = { GUARD_PORT: String(port), GUARD_OPS_PORT: String(opsPort) };
@@ -162,7 +160,7 @@ async function startGuard(firstPort: number) {
     url: `http://127.0.0.1:${port}`,
     async [Symbol.asyncDispose]() {
       child.kill();
-      daemon.close();
+      await daemon.stop();
     },
   };
 }

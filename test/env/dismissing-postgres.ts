@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer } from 'node:net';
+import { serve } from './serve.ts';
 
 /** A field's letter and text, as PostgreSQL's ErrorResponse has it. */
 const field = (letter: string, text: string) => `${letter}${text}\0`;
@@ -18,19 +18,10 @@ const GREETING = Buffer.concat([
 
 /** A server that disconnects each client right after accepting its login. */
 export async function startDismissingPostgres(): Promise<{ readonly url: string } & AsyncDisposable> {
-  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
-    sockets.add(socket);
     socket.on('error', () => {});
     socket.once('data', () => socket.end(GREETING));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return {
-    url: `postgres://ada@127.0.0.1:${(server.address() as AddressInfo).port}/ori`,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  const served = await serve(server);
+  return { ...served, url: `postgres://ada@${served.address}/ori` };
 }

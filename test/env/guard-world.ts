@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type GuardConfig, loadGuardConfig, type RunningGuard, startGuard } from '@ori/guard';
 import type { JwkSet } from '@ori/proof';
 import type { Logger } from '@ori/runtime/log';
@@ -9,6 +7,7 @@ import { freePort } from './ports.ts';
 import { shippedServer } from './programs.ts';
 import { type RawAnswer, rawClient } from './raw-client.ts';
 import type { Room } from './room.ts';
+import { serve } from './serve.ts';
 
 /** A request as the daemon behind the guard got it. */
 export interface Seen {
@@ -58,13 +57,7 @@ export async function readAll(req: IncomingMessage): Promise<Buffer> {
 }
 
 async function listen(handler: RequestListener, stack: AsyncDisposableStack): Promise<string> {
-  const server = createServer({ requireHostHeader: false }, handler).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  stack.defer(async () => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return stack.use(await serve(createServer({ requireHostHeader: false }, handler))).url;
 }
 
 /** A guard in this process in front of a daemon without a verifier, past the seconds after a start in which proofs are refused. */

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { serve } from './serve.ts';
 
 /** A span as received, with its attributes by name. */
 export interface ReceivedSpan {
@@ -70,19 +69,8 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     receiver.spans.push(...spansOf(JSON.parse(body)));
     res.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const receiver: OtlpReceiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    spans: [],
-    bodies: [],
-    behaviour: 'good',
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
+  const served = await serve(server);
+  const receiver: OtlpReceiver = { ...served, spans: [], bodies: [], behaviour: 'good' };
   return receiver;
 }
 

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { serve } from './serve.ts';
 
 /**
  * What passes. `open`: both directions. `deaf`: nothing reaches the server. `mute`: nothing comes back from the server.
@@ -73,10 +73,9 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
   const cut = (): void => {
     for (const pair of pairs) for (const socket of pair) socket.destroy();
   };
-  listener.listen(0, '127.0.0.1');
-  await once(listener, 'listening');
+  const served = await serve(listener);
   return {
-    port: (listener.address() as AddressInfo).port,
+    ...served,
     set(next) {
       // After a lie, the connection's protocol state is broken, so it cannot be used any more.
       if (next === 'shut' || (typeof passage === 'object' && 'lie' in passage)) cut();
@@ -87,11 +86,5 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
       target = next;
     },
     cut,
-    async [Symbol.asyncDispose]() {
-      const closed = once(listener, 'close');
-      listener.close();
-      cut();
-      await closed;
-    },
   };
 }

@@ -1,7 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Gateway, NGINX, startDaemonGateway, startGateway } from '../env/gateway.ts';
 import { SIGN_BODY, startWorld, type World } from '../env/world.ts';
@@ -9,6 +5,7 @@ import { openHttp2 } from './ask-http2.ts';
 import { askRaw, type RawReply } from './ask-raw.ts';
 import { requireEnvelope } from './envelope.ts';
 import { startJudgingDaemon } from './judging-daemon.ts';
+import { type ScriptedService, startScriptedService } from './scripted-service.ts';
 
 const MAX = 1_048_576;
 
@@ -44,26 +41,24 @@ describe.skipIf(NGINX === undefined)('a body at the gateway', () => {
   let gateway: Gateway;
   let authorization: string;
   /** Unlike our services, accepts any body and reports its length. */
-  const counting = createServer((req, res) => {
-    void buffer(req).then(
-      ({ length }) => res.end(String(length)),
-      () => res.destroy(),
-    );
-  });
+  let counting: ScriptedService;
   beforeAll(async () => {
     world = await startWorld({ environment: { TRUST_GATEWAY: 'true' } });
-    await once(counting.listen(0, '127.0.0.1'), 'listening');
+    counting = await startScriptedService(async (req, res) => {
+      let length = 0;
+      for await (const chunk of req) length += chunk.length;
+      res.end(String(length));
+    });
     gateway = await startGateway({
       signers: [new URL(world.baseUrl).host],
-      management: [`127.0.0.1:${(counting.address() as AddressInfo).port}`],
+      management: [counting.address],
     });
     authorization = `Bearer ${await world.token()}`;
   });
   afterAll(async () => {
     await gateway?.[Symbol.asyncDispose]();
     await world?.[Symbol.asyncDispose]();
-    counting.close();
-    counting.closeAllConnections();
+    await counting?.[Symbol.asyncDispose]();
   });
 
   it.each(Object.entries(CODINGS))('passes with 1,048,576 bytes, %s', async (_, code) => {

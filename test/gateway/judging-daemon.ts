@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { requireProof } from '@ori/verifier/node';
 import { createTestReplayStore, createTestSigner, type TestSigner } from '@ori/verifier/testing';
+import { type Served, serve } from '../env/serve.ts';
 
 /** What a daemon saw of one request, and its verdict. */
 export interface Arrival {
@@ -17,9 +16,7 @@ export interface Arrival {
 }
 
 /** A daemon with the real verifier that accepts any path and records the requests. */
-export interface JudgingDaemon extends AsyncDisposable {
-  /** `127.0.0.1:<port>` */
-  readonly address: string;
+export interface JudgingDaemon extends Served<Server> {
   readonly signer: TestSigner;
   /** The requests since the last call. */
   takeArrivals(): Arrival[];
@@ -50,20 +47,13 @@ export async function startJudgingDaemon({ hangsUp = false } = {}): Promise<Judg
     });
     guarded(req, res);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await serve(server)),
     signer,
     takeArrivals() {
       const taken = arrivals;
       arrivals = [];
       return taken;
-    },
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
     },
   };
 }

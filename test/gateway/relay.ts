@@ -1,10 +1,8 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { type Served, serve } from '../env/serve.ts';
 
 /** Forwards bytes unchanged in both directions and records what the gateway sent. */
-export interface Relay extends AsyncDisposable {
-  /** `127.0.0.1:<port>` */
-  readonly address: string;
+export interface Relay extends Served<Server> {
   /** The bytes sent to the service since the last call, one string per connection. */
   take(): string[];
 }
@@ -19,24 +17,13 @@ export async function startRelay(address: string): Promise<Relay> {
     near.pipe(far).pipe(near);
     near.once('close', () => far.destroy());
     far.once('close', () => near.destroy());
-    open.add(near);
-    near.once('close', () => open.delete(near));
   });
-  const open = new Set<Socket>();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await serve(server)),
     take() {
       const taken = [...sent.values()];
       sent.clear();
       return taken;
-    },
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of open) socket.destroy();
-      await closed;
     },
   };
 }

@@ -1,11 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { type Served, serve } from '../env/serve.ts';
 
 /** A service with scripted responses that records the requests it gets. */
-export interface ScriptedService extends AsyncDisposable {
-  /** `127.0.0.1:<port>` */
-  readonly address: string;
+export interface ScriptedService extends Served<Server> {
   readonly requests: readonly IncomingMessage[];
 }
 
@@ -15,15 +12,5 @@ export async function startScriptedService(script: RequestListener, port = 0): P
     requests.push(req);
     script(req, res);
   });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
-  };
+  return { ...(await serve(server, port)), requests };
 }

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@ori/test-env/ports';
+import { type Served, serve } from '@ori/test-env/serve';
 import { createTestSigner } from '@ori/verifier/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createProject, findNodes, type Project } from './empty-project.ts';
@@ -31,27 +30,24 @@ const blocks = new Map([
 ]);
 
 let project: Project;
-const keys = createServer((_request, response) => response.end(JSON.stringify(signer.jwks)));
+let keys: Served<Server>;
 beforeAll(async () => {
-  keys.listen(0, '127.0.0.1');
-  await once(keys, 'listening');
+  keys = await serve(createServer((_request, response) => response.end(JSON.stringify(signer.jwks))));
   project = await createProject();
   await project.link('express', 'fastify', 'hono', 'koa');
   await cp(new URL('./consumer/serve.mjs', import.meta.url), join(project.folder, 'serve.mjs'));
 }, 300_000);
 afterAll(async () => {
-  keys.close();
-  keys.closeAllConnections();
+  await keys[Symbol.asyncDispose]();
   await rm(project.folder, { recursive: true, force: true });
 });
 
 /** The block, with the addresses replaced. */
 async function paste(name: string, port: number): Promise<string> {
-  const { port: keysPort } = keys.address() as AddressInfo;
   const file = `${name.replaceAll(/\W/g, '-')}-${port}.mjs`;
   const block = (blocks.get(name) ?? '')
     .replaceAll('8080', String(port))
-    .replace(/'https:[^']*jwks\.json'/, `'http://127.0.0.1:${keysPort}/jwks.json'`);
+    .replace(/'https:[^']*jwks\.json'/, `'${keys.url}/jwks.json'`);
   await writeFile(join(project.folder, file), block);
   return `./${file}`;
 }

@@ -2,32 +2,30 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { type Served, serve } from '@ori/test-env/serve';
 import { createTestSigner } from '@ori/verifier/testing';
 import { rolldown } from 'rolldown';
 import { buildNext, JWKS_URL, NEXT, PROGRAMS, RUNTIMES, setUpRuntimes, WORKERS } from './setup.ts';
 
 export const signer = createTestSigner({ internId: `int_${randomBytes(8).toString('hex')}` });
 export let jwksUrl: string;
-const keys = createServer((_request, response) => response.end(JSON.stringify(signer.jwks)));
+let keys: Served<Server>;
 
 /** Installs the runtimes, builds the daemon for Next, and serves the keys. */
 export async function openRuntimes(): Promise<void> {
   await setUpRuntimes();
-  keys.listen(0, '127.0.0.1');
-  await once(keys, 'listening');
-  jwksUrl = `http://127.0.0.1:${(keys.address() as AddressInfo).port}/jwks.json`;
+  keys = await serve(createServer((_request, response) => response.end(JSON.stringify(signer.jwks))));
+  jwksUrl = `${keys.url}/jwks.json`;
   await buildNext(settings());
 }
 
-export function closeRuntimes(): void {
-  keys.closeAllConnections();
-  keys.close();
+export async function closeRuntimes(): Promise<void> {
+  await keys[Symbol.asyncDispose]();
 }
 
 /** In the folder with the runtimes, and therefore the packages that it imports. */

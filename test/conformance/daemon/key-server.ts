@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { serve } from '@ori/test-env/serve';
 
 /** What the key-set server answers. */
 export interface KeyAnswer {
@@ -31,20 +30,15 @@ export interface KeyServer extends AsyncDisposable {
 export async function startKeyServer(port = 0): Promise<KeyServer> {
   const sources: KeySource[] = [];
   const server = createServer((request, response) => void reply(sources, request, response));
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const urlOf = (index: number): string => `${base}/${index}/jwks.json`;
+  const served = await serve(server, port);
+  const urlOf = (index: number): string => `${served.url}/${index}/jwks.json`;
   return {
+    ...served,
     firstUrl: urlOf(0),
     open(answer) {
       const source = { url: urlOf(sources.length), answer, fetches: 0 };
       sources.push(source);
       return source;
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
     },
   };
 }

@@ -14,6 +14,7 @@ import { requireProof as forKoa } from '../../../libs/public/verifier/src/adapte
 import { requireProof as forNode } from '../../../libs/public/verifier/src/adapters/node.ts';
 import type { VerifiedProof } from '../../../libs/public/verifier/src/verified-proof.ts';
 import type { Verifier } from '../../../libs/public/verifier/src/verifier.ts';
+import { serve } from '../serve.ts';
 
 export const PATH = '/api/invoke';
 /** Where a daemon is mounted: at the call, and at the questions about lost answers. */
@@ -63,7 +64,7 @@ export const ADAPTERS: readonly Adapter[] = [
     name: 'node:http',
     guardWith: (verifier, options) => forNode(verifier, options, () => undefined),
     start: (verifier, ran) =>
-      serve(
+      mount(
         forNode(verifier, OPTIONS, async (_req, res, proven) => {
           await ran(proven?.proof, proven?.body);
           res.end('{}');
@@ -74,22 +75,22 @@ export const ADAPTERS: readonly Adapter[] = [
         ran(proven?.proof, proven?.body);
         res.end('{}');
       });
-      return serve((req, res) => void req.once('data', () => guarded(req, res)));
+      return mount((req, res) => void req.once('data', () => guarded(req, res)));
     },
   },
   {
     name: 'Express handler',
     guardWith: (verifier, options) => forExpress(verifier, options, () => undefined),
-    start: (verifier, ran) => serve(quiet(express()).post(PATHS, expressHandler(verifier, ran))),
+    start: (verifier, ran) => mount(quiet(express()).post(PATHS, expressHandler(verifier, ran))),
     startBehindParser: (verifier, ran) =>
-      serve(quiet(express()).use(express.json()).post(PATH, expressHandler(verifier, ran))),
+      mount(quiet(express()).use(express.json()).post(PATH, expressHandler(verifier, ran))),
   },
   {
     name: 'Express middleware',
     guardWith: (verifier, options) => forExpress(verifier, options),
-    start: (verifier, ran) => serve(behindMiddleware(quiet(express()), verifier, ran)),
+    start: (verifier, ran) => mount(behindMiddleware(quiet(express()), verifier, ran)),
     startBehindParser: (verifier, ran) =>
-      serve(behindMiddleware(quiet(express()).use(express.json()), verifier, ran)),
+      mount(behindMiddleware(quiet(express()).use(express.json()), verifier, ran)),
   },
   {
     name: 'Fastify',
@@ -117,7 +118,7 @@ export const ADAPTERS: readonly Adapter[] = [
           ctx.body = '{}';
         }),
       );
-      return serve(app.callback());
+      return mount(app.callback());
     },
   },
   {
@@ -171,13 +172,9 @@ function quiet(app: express.Express): express.Express {
   return app.set('env', 'test');
 }
 
-async function serve(listener: RequestListener): Promise<GuardedDaemon> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return overTcp((server.address() as AddressInfo).port, async () => {
-    server.closeAllConnections();
-    server.close();
-  });
+async function mount(listener: RequestListener): Promise<GuardedDaemon> {
+  const served = await serve(createServer(listener));
+  return overTcp(served.port, () => served[Symbol.asyncDispose]());
 }
 
 /** Uses one connection per request, because an aborted request closes its connection. */
