@@ -7,12 +7,12 @@ import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { createTestReplayStore } from '@ori/verifier/testing';
 import { expect, test } from 'vitest';
 import { createDpopKey } from '../env/dpop.ts';
+import { createHttpClient } from '../env/http-client.ts';
 import { startIssuer } from '../env/issuer.ts';
 import { freePorts } from '../env/ports.ts';
 import { shippedFolder } from '../env/programs.ts';
 import { findProgram, openRoom } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';
-import { createClient } from '../shipped/client.ts';
 import { ROOT } from './root.ts';
 
 const needed = ['redis-server', 'nginx', 'openssl', 'psql', 'setpriv'];
@@ -45,7 +45,8 @@ test.skipIf(!isPossible)(
     try {
       await script.start();
       const internId = /^ORI_INTERN=(.*)$/m.exec(output.join('\n'))?.[1] ?? '';
-      using client = createClient(base, await readFile(join(folder, 'gateway.crt'), 'utf8'));
+      const certificate = await readFile(join(folder, 'gateway.crt'), 'utf8');
+      using client = createHttpClient(base, { certificate });
       const body = Buffer.from('{"prompt":"hello"}');
       const route = { method: 'POST', path: '/api/invoke' };
       const path = `/v1/interns/${internId}/daemon/sign`;

@@ -1,4 +1,5 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { request as requestOverTls, Agent as TlsAgent } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 
 /** A request exactly as it is sent. */
@@ -6,15 +7,23 @@ export interface Ask {
   readonly method?: string;
   /** The raw request-target. */
   readonly path: string;
-  /** Node's raw list, so that a header can be sent twice; `Host` and the length are added unless given. */
-  readonly headers?: readonly string[];
+  /** By name, or Node's raw list, so that one can be sent twice; `Host` and the length are added unless given. */
+  readonly headers?: readonly string[] | Readonly<Record<string, string>>;
+  readonly bearer?: string;
   readonly body?: string | Uint8Array;
+  /** In place of `body`. */
+  readonly json?: unknown;
+  /** Repeats a request that crossed with the close of its idle connection, as a client should. */
+  readonly again?: boolean;
 }
 
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
   readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read only members that they expect
+  json(): any;
   /** From the first byte sent to the last byte received, on a clock that does not step. */
   readonly milliseconds: number;
 }
@@ -25,34 +34,55 @@ export interface HttpClient extends Disposable {
 }
 
 /** The timeout. It exceeds every tested limit, so only a missing response reaches it. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
 
-export function createHttpClient(url: string, connectionsMax = 32): HttpClient {
+/** @param options.certificate PEM: over TLS, the only one that is trusted */
+export function createHttpClient(
+  url: string,
+  options: { readonly connectionsMax?: number; readonly certificate?: string } = {},
+): HttpClient {
   const { hostname, port } = new URL(url);
-  const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax });
-  return {
-    ask({ method = 'GET', path, headers = [], body }) {
-      const names = new Set(headers.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase()));
-      const all = [...headers];
-      if (!names.has('host')) all.unshift('Host', `${hostname}:${port}`);
-      if (body !== undefined && !names.has('content-length') && !names.has('transfer-encoding')) {
-        all.push('Content-Length', String(Buffer.byteLength(body)));
-      }
-      const start = performance.now();
-      return new Promise((resolve, reject) => {
-        const sent = request({ agent, hostname, port, method, path, headers: all, timeout: PATIENCE_MS });
-        sent.once('timeout', () => sent.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)));
-        sent.once('error', reject);
-        sent.once('response', (received) => {
-          buffer(received).then((bytes) => {
-            const milliseconds = performance.now() - start;
-            const { statusCode: status = 0, headers } = received;
-            resolve({ status, headers, text: bytes.toString('utf8'), milliseconds });
-          }, reject);
-        });
-        sent.end(body);
+  const { connectionsMax: maxSockets = 32, certificate: ca } = options;
+  const agent =
+    ca === undefined
+      ? new Agent({ keepAlive: true, maxSockets })
+      : new TlsAgent({ keepAlive: true, maxSockets, ca });
+  const send = ca === undefined ? request : requestOverTls;
+  const ask: HttpClient['ask'] = (question) => {
+    const { method = 'GET', path, again = false } = question;
+    const [headers, body] = headersAndBody(question, `${hostname}:${port}`);
+    const start = performance.now();
+    return new Promise((resolve, reject) => {
+      const sent = send({ agent, hostname, port, method, path, headers, timeout: PATIENCE_MS });
+      sent.once('timeout', () => sent.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)));
+      sent.once('error', (error: NodeJS.ErrnoException) => {
+        const isCrossed = sent.reusedSocket && error.code === 'ECONNRESET';
+        if (again && isCrossed) ask({ ...question, again: false }).then(resolve, reject);
+        else reject(error);
       });
-    },
-    [Symbol.dispose]: () => agent.destroy(),
+      sent.once('response', (received) => {
+        buffer(received).then((bytes) => {
+          const milliseconds = performance.now() - start;
+          const { statusCode: status = 0, headers } = received;
+          const text = bytes.toString('utf8');
+          resolve({ status, headers, bytes, text, json: () => JSON.parse(text), milliseconds });
+        }, reject);
+      });
+      sent.end(body);
+    });
   };
+  return { ask, [Symbol.dispose]: () => agent.destroy() };
+}
+
+/** The raw list of headers, and the body. */
+function headersAndBody({ headers = [], bearer, json, body }: Ask, host: string) {
+  const content = json === undefined ? body : JSON.stringify(json);
+  const given = Array.isArray(headers) ? [...headers] : Object.entries(headers).flat();
+  const names = new Set(given.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase()));
+  const all = names.has('host') ? given : ['Host', host, ...given];
+  if (bearer !== undefined) all.push('Authorization', `Bearer ${bearer}`);
+  if (json !== undefined) all.push('Content-Type', 'application/json');
+  if (content !== undefined && !names.has('content-length') && !names.has('transfer-encoding'))
+    all.push('Content-Length', String(Buffer.byteLength(content)));
+  return [all, content] as const;
 }

@@ -37,19 +37,20 @@ export async function shipped(program: Program): Promise<string> {
   return join(await shippedFolder(), `${program}.js`);
 }
 
-/** A server as it ships, not started yet, with no other environment. It ends with its room. */
+/** A server as it ships, not started yet, with no other environment. It ends with its room. @param flags of Node */
 export async function shippedServer(
   room: Room,
   program: Program,
   environment: Readonly<Record<string, string>>,
   hear: (line: string) => void = () => {},
+  flags: readonly string[] = [],
 ): Promise<ServerProcess> {
   return new ServerProcess({
     room,
     environment,
     hear,
     program: process.execPath,
-    arguments: [await shipped(program)],
+    arguments: [...flags, await shipped(program)],
     ready: /"msg":"listening"/,
     farewell: 'KILL',
   });

@@ -29,7 +29,7 @@ test.each([1, 200])(
     const tokens = await Promise.all(
       Array.from({ length: AT_ONCE }, (_, index) => world.token(members[index % count])),
     );
-    using client = createHttpClient(world.baseUrl, AT_ONCE);
+    using client = createHttpClient(world.baseUrl, { connectionsMax: AT_ONCE });
     const answers = await Promise.all(
       tokens.map((token) => {
         const headers = ['Authorization', `Bearer ${token}`, 'Content-Type', 'application/json'];

@@ -1,7 +1,7 @@
 import { turnKey } from '@ori/turns/limiter';
 import { issuedKey } from '@ori/verifier/redis';
 import { expect } from 'vitest';
-import type { Answered } from './load.ts';
+import type { Answered } from './matrix-shapes.ts';
 import type { MatrixWorld } from './matrix-world.ts';
 
 /** The turns charged so far. */

@@ -1,6 +1,5 @@
-import type { Answered, Shape } from './load.ts';
 import type { Cell } from './matrix-cells.ts';
-import { USED_PROOF } from './matrix-shapes.ts';
+import { type Answered, type Shape, USED_PROOF } from './matrix-shapes.ts';
 
 /** The answers of one cell, and when it was broken and repaired, by `performance.now()`. */
 export interface Observed {

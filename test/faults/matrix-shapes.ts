@@ -1,8 +1,22 @@
 import { createDpopKey, dpopHeaders } from '../env/dpop.ts';
-import type { Ask } from '../env/http-client.ts';
+import type { Ask, Reply } from '../env/http-client.ts';
 import { SIGN_BODY } from '../env/world.ts';
-import type { Shape } from './load.ts';
 import type { MatrixWorld } from './matrix-world.ts';
+
+/** One kind of request, and its answer while nothing is broken. */
+export interface Shape {
+  readonly name: string;
+  readonly well: number;
+  ask(): Promise<Reply>;
+}
+
+export interface Answered {
+  readonly shape: string;
+  readonly reply: Reply;
+  /** By `performance.now()`. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
 
 /** The same DPoP proof, used before. */
 export const USED_PROOF = 'a used DPoP proof';

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startLoad } from '../shipped/constant-load.ts';
 import { expectEveryCheckBehind, turnsCharged } from './gate-kept.ts';
-import { type Answered, type Shape, startLoad } from './load.ts';
 import { CELLS, type Cell } from './matrix-cells.ts';
 import { type Observed, undeserved } from './matrix-rows.ts';
-import { managementShapes, signerShapes } from './matrix-shapes.ts';
+import { type Answered, managementShapes, type Shape, signerShapes } from './matrix-shapes.ts';
 import { type MatrixWorld, startMatrixWorld } from './matrix-world.ts';
 
 // Breaks each dependency of both services in each way, under load.
@@ -12,7 +12,7 @@ import { type MatrixWorld, startMatrixWorld } from './matrix-world.ts';
 const FAULT_MS = 700;
 /** The signer may use cached facts for one second. */
 const DATABASE_FAULT_MS = 1700;
-const EVERY_MS = 120;
+const PER_SECOND = 8;
 const BOTH = new Set(['PostgreSQL', 'issuer']);
 
 let on: MatrixWorld;
@@ -25,7 +25,7 @@ afterAll(() => on[Symbol.asyncDispose]());
 test.each(CELLS.map((cell) => ({ cell, name: `${cell.dependency} ${cell.fault}` })))(
   '$name: correct and timely answers, no bypass of the gate, and recovery without a restart',
   async ({ cell }) => {
-    const pids = [on.world.signer.pid, on.management.pid];
+    const pids = [on.world.signer.pid, on.managementPid];
     const ofSigner = await signerShapes(on);
     const ofManagement = BOTH.has(cell.dependency) ? await managementShapes(on) : [];
     const before = await contentOf(ofManagement);
@@ -40,7 +40,7 @@ test.each(CELLS.map((cell) => ({ cell, name: `${cell.dependency} ${cell.fault}` 
     for (const { shape, reply } of management.answers) {
       if (reply.status === 200) expect(reply.text).toBe(before.get(shape));
     }
-    expect([on.world.signer.pid, on.management.pid]).toEqual(pids);
+    expect([on.world.signer.pid, on.managementPid]).toEqual(pids);
   },
   60_000,
 );
@@ -48,7 +48,7 @@ test.each(CELLS.map((cell) => ({ cell, name: `${cell.dependency} ${cell.fault}` 
 /** Breaks and repairs under requests of every kind, then continues until each is answered normally. */
 async function underLoad(cell: Cell, shapes: readonly Shape[]): Promise<Observed> {
   const times = { brokenAt: 0, mendingAt: 0 };
-  const load = startLoad(shapes, EVERY_MS);
+  const load = startLoad(PER_SECOND, () => Promise.all(shapes.map(answerTo)));
   const forMs = cell.dependency === 'PostgreSQL' ? DATABASE_FAULT_MS : FAULT_MS;
   const broken = () => {
     times.brokenAt = performance.now();
@@ -60,15 +60,24 @@ async function underLoad(cell: Cell, shapes: readonly Shape[]): Promise<Observed
   const late: Answered[] = [];
   const waitFor = async (shape: Shape) => {
     for (;;) {
-      const startedAt = performance.now();
-      const reply = await shape.ask();
-      late.push({ shape: shape.name, reply, startedAt, endedAt: performance.now() });
-      if (reply.status === shape.well) return;
+      const answered = await answerTo(shape);
+      late.push(answered);
+      if (answered.reply.status === shape.well) return;
       await pause(20);
     }
   };
   await Promise.all(shapes.map(waitFor));
-  return { answers: [...(await load.end()), ...late], ...times };
+  const rounds = await load.end();
+  const [unanswered] = rounds.filter(({ status }) => status === 'rejected');
+  expect(unanswered).toBeUndefined();
+  const during = rounds.flatMap((round) => (round.status === 'fulfilled' ? round.value : []));
+  return { answers: [...during, ...late], ...times };
+}
+
+async function answerTo({ name, ask }: Shape): Promise<Answered> {
+  const startedAt = performance.now();
+  const reply = await ask();
+  return { shape: name, reply, startedAt, endedAt: performance.now() };
 }
 
 function answersTo(shapes: readonly Shape[], observed: Observed): Observed {

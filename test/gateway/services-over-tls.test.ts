@@ -5,8 +5,8 @@ import { startApiServer } from '@ori/http/server';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../env/certificate.ts';
 import { NGINX, startGateway } from '../env/gateway.ts';
+import { createHttpClient } from '../env/http-client.ts';
 import { openRoom } from '../env/room.ts';
-import { createClient } from '../shipped/client.ts';
 
 const README = readFileSync(join(import.meta.dirname, '../../deploy/gateway/README.md'), 'utf8');
 
@@ -57,7 +57,9 @@ test.skipIf(NGINX === undefined)(
       const answer = await ask(target);
       expect([answer.status, await answer.text()]).toEqual([200, target]);
       expect((await ask('/v1/openapi.json')).status).toBe(502);
-      using withoutCertificate = createClient(`https://localhost:${known.port}`, service.cert);
+      using withoutCertificate = createHttpClient(`https://localhost:${known.port}`, {
+        certificate: service.cert,
+      });
       await expect(withoutCertificate.ask({ path: '/v1' })).rejects.toMatchObject({
         code: expect.stringContaining('CERTIFICATE_REQUIRED'),
       });

@@ -2,9 +2,8 @@ import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { hardenedCommand } from '@ori/runtime/hardened-command';
-import { shipped } from '../env/programs.ts';
+import { shipped, shippedServer } from '../env/programs.ts';
 import type { Room } from '../env/room.ts';
-import { ServerProcess } from '../env/server-process.ts';
 import { SIGN_BODY, type World } from '../env/world.ts';
 
 export const PROBE = join(import.meta.dirname, 'probe.ts');
@@ -52,16 +51,10 @@ export interface StartedSigner extends AsyncDisposable {
 /** Starts the signer on ports chosen by the system. @param flags default: those of the hardened entry */
 export async function start(room: Room, env: Environment, flags?: readonly string[]): Promise<StartedSigner> {
   const output: string[] = [];
-  const program = await shipped(flags ? 'signer/main' : 'signer/ori-signer');
-  const server = new ServerProcess({
-    room,
-    program: process.execPath,
-    arguments: [...(flags ?? []), program],
-    ready: /"msg":"listening"/,
-    farewell: 'KILL',
-    environment: { ...env, SIGNER_PORT: '0', SIGNER_OPS_PORT: '0' },
-    hear: (line) => void output.push(line),
-  });
+  const program = flags ? 'signer/main' : 'signer/ori-signer';
+  const environment = { ...env, SIGNER_PORT: '0', SIGNER_OPS_PORT: '0' };
+  const hear = (line: string) => void output.push(line);
+  const server = await shippedServer(room, program, environment, hear, flags);
   await server.start();
   const { pid } = server;
   if (pid === undefined) throw new Error('the signer ended as soon as it listened');

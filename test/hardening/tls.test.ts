@@ -4,12 +4,12 @@ import { Redis } from 'ioredis';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../env/certificate.ts';
+import { createHttpClient } from '../env/http-client.ts';
 import { freePort } from '../env/ports.ts';
 import { startPostgres } from '../env/postgres-server.ts';
 import { startRedis } from '../env/redis.ts';
 import { openRoom, type Room, unprivilegedAccount } from '../env/room.ts';
 import { SIGN_BODY, startWorld } from '../env/world.ts';
-import { createClient } from '../shipped/client.ts';
 import { start } from './signer-process.ts';
 
 const certificate = makeCertificate();
@@ -110,7 +110,9 @@ test('the hardened signer trusts the authorities of files, and presents a certif
     SIGNER_REDIS_TLS_CA_FILE: file('tls.crt'),
     SIGNER_DATABASE_URL: `${withCertificate}&sslrootcert=${file('tls.crt')}`,
   });
-  using client = createClient(`https://localhost:${new URL(signer.url).port}`, certificate.cert);
+  using client = createHttpClient(`https://localhost:${new URL(signer.url).port}`, {
+    certificate: certificate.cert,
+  });
   const bearer = world.issuer.opaqueToken();
   const sign = async () => {
     const question = { method: 'POST', path: world.signPath, bearer, json: JSON.parse(SIGN_BODY) };

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { startDaemonGateway } from '../env/gateway.ts';
+import { createHttpClient, type HttpClient } from '../env/http-client.ts';
 import { freePort } from '../env/ports.ts';
 import { openRoom } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';
-import { type Client, createClient } from './client.ts';
 import { addShippedUser } from './redis-users.ts';
-import type { ShippedWorld } from './world.ts';
+import { CONNECTIONS_MAX, type ShippedWorld } from './world.ts';
 
 export interface Daemon extends AsyncDisposable {
   /** The TLS address of the daemon's own gateway. */
-  readonly client: Client;
+  readonly client: HttpClient;
   /** `127.0.0.1:<port>` of its metrics. */
   readonly opsAddress: string;
   restart(): Promise<void>;
@@ -47,7 +47,9 @@ export async function startDaemon(world: ShippedWorld, options: DaemonOptions = 
   });
   await server.start();
   const gateway = stack.use(await startDaemonGateway({ daemons: [`127.0.0.1:${port}`] }));
-  const client = stack.use(createClient(gateway.secureUrl, gateway.certificate));
+  const client = stack.use(
+    createHttpClient(gateway.secureUrl, { ...gateway, connectionsMax: CONNECTIONS_MAX }),
+  );
   const owned = stack.move();
   return {
     client,

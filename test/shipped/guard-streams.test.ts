@@ -6,13 +6,10 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { openGuardWorld } from '../env/guard-world.ts';
+import { guardProcess, openGuardWorld } from '../env/guard-world.ts';
 import { forgetPeak, peakBytes } from '../env/peak-memory.ts';
-import { freePort } from '../env/ports.ts';
-import { shipped } from '../env/programs.ts';
 import { rawClient } from '../env/raw-client.ts';
 import { openRoom } from '../env/room.ts';
-import { ServerProcess } from '../env/server-process.ts';
 
 const MIB = 1024 * 1024;
 const FULL = process.env['GUARD_STREAMS'] === 'full';
@@ -31,20 +28,7 @@ async function startGuard(daemon: RequestListener, environment: Record<string, s
   onTestFinished(() => stack.disposeAsync());
   const world = stack.use(await openGuardWorld({ daemon }));
   const room = stack.use(await openRoom('ori-guard-streams'));
-  const port = await freePort();
-  const guard = new ServerProcess({
-    room,
-    program: process.execPath,
-    arguments: [await shipped('guard/ori-guard')],
-    ready: /"msg":"listening"/,
-    farewell: 'KILL',
-    environment: {
-      ...world.environment,
-      GUARD_PORT: String(port),
-      GUARD_OPS_PORT: String(await freePort()),
-      ...environment,
-    },
-  });
+  const { port, guard } = await guardProcess(world, room, environment);
   await guard.start();
   const served = async () => {
     using client = await rawClient(port);

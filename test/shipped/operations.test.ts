@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NGINX } from '../env/gateway.ts';
+import type { Reply } from '../env/http-client.ts';
 import { type PostgresServer, startPostgres } from '../env/postgres.ts';
 import { findProgram, openRoom } from '../env/room.ts';
-import { type Answer, askAgain } from './client.ts';
 import { startLoad } from './constant-load.ts';
 import { startDaemon } from './daemon-process.ts';
 import { OPERATIONS, type OperatedWorld, operatorOf } from './operations.ts';
@@ -82,13 +82,17 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
     };
 
     const callDaemon = async () => {
-      const signed = await askAgain(client, signingOf(world, BODY, bearer));
+      const signed = await client.ask({ ...signingOf(world, BODY, bearer), again: true });
       if (signed.status !== 200) return `signer: ${sentence(signed)}`;
       const answer = await daemon.client.ask(callWith(signed.json(), BODY));
       return answer.status === 200 ? undefined : `daemon: ${sentence(answer)}`;
     };
     const list = async () => {
-      const answer = await askAgain(client, { path: `/v1/byok/${byokId}`, bearer: managementKey });
+      const answer = await client.ask({
+        path: `/v1/byok/${byokId}`,
+        bearer: managementKey,
+        again: true,
+      });
       return answer.status === 200 ? undefined : `management: ${sentence(answer)}`;
     };
     let during = '';
@@ -177,7 +181,7 @@ function setFileSizeMax({ pid }: Service, bytes: string): void {
 }
 
 /** The status, and the reason if it has one. */
-function sentence(answer: Answer): string {
+function sentence(answer: Reply): string {
   const { code, metadata } = answer.json().error;
   return `${answer.status} ${metadata?.reason ?? code}`;
 }

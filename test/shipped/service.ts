@@ -2,9 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../env/ports.ts';
-import { shipped } from '../env/programs.ts';
+import { shippedServer } from '../env/programs.ts';
 import { openRoom } from '../env/room.ts';
-import { ServerProcess } from '../env/server-process.ts';
 
 /** More would fill the memory of a siege. */
 const OUTPUT_LINES_MAX = 200_000;
@@ -54,17 +53,10 @@ export async function createService({ name, address, environment }: ServiceOptio
   }
   if (name === 'signer') own['SIGNER_AUDIT_FILE'] = join(room.directory, 'audit.jsonl');
   const output: string[] = [];
-  const server = new ServerProcess({
-    room,
-    program: process.execPath,
-    arguments: [await shipped(name === 'signer' ? 'signer/ori-signer' : 'management/ori-management')],
-    ready: /"msg":"listening"/,
-    farewell: 'KILL',
-    environment: own,
-    hear(line) {
-      output.push(line);
-      if (output.length > OUTPUT_LINES_MAX) output.splice(0, OUTPUT_LINES_MAX / 2);
-    },
+  const program = name === 'signer' ? 'signer/ori-signer' : 'management/ori-management';
+  const server = await shippedServer(room, program, own, (line) => {
+    output.push(line);
+    if (output.length > OUTPUT_LINES_MAX) output.splice(0, OUTPUT_LINES_MAX / 2);
   });
   const opsAddress = `${host}:${opsPort}`;
   return {

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { makeOriHome } from '../e2e/cli-process.ts';
 import { makeCertificate, type Tls } from '../env/certificate.ts';
+import { createHttpClient } from '../env/http-client.ts';
 import { type OtlpReceiver, startOtlpReceiver } from '../env/otlp-receiver.ts';
 import { freePort } from '../env/ports.ts';
 import { type Prometheus, startPrometheus } from '../env/prometheus.ts';
 import { startTcpProxy, type TcpProxy } from '../env/tcp-proxy.ts';
-import { createClient } from './client.ts';
 import { type Daemon, startDaemon } from './daemon-process.ts';
-import { type ShippedWorld, startShippedWorld } from './world.ts';
+import { CONNECTIONS_MAX, type ShippedWorld, startShippedWorld } from './world.ts';
 
 /** The pages that the shipped targets probe: one of the signer and one of management. */
 export const GATEWAY_PAGES = ['/.well-known/oauth-protected-resource/v1', '/v1/openapi.json'];
@@ -41,7 +41,9 @@ export async function startStack(): Promise<Stack> {
   ] as const;
   const oldCertificate = makeCertificate({ name: 'old', daysLeft: 2 });
   const trusted = gateway.certificate + oldCertificate.cert;
-  const client = stack.use(createClient(gateway.secureUrl, trusted));
+  const client = stack.use(
+    createHttpClient(gateway.secureUrl, { certificate: trusted, connectionsMax: CONNECTIONS_MAX }),
+  );
   const canary = stack.use(await startCanary(shipped, trusted));
   const prometheus = stack.use(
     await startPrometheus(

@@ -8,23 +8,26 @@ import type { Database as Store } from '@ori/store/database';
 import { openPostgres } from '@ori/store/postgres';
 import { createDemo, type Demo } from '../env/demo.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../env/gateway.ts';
+import { createHttpClient, type HttpClient } from '../env/http-client.ts';
 import { startIssuer, type TestIssuer } from '../env/issuer.ts';
 import { freePort } from '../env/ports.ts';
 import { createDatabase, type PostgresServer } from '../env/postgres.ts';
 import { type RedisServer, startRedis } from '../env/redis.ts';
 import { openRoom } from '../env/room.ts';
-import { type Client, createClient } from './client.ts';
 import { addShippedUser } from './redis-users.ts';
 import { createService, type Service } from './service.ts';
 
 export const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+/** So many requests may wait at once that none waits for another. */
+export const CONNECTIONS_MAX = 512;
 
 /** Everything that a deployment runs, as processes behind the shipped gateway, with one of each record in the database. */
 export interface ShippedWorld extends AsyncDisposable {
   /** `https://localhost:<port>/v1`: the gateway's base URL and the audience of tokens. */
   readonly baseUrl: string;
   readonly gateway: Gateway;
-  readonly client: Client;
+  readonly client: HttpClient;
   readonly signers: readonly [Service, Service];
   readonly management: Service;
   readonly redis: RedisServer;
@@ -115,7 +118,9 @@ export async function startShippedWorld(
     }),
   );
   await Promise.all([...signers, management].map((service) => service.start()));
-  const client = stack.use(createClient(gateway.secureUrl, gateway.certificate));
+  const client = stack.use(
+    createHttpClient(gateway.secureUrl, { ...gateway, connectionsMax: CONNECTIONS_MAX }),
+  );
   const owned = stack.move();
   return {
     baseUrl,

@@ -11,7 +11,7 @@ it.each([
   ['500 where the table is closed', 'PATCH', '/byok/00000000-0000-4000-8000-000000000000', 500],
 ])('answers too many requests of one caller with %s', async (_what, method, path, status) => {
   await using world = await startManagementWorld();
-  using http = createHttpClient(world.baseUrl, AT_ONCE);
+  using http = createHttpClient(world.baseUrl, { connectionsMax: AT_ONCE });
   const released = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
   const blocker = world.store.kysely.transaction().execute(async (trx) => {

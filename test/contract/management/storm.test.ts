@@ -22,7 +22,7 @@ it(`${REQUESTS} requests through a proxy that cuts answers double no create, los
   });
   const proxy = await startTcpProxy(Number(new URL(world.baseUrl).port));
   await using _proxy = proxy;
-  using http = createHttpClient(`http://127.0.0.1:${proxy.port}`, CLIENTS);
+  using http = createHttpClient(`http://127.0.0.1:${proxy.port}`, { connectionsMax: CLIENTS });
   const statuses = new Map<number | 'cut', number>();
   let sent = 0;
 

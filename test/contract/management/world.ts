@@ -23,24 +23,18 @@ import type { Database } from '@ori/store/database';
 import { managementQueries } from '@ori/store/management';
 import { openPostgres } from '@ori/store/postgres';
 import { afterAll, expect } from 'vitest';
-import { createHttpClient, type HttpClient, type Reply } from '../../env/http-client.ts';
+import { type Ask, createHttpClient, type HttpClient, type Reply } from '../../env/http-client.ts';
 import { startIssuer, type TestIssuer } from '../../env/issuer.ts';
 import { freePort } from '../../env/ports.ts';
 import { createDatabase } from '../../env/postgres.ts';
 import { requireDocumented } from '../openapi-check.ts';
 
-/** A request of the API; `bearer` null sends no Authorization header. */
-export interface ApiCall {
-  readonly method?: string;
-  /** Below the base address. */
-  readonly path: string;
+/** A request of the API, below the base address; `bearer` null sends no Authorization header. */
+export interface ApiCall extends Omit<Ask, 'bearer'> {
   readonly bearer?: string | null;
-  readonly json?: unknown;
-  readonly headers?: readonly string[];
-  readonly body?: string | Uint8Array;
 }
 
-export interface ApiReply extends Reply {
+export interface ApiReply extends Omit<Reply, 'json'> {
   // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
   readonly json: any;
 }
@@ -159,20 +153,9 @@ export async function useManagementWorld(options?: ManagementWorldOptions): Prom
 export const envelope = (code: number) => ({ error: { code, message: expect.any(String) } });
 
 function callerOf(http: HttpClient, ours: Tenant): ManagementWorld['call'] {
-  return async ({ method = 'GET', path, bearer = ours.managementKey, json, headers = [], body }) => {
-    const all = [
-      ...(bearer === null ? [] : ['Authorization', `Bearer ${bearer}`]),
-      ...(json === undefined ? [] : ['Content-Type', 'application/json']),
-      ...headers,
-    ];
-    const sent = json === undefined ? body : JSON.stringify(json);
+  return async ({ method = 'GET', path, bearer = ours.managementKey, ...call }) => {
     const target = `/v1${path}`;
-    const reply = await http.ask({
-      method,
-      path: target,
-      headers: all,
-      ...(sent !== undefined && { body: sent }),
-    });
+    const reply = await http.ask({ method, path: target, ...(bearer !== null && { bearer }), ...call });
     requireDocumented({ ...reply, method, path: target }, 'management');
     const isJson = reply.headers['content-type'] === 'application/json' && method !== 'HEAD';
     return { ...reply, json: isJson ? JSON.parse(reply.text) : undefined };

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { makeCertificate } from '../../env/certificate.ts';
 import { NGINX } from '../../env/gateway.ts';
+import { createHttpClient } from '../../env/http-client.ts';
 import { freePort } from '../../env/ports.ts';
-import { createClient } from '../../shipped/client.ts';
 import { ROOT } from '../root.ts';
 import { imageBuilder } from './build-image.ts';
 import { runContained, whyNotContained } from './run-image.ts';
@@ -66,10 +66,10 @@ test.skipIf(why || NGINX === undefined)(
     expect(await judged.exited, judged.output()).toBe(0);
     const nginx = runContained(image, entrypoint, {});
     try {
-      using client = createClient(`https://localhost:${port}`, certificate);
+      using client = createHttpClient(`https://localhost:${port}`, { certificate });
       const ask = () => client.ask({ path: '/elsewhere' }).then((answer) => answer.json().error.code);
       await expect.poll(() => ask().catch(nginx.output), { timeout: 20_000 }).toBe(404);
-      using later = createClient(`https://localhost:${port}`, await renew());
+      using later = createHttpClient(`https://localhost:${port}`, { certificate: await renew() });
       expect((await later.ask({ path: '/elsewhere' })).status, 'with a renewed certificate').toBe(404);
     } finally {
       nginx.child.kill('SIGQUIT');
