@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { readBytes } from './body.ts';
 import { Deadline, DeadlineError } from './deadline.ts';
 import { readJsonBody } from './json-body.ts';
+import { readBytes } from './read-bytes.ts';
 
 /** A request with a body that the test writes. */
 function request(headers: Record<string, string> = {}): IncomingMessage & PassThrough {
