@@ -1,15 +1,16 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { ContentDigest } from './content.ts';
 import { DpopError } from './dpop-error.ts';
-import { createFamiliarHeaders } from './familiar-headers.ts';
 import type { DpopNonces } from './nonces.ts';
-import { importKey } from './proof-keys.ts';
+import { importKey, type ProofKey } from './proof-keys.ts';
 import { type ProofClaims, readClaims, readHeader, splitProof } from './read-proof.ts';
 import type { SpendableProof, Spending, SpentProofs } from './spent-proofs.ts';
 import { isTarget, type ProofTarget } from './target.ts';
 
 /** How far ahead `nbf` may be, in seconds. The nonce bounds the age of a proof, so `iat` is not compared. */
 const NBF_FUTURE_SECONDS = 10;
+const SESSIONS_MAX = 10_000;
 
 /** A request whose sender must prove possession of a key. */
 export interface ProvenRequest extends ProofTarget {
@@ -81,7 +82,10 @@ export interface PossessionOptions {
 }
 
 export function createPossession({ nonces, spent, requireContent, now }: PossessionOptions): Possession {
-  const headers = createFamiliarHeaders();
+  /** Of each session's last verified proof. The next one usually has the same header, so it is not parsed again. */
+  const known = new LRUCache<string, { readonly header: string; readonly key: ProofKey }>({
+    max: SESSIONS_MAX,
+  });
 
   /** @returns the epoch in the nonce */
   function checkTime({ nonce, exp, nbf }: ProofClaims): string {
@@ -104,13 +108,13 @@ export function createPossession({ nonces, spent, requireContent, now }: Possess
       if (proof.ath !== hash('sha256', request.accessToken, 'base64url')) throw refused('ath');
       if (requireContent && proof.content === undefined) throw contentRefused('no content');
       const epoch = checkTime(proof);
-      const familiar = headers.keyOf(thumbprint, header);
-      const key = familiar ?? (await importKey(readHeader(header)));
+      const last = known.get(thumbprint);
+      const key = last?.header === header ? last.key : await importKey(readHeader(header));
       if (key.thumbprint !== thumbprint) {
         throw new DpopError('dpop_binding_refused', 'the access token is bound to another key');
       }
       if (!key.isSignerOf(jwt)) throw refused('signature');
-      if (familiar === undefined) headers.remember(header, key);
+      if (key !== last?.key) known.set(thumbprint, { header, key });
       const id = hash('sha256', `${thumbprint}.${proof.jti}`, 'base64url');
       return new VerifiedProof(thumbprint, { id, epoch }, proof.content);
     },

@@ -1,7 +1,6 @@
-import { decodeProtectedHeader } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { type DpopAlgorithm, isDpopAlgorithm, type PublicJwk, publicJwkOf } from './algorithms.ts';
 import { CONTENT_CLAIM } from './content.ts';
-import { decodeObject } from './decode-object.ts';
 import { DpopError } from './dpop-error.ts';
 
 /** The longest accepted proof, in characters. */
@@ -75,7 +74,7 @@ export function readClaims(claims: string): ProofClaims {
     ath,
     nonce,
     [CONTENT_CLAIM]: content,
-  } = decode(() => decodeObject(claims));
+  } = decode(() => decodeJwt(`.${claims}.`));
   if (typeof jti !== 'string' || jti === '' || jti.length > JTI_CHARACTERS_MAX) throw refused('jti');
   if (typeof htu !== 'string') throw refused('htu');
   if (!isTime(iat)) throw refused('iat');
