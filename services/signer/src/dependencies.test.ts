@@ -4,7 +4,7 @@ import { createMemoryTurnLimiter } from '@ori/turns/memory';
 import { expect, test } from 'vitest';
 import type { SignerConfig } from './config.ts';
 import { connectDependencies, type Dependencies } from './dependencies.ts';
-import { memoryNonces } from './effects/nonces.ts';
+import { memoryNonces } from './effects/memory-nonces.ts';
 
 const audit = {} as Dependencies['audit'];
 const inMemory = {

@@ -32,7 +32,7 @@ import { collectSafety } from './ops/safety-metrics.ts';
 export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
 export type { Dependencies } from './dependencies.ts';
 export { type AuditLog, openAuditFile } from './effects/audit-file.ts';
-export { memoryNonces, type Nonces } from './effects/nonces.ts';
+export type { Nonces } from './effects/nonces.ts';
 export { createKeySetRoles, type KeySetRoles } from './keys/key-set-roles.ts';
 
 /** Requests that use Redis, PostgreSQL and the audit file at a time; further ones wait, and accounts take turns. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Secret } from '@ori/runtime/secret';
-import { memoryNonces } from '@ori/signer';
+import { memoryNonces } from '@ori/signer/memory-nonces';
 import { connectRedis } from '@ori/turns/redis';
 import { Redis } from 'ioredis';
 import pg from 'pg';

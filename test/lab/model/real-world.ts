@@ -7,7 +7,8 @@ import { redisReplayStore } from '../../../libs/public/verifier/src/replay/redis
 import type { ReplayStore } from '../../../libs/public/verifier/src/replay/replay-store.ts';
 import type { SharedReplayStore } from '../../../libs/public/verifier/src/replay/shared-store.ts';
 import { createVerifier, type OpenProof, type Verifier } from '../../../libs/public/verifier/src/verifier.ts';
-import { memoryNonces, redisNonces } from '../../../services/signer/src/effects/nonces.ts';
+import { memoryNonces } from '../../../services/signer/src/effects/memory-nonces.ts';
+import { redisNonces } from '../../../services/signer/src/effects/nonces.ts';
 import type { Action, Break } from './actions.ts';
 import { type Configuration, type Issue, KEPT, TOLERANCE } from './configuration.ts';
 import {

@@ -7,7 +7,8 @@ import { connectRedis } from '@ori/turns/redis';
 import { issuedKey, issuedValue } from '@ori/verifier/redis';
 import { afterAll, expect, test } from 'vitest';
 import { DependencyError } from '../core/dependency-error.ts';
-import { memoryNonces, type Nonces, redisNonces } from './nonces.ts';
+import { memoryNonces } from './memory-nonces.ts';
+import { type Nonces, redisNonces } from './nonces.ts';
 
 const redis = connectRedis(new Secret(sharedRedisUrl()), { purpose: 'test' });
 await once(redis, 'ready');

@@ -40,30 +40,3 @@ export function redisNonces(redis: RedisClient, keptSeconds: number): Nonces {
     },
   };
 }
-
-/** The maximum number of nonces; a standalone signer on one machine issues far fewer in a minute. */
-const MEMORY_NONCES_MAX = 1_000_000;
-
-/** Reserves in this process only, for a single signer without Redis. */
-export function memoryNonces(
-  keptSeconds: number,
-  now: () => number = performance.now.bind(performance),
-): Nonces {
-  // In the order of their expiry, because all are kept equally long.
-  const expiries = new Map<string, number>();
-  return {
-    draw: createNonce,
-    async reserve({ internId, nonce }) {
-      const at = now();
-      for (const [key, expiry] of expiries) {
-        if (expiry > at) break;
-        expiries.delete(key);
-      }
-      const key = issuedKey(internId, nonce);
-      if (expiries.has(key)) return false;
-      if (expiries.size >= MEMORY_NONCES_MAX) throw new DependencyError('redis', 'the nonce memory is full');
-      expiries.set(key, at + keptSeconds * 1000);
-      return true;
-    },
-  };
-}

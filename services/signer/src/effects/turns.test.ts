@@ -10,7 +10,8 @@ import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
 import { issuedKey } from '@ori/verifier/redis';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { memoryNonces, redisNonces } from './nonces.ts';
+import { memoryNonces } from './memory-nonces.ts';
+import { redisNonces } from './nonces.ts';
 import { redisSpentProofs } from './spent-proofs.ts';
 import { limiterTurns, type TurnsOptions } from './turns.ts';
 
