@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
+import type { Role } from '@ori/proof/statements';
 import { generateRoleKey, makeDelegation } from '@ori/sealing/new-roles';
-import { openRoleKey, publicJwkOf, type Role } from '@ori/sealing/roles';
+import { openRoleKey, publicJwkOf } from '@ori/sealing/roles';
 import type { Room } from './room.ts';
 
 /** The root of a test's deployment, and the keys of its roles. */

@@ -1,11 +1,6 @@
 import { createLogger } from '@ori/runtime/log';
-import {
-  loadSignerConfig,
-  type RunningSigner,
-  type SignerConfig,
-  type SignerParts,
-  startSigner,
-} from '@ori/signer';
+import { type RunningSigner, type SignerParts, startSigner } from '@ori/signer';
+import { loadSignerConfig, type SignerConfig } from '@ori/signer/config';
 import { shippedServer } from './programs.ts';
 import type { Room } from './room.ts';
 

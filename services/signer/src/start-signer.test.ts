@@ -7,8 +7,9 @@ import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { freePort } from '@ori/test-env/ports';
 import { afterAll, expect, test } from 'vitest';
+import { loadSignerConfig } from './config.ts';
 import { Written } from './core/stages/evidence.ts';
-import { loadSignerConfig, startSigner } from './start-signer.ts';
+import { startSigner } from './start-signer.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-start-'));
 afterAll(() => rm(folder, { recursive: true }));

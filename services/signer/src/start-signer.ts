@@ -29,12 +29,6 @@ import { collectKeyExpiry } from './ops/key-expiry-metrics.ts';
 import { logRefusals } from './ops/log-refusals.ts';
 import { collectSafety } from './ops/safety-metrics.ts';
 
-export { loadSignerConfig, SIGNER_SPEC, type SignerConfig } from './config.ts';
-export type { Dependencies } from './dependencies.ts';
-export { type AuditLog, openAuditFile } from './effects/audit-file.ts';
-export type { Nonces } from './effects/nonces.ts';
-export { createKeySetRoles, type KeySetRoles } from './keys/key-set-roles.ts';
-
 /** Requests that use Redis, PostgreSQL and the audit file at a time; further ones wait, and accounts take turns. */
 const SIGNING_AT_ONCE_MAX = 32;
 

@@ -1,6 +1,7 @@
+import type { Role } from '@ori/proof/statements';
 import { createRoleKey, makeDelegation } from '@ori/sealing/new-roles';
-import { publicJwkOf, type Role } from '@ori/sealing/roles';
-import { createKeySetRoles, type KeySetRoles } from '@ori/signer';
+import { publicJwkOf } from '@ori/sealing/roles';
+import { createKeySetRoles, type KeySetRoles } from '@ori/signer/key-set-roles';
 import type { KeyStater } from '@ori/store/admin';
 
 /** A root that lives as long as the process, with both roles: what an operator makes with `ori-admin root`. */

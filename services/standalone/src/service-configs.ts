@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { completeIdentity } from '@ori/identity/config';
 import { MANAGEMENT_SPEC, type ManagementConfig } from '@ori/management';
 import { type Environment, loadConfig } from '@ori/runtime/config';
-import { SIGNER_SPEC, type SignerConfig } from '@ori/signer';
+import { SIGNER_SPEC, type SignerConfig } from '@ori/signer/config';
 import type { StandaloneConfig } from './config.ts';
 import { CLIENT_ID, OPAQUE_CLIENT_ID, SIGNER_CLIENT_ID } from './openid/configuration.ts';
 

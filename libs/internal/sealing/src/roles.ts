@@ -9,8 +9,6 @@ import { z } from 'zod';
 import { KmsError } from './key-wrapper.ts';
 import { createTransit, type TransitConfig } from './transit.ts';
 
-export { ROLES, type Role } from '@ori/proof/statements';
-
 /** The file of a root's or a role's private key, and the KMS that wrapped it, if any. */
 export interface RoleKeyFile {
   readonly path: string;

@@ -1,6 +1,7 @@
+import { ROLES, type Role } from '@ori/proof/statements';
 import { ConfigError } from '@ori/runtime/config';
 import { generateRoleKey, makeDelegation } from '@ori/sealing/new-roles';
-import { openRoleKey, ROLES, type Role, type RoleKeyFile, readPublicKey } from '@ori/sealing/roles';
+import { openRoleKey, type RoleKeyFile, readPublicKey } from '@ori/sealing/roles';
 import { createTransit } from '@ori/sealing/transit';
 import { type KeyStater, restateKeys } from '@ori/store/admin';
 import { Argument } from 'commander';

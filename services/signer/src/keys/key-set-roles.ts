@@ -1,17 +1,11 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import { encodeSignature } from '@ori/proof/signature';
 import type { SigningKey } from '@ori/proof/signing';
-import { setStatementInput } from '@ori/proof/statements';
+import { type Role, setStatementInput } from '@ori/proof/statements';
 import { ConfigError } from '@ori/runtime/config';
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { Logger } from '@ori/runtime/log';
-import {
-  type DelegationLine,
-  openRoleKey,
-  publicJwkOf,
-  type Role,
-  readDelegations,
-} from '@ori/sealing/roles';
+import { type DelegationLine, openRoleKey, publicJwkOf, readDelegations } from '@ori/sealing/roles';
 import type { SignerConfig } from '../config.ts';
 import { DependencyError } from '../core/dependency-error.ts';
 
