@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { found, notFound, requireManager } from '../callers/caller.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
-import { requireUuid } from '../http/path-id.ts';
 import type { Services } from '../http/services.ts';
 import { PageQuery, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
@@ -78,8 +77,8 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       result: page,
       refusals: [404],
       invalidExample: { query: 'limit=101' },
-      async run({ principal, path, query }, { store }) {
-        const page = await queries(store).list(principal, { ...query, guardrailId: requireUuid(path) });
+      async run({ principal, id, query }, { store }) {
+        const page = await queries(store).list(principal, { ...query, guardrailId: id });
         return renderPage(found(page), renderAssignment);
       },
     }),
@@ -95,9 +94,9 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       result: AssignedCount,
       refusals: [404],
       invalidExample: { body: { [field]: [] } },
-      async run({ principal, path, body }, { store }) {
+      async run({ principal, id, body }, { store }) {
         const outcome = await queries(store).assign(principal, {
-          guardrailId: requireUuid(path),
+          guardrailId: id,
           targets: targets(body),
           assignedBy: principal.userId,
         });
@@ -124,9 +123,9 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       result: UnassignedCount,
       refusals: [404],
       invalidExample: { body: { [field]: [] } },
-      async run({ principal, path, body }, { store }) {
+      async run({ principal, id, body }, { store }) {
         const outcome = await queries(store).unassign(principal, {
-          guardrailId: requireUuid(path),
+          guardrailId: id,
           targets: targets(body),
         });
         if (outcome === 'absent') throw notFound();

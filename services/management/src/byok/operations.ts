@@ -6,7 +6,6 @@ import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import { found, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
-import { requireUuid } from '../http/path-id.ts';
 import { dataOf, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import { noWorkspace } from '../workspaces/no-workspace.ts';
@@ -81,8 +80,8 @@ const get = jsonOperation({
   returns: 'The credential.',
   result: dataOf(ByokCredential),
   refusals: [404],
-  async run({ principal, path }, { store }) {
-    return { data: renderCredential(found(await store.findCredential(principal, requireUuid(path)))) };
+  async run({ principal, id }, { store }) {
+    return { data: renderCredential(found(await store.findCredential(principal, id))) };
   },
 });
 
@@ -95,8 +94,8 @@ const remove = jsonOperation({
   returns: 'The credential was deleted.',
   result: Deleted,
   refusals: [404],
-  async run({ principal, path }, { store }) {
-    if (!(await store.removeCredential(principal, requireUuid(path)))) throw notFound();
+  async run({ principal, id }, { store }) {
+    if (!(await store.removeCredential(principal, id))) throw notFound();
     return { deleted: true as const };
   },
 });
@@ -114,8 +113,7 @@ const update = jsonOperation({
   result: dataOf(ByokCredential),
   refusals: [403, 404, 409],
   invalidExample: { body: { is_fallback: 'yes' } },
-  async run({ principal, path, body }, { store, ring }) {
-    const id = requireUuid(path);
+  async run({ principal, id, body }, { store, ring }) {
     const unknown = await store.unknownApiKeys(principal, body.allowed_api_key_hashes ?? []);
     const outcome = await store.changeCredential(principal, id, async (stored) => {
       // A key that the record names and that was deleted since may stay: it fits no key.

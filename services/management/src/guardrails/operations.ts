@@ -2,7 +2,6 @@ import { GuardrailsTooLarge } from '@ori/store/management';
 import { found, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
-import { requireUuid } from '../http/path-id.ts';
 import { dataOf, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import { noWorkspace } from '../workspaces/no-workspace.ts';
@@ -71,8 +70,8 @@ const get = jsonOperation({
   returns: 'The guardrail.',
   result: dataOf(Guardrail),
   refusals: [404],
-  async run({ principal, path }, { store }) {
-    return { data: renderGuardrail(found(await store.findGuardrail(principal, requireUuid(path)))) };
+  async run({ principal, id }, { store }) {
+    return { data: renderGuardrail(found(await store.findGuardrail(principal, id))) };
   },
 });
 
@@ -88,8 +87,7 @@ const update = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [404],
   invalidExample: { body: { limit_usd: -1 } },
-  async run({ principal, path, body, deadline }, { store, patterns, guardrailBytesMax }) {
-    const id = requireUuid(path);
+  async run({ principal, id, body, deadline }, { store, patterns, guardrailBytesMax }) {
     await patterns.requireLinear(body.content_filters, principal.account, deadline.signal);
     const changed = await store
       .changeGuardrail(principal, id, spreadEnforceZdr(body), guardrailBytesMax)
@@ -107,8 +105,8 @@ const remove = jsonOperation({
   returns: 'The guardrail was deleted.',
   result: Deleted,
   refusals: [404],
-  async run({ principal, path }, { store }) {
-    if (!(await store.deleteGuardrail(principal, requireUuid(path)))) throw notFound();
+  async run({ principal, id }, { store }) {
+    if (!(await store.deleteGuardrail(principal, id))) throw notFound();
     return { deleted: true as const };
   },
 });
@@ -126,8 +124,8 @@ const evaluation = jsonOperation({
   result: dataOf(Evaluation),
   refusals: [404],
   invalidExample: { body: { text: 1 } },
-  async run({ principal, path, body, deadline }, { store, patterns }) {
-    const guardrail = renderGuardrail(found(await store.findGuardrail(principal, requireUuid(path))));
+  async run({ principal, id, body, deadline }, { store, patterns }) {
+    const guardrail = renderGuardrail(found(await store.findGuardrail(principal, id)));
     return { data: await evaluate(guardrail, body, patterns, principal.account, deadline.signal) };
   },
 });

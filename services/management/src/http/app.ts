@@ -15,6 +15,7 @@ import { Refusal } from '../refusal.ts';
 import { execute, readerOf, readOnlyOf, sendExecuted } from './execute.ts';
 import type { Answers } from './idempotent-answers.ts';
 import type { Call, JsonOperation, Operation } from './operation.ts';
+import { readId } from './path-parameters.ts';
 import { present } from './presentation.ts';
 import { type PublishedFile, sendPublishedFile } from './published-file.ts';
 import { readBody, readQuery } from './read-call.ts';
@@ -131,12 +132,13 @@ export function createApp({
     countFor(exchange, principal.account);
     const reader = readers.get(operation);
     const query = readQuery(operation, parseTarget(req.originalUrl)?.query);
+    const content = await readBody(operation.body, req, proven, readOnlyOf(operation, reader));
     const call = {
       principal,
-      path: req.params,
+      id: readId(operation.path, req.params),
       target: parseTarget(req.originalUrl)?.path ?? '',
       query,
-      ...(await readBody(operation.body, req, proven, readOnlyOf(operation, reader))),
+      ...content,
       deadline,
     };
     const conditions = {

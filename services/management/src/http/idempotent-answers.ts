@@ -33,7 +33,7 @@ export function createAnswers(store: Pick<ManagementQueries, 'once'>, ring: KekR
     /** @throws Refusal `key_used_otherwise`, `key_in_use`, `answer_lost`, `too_many_answers`, `invalid_parameters` for an unusable key */
     async once(
       { method }: Operation,
-      { principal, path, target, body }: Call<Principal, unknown, unknown>,
+      { principal, target, body }: Call<Principal, unknown, unknown>,
       key: string,
       run: (store: OperationQueries) => Promise<Executed>,
     ): Promise<Executed> {
@@ -51,7 +51,7 @@ export function createAnswers(store: Pick<ManagementQueries, 'once'>, ring: KekR
         row: keyHash,
         ...account,
       };
-      const content = sha256(JSON.stringify([method, target, path, body]));
+      const content = sha256(JSON.stringify([method, target, body]));
       const outcome = await store
         .once(account, keyHash, async (queries) => {
           const { pieces, ...answer } = await run(queries);

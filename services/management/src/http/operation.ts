@@ -9,8 +9,8 @@ export type Family = 'Interns' | 'BYOK' | 'Guardrails' | 'API keys' | 'Workspace
 /** The input of an operation, validated by its schemas. */
 export interface Call<Who, Query, Body> {
   readonly principal: Who;
-  /** Parameters of the path, decoded but not validated. */
-  readonly path: Readonly<Record<string, string>>;
+  /** The record that the path names; empty if it names none. */
+  readonly id: string;
   readonly target: string;
   readonly query: Query;
   readonly body: Body;

@@ -5,8 +5,6 @@ import { readCursor, renderCursor } from './cursor.ts';
 import { renderIntern } from './render.ts';
 import { Intern, InternListQuery, InternPage } from './shape.ts';
 
-const INTERN_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
-
 const list = jsonOperation({
   operationId: 'listInterns',
   family: 'Interns',
@@ -51,8 +49,8 @@ const get = jsonOperation({
   permit: requireInternReader,
   result: Intern,
   refusals: [403, 404],
-  async run({ principal, path }, { store }) {
-    return renderIntern(found(await store.findIntern(principal, requireInternId(path))), principal);
+  async run({ principal, id }, { store }) {
+    return renderIntern(found(await store.findIntern(principal, id)), principal);
   },
 });
 
@@ -74,8 +72,8 @@ const icon = fileOperation({
   }),
   mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
   refusals: [403, 404],
-  async run({ principal, path, query }, { store }) {
-    const { sha256, mediaType, bytes } = found(await store.findIcon(principal, requireInternId(path)));
+  async run({ principal, id, query }, { store }) {
+    const { sha256, mediaType, bytes } = found(await store.findIcon(principal, id));
     if (query.v !== undefined && query.v !== sha256) throw notFound();
     const headers = {
       'content-type': mediaType,
@@ -88,13 +86,6 @@ const icon = fileOperation({
 });
 
 export const INTERN_OPERATIONS: readonly Operation[] = [list, get, icon];
-
-/** An id outside the alphabet does not exist. */
-function requireInternId(path: Readonly<Record<string, string>>): string {
-  const internId = path['internId'] ?? '';
-  if (!INTERN_ID.test(internId)) throw notFound();
-  return internId;
-}
 
 /**
  * The interns to list. An intern's own key has no collection, and a workspace that is not visible counts as missing.

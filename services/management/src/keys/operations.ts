@@ -1,4 +1,3 @@
-import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { found, notFound, requireKeyHolder, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
@@ -83,8 +82,8 @@ const get = jsonOperation({
   returns: 'The record.',
   result: KeyRecord,
   refusals: [404],
-  async run({ principal, path }, { store }) {
-    return { data: renderKey(found(await store.findKey(principal, requireHash(path)))) };
+  async run({ principal, id }, { store }) {
+    return { data: renderKey(found(await store.findKey(principal, id))) };
   },
 });
 
@@ -100,9 +99,9 @@ const update = jsonOperation({
   result: KeyRecord,
   refusals: [404],
   invalidExample: { body: { limit: 10 } },
-  async run({ principal, path, body: { name, disabled } }, { store }) {
+  async run({ principal, id, body: { name, disabled } }, { store }) {
     return {
-      data: renderKey(found(await store.changeKey(principal, requireHash(path), { name, disabled }))),
+      data: renderKey(found(await store.changeKey(principal, id, { name, disabled }))),
     };
   },
 });
@@ -116,8 +115,8 @@ const remove = jsonOperation({
   returns: 'The key was deleted.',
   result: Deleted,
   refusals: [404],
-  async run({ principal, path }, { store }) {
-    if (!(await store.deleteKey(principal, requireHash(path)))) throw notFound();
+  async run({ principal, id }, { store }) {
+    if (!(await store.deleteKey(principal, id))) throw notFound();
     return { deleted: true as const };
   },
 });
@@ -140,10 +139,3 @@ const current = jsonOperation({
 });
 
 export const KEY_OPERATIONS: readonly Operation[] = [list, create, get, update, remove, current];
-
-/** What is not a hash names no key. */
-function requireHash(path: Readonly<Record<string, string>>): string {
-  const hash = ApiKeyHash.safeParse(path['hash']);
-  if (!hash.success) throw notFound();
-  return hash.data;
-}

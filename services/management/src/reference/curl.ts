@@ -1,6 +1,6 @@
 import type { Described } from '@ori/api/operations';
+import { pathParametersOf } from '../http/path-parameters.ts';
 import { exampleOf } from './example-of.ts';
-import { pathParametersOf } from './parameters.ts';
 
 /** The call of an operation with its own examples, for a shell; the credential is in the environment. */
 export function curlOf(described: Described, baseUrl: string): string {

@@ -5,10 +5,11 @@ import { answersRecord } from '../http/entity-tag.ts';
 import { readerOf } from '../http/execute.ts';
 import type { Operation } from '../http/operation.ts';
 import { OPERATIONS } from '../http/operations.ts';
+import { pathParametersOf } from '../http/path-parameters.ts';
 import { answer, describeRefusals } from './answers.ts';
 import { curlOf } from './curl.ts';
 import { exampleOf } from './example-of.ts';
-import { AppHeaders, IdempotencyKey, IfMatch, IfNoneMatch, pathParametersOf } from './parameters.ts';
+import { AppHeaders, IdempotencyKey, IfMatch, IfNoneMatch } from './parameters.ts';
 import { refusalsOf } from './refusals.ts';
 
 const FileHeaders = z.object({

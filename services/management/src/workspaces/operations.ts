@@ -18,8 +18,6 @@ import {
   WorkspaceUpdate,
 } from './shape.ts';
 
-const ID_OR_SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
-
 const family = 'Workspaces';
 const permit = requireManager;
 const one = { family, permit, path: '/workspaces/{id}' } as const;
@@ -71,8 +69,8 @@ const get = jsonOperation({
   returns: 'The workspace.',
   result: WorkspaceRecord,
   refusals: [404],
-  async run({ principal, path }, { store }) {
-    return { data: renderWorkspace(await requireWorkspace(store, principal, path)) };
+  async run({ principal, id: idOrSlug }, { store }) {
+    return { data: renderWorkspace(await requireWorkspace(store, principal, idOrSlug)) };
   },
 });
 
@@ -87,8 +85,8 @@ const update = jsonOperation({
   result: WorkspaceRecord,
   refusals: [403, 404],
   invalidExample: { body: { slug: '-' } },
-  async run({ principal, path, body }, { store }) {
-    const { id } = await requireWorkspace(store, principal, path);
+  async run({ principal, id: idOrSlug, body }, { store }) {
+    const { id } = await requireWorkspace(store, principal, idOrSlug);
     return { data: renderWorkspace(await store.changeWorkspaceRecord(principal, id, body)) };
   },
 });
@@ -105,8 +103,8 @@ const remove = jsonOperation({
   result: Deleted,
   refusals: [403, 404],
   invalidExample: { query: 'confirm_default_workspace_deletion=yes' },
-  async run({ principal, path, query }, { store }) {
-    const { id } = await requireWorkspace(store, principal, path);
+  async run({ principal, id: idOrSlug, query }, { store }) {
+    const { id } = await requireWorkspace(store, principal, idOrSlug);
     const defaultToo = query.confirm_default_workspace_deletion;
     const outcome = await store.deleteWorkspaceRecord(principal, id, { defaultToo });
     if (outcome === 'absent') throw notFound();
@@ -130,8 +128,8 @@ const listMembers = jsonOperation({
   result: WorkspaceMemberPage,
   refusals: [403, 404],
   invalidExample: { query: 'limit=101' },
-  async run({ principal, path, query }, { store }) {
-    const { id: workspaceId } = await requireWorkspace(store, principal, path);
+  async run({ principal, id: idOrSlug, query }, { store }) {
+    const { id: workspaceId } = await requireWorkspace(store, principal, idOrSlug);
     return renderPage(await store.listWorkspaceMembers(principal, { ...query, workspaceId }), renderMember);
   },
 });
@@ -149,8 +147,8 @@ const addMembers = jsonOperation({
   result: MembersAdded,
   refusals: [403, 404],
   invalidExample: { body: { user_ids: [] } },
-  async run({ principal, path, body }, { store }) {
-    const { id } = await requireWorkspace(store, principal, path);
+  async run({ principal, id: idOrSlug, body }, { store }) {
+    const { id } = await requireWorkspace(store, principal, idOrSlug);
     const rows = await store.addWorkspaceMembers(principal, id, body.user_ids);
     return { added_count: rows.length, data: rows.map(renderMember) };
   },
@@ -169,8 +167,8 @@ const removeMembers = jsonOperation({
   result: MembersRemoved,
   refusals: [403, 404],
   invalidExample: { body: { user_ids: [] } },
-  async run({ principal, path, body }, { store }) {
-    const { id } = await requireWorkspace(store, principal, path);
+  async run({ principal, id: idOrSlug, body }, { store }) {
+    const { id } = await requireWorkspace(store, principal, idOrSlug);
     return { removed_count: await store.removeWorkspaceMembers(principal, id, body.user_ids) };
   },
 });
@@ -183,11 +181,9 @@ export const WORKSPACE_OPERATIONS: readonly Operation[] = [
 async function requireWorkspace(
   store: Services['store'],
   principal: Manager,
-  path: Readonly<Record<string, string>>,
+  idOrSlug: string,
 ): Promise<WorkspaceRow> {
-  const id = path['id'] ?? '';
-  if (!ID_OR_SLUG.test(id)) throw notFound();
-  return found(await store.findWorkspaceRecord(principal, id));
+  return found(await store.findWorkspaceRecord(principal, idOrSlug));
 }
 
 const refused = (message: string) => new Refusal('invalid_parameters', message);
