@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { Deadline, DeadlineError } from './deadline.ts';
 import { readJsonBody } from './json-body.ts';
-import { readBytes } from './read-bytes.ts';
+import { readChunks } from './read-chunks.ts';
 
 /** A request with a body that the test writes. */
 function request(headers: Record<string, string> = {}): IncomingMessage & PassThrough {
@@ -26,12 +26,14 @@ describe('readJsonBody', () => {
 
   it('returns a body that is not JSON byte for byte', async () => {
     const req = request();
-    const body = readBytes(req, { bytesMax: 20 });
+    const chunks: Buffer[] = [];
+    const body = readChunks(req, { bytesMax: 20 }, (chunk) => chunks.push(chunk));
     req.write('old 3\n\n');
     req.end('  two\r\n');
-    expect((await body).toString()).toBe('old 3\n\n  two\r\n');
+    await body;
+    expect(Buffer.concat(chunks).toString()).toBe('old 3\n\n  two\r\n');
     const long = request();
-    const refused = readBytes(long, { bytesMax: 3 });
+    const refused = readChunks(long, { bytesMax: 3 }, () => 0);
     long.end('four');
     await expect(refused).rejects.toMatchObject({ code: 'body_too_large' });
   });

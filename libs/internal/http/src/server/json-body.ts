@@ -14,7 +14,7 @@ const JSON_BUDGET: JsonBudget = { bytesMax: 512 * 1024, depthMax: 16, valuesMax:
  * that is also too long is refused for its length. Call it once the caller is known, because it
  * sends `100 Continue`. It checks neither media type nor syntax.
  *
- * @throws as `readBytes` does, and {BodyError} `json_beyond_budget` at the end
+ * @throws as `readChunks` does, and {BodyError} `json_beyond_budget` at the end
  */
 export async function readJsonBody(
   req: IncomingMessage,

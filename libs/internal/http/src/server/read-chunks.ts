@@ -2,29 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { beginBody, drainBody, type ReadBodyOptions } from './body.ts';
 
 /**
- * Reads a body byte for byte, for content other than JSON. Call it once the caller is known, because it sends
- * `100 Continue`.
+ * Passes a body that is not JSON on as it arrives, byte for byte, without keeping it. Call it once the caller is known, because it
+ * sends `100 Continue`.
  *
+ * @param take returns how many bytes of a chunk stay in memory until the body has ended; must not throw
  * @throws {BodyError} `content_encoding_unsupported` (anything but identity) and `body_too_large` (announced) before a byte is
  * read, `body_too_large` as soon as it exceeds the limit, `body_aborted` when the client went away
  * @throws {BusyError} `bodies`, if another body needs room and this one is the oldest of the network that has most
  * @throws {DeadlineError}
- */
-export async function readBytes(req: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
-  const whole = beginBody(req, options);
-  if (whole !== undefined) return whole;
-  const chunks: Buffer[] = [];
-  await drainBody(req, options, (chunk) => {
-    chunks.push(chunk);
-    return chunk.length;
-  });
-  return Buffer.concat(chunks);
-}
-
-/**
- * Passes a body on as it arrives, byte for byte, without keeping it. Like {@link readBytes} otherwise.
- *
- * @param take returns how many bytes of a chunk stay in memory until the body has ended; must not throw
  */
 export async function readChunks(
   req: IncomingMessage,
