@@ -38,6 +38,11 @@ export const AREAS: Readonly<Record<string, Area>> = {
   },
   keys: { sources: [`${VERIFIER}/keys`], tests: beside(`${VERIFIER}/keys`), mark: 98 },
   adapters: { sources: [`${VERIFIER}/adapters`], tests: beside(`${VERIFIER}/adapters`), mark: 98 },
+  answers: {
+    sources: [`${VERIFIER}/answers`],
+    tests: [...beside(`${VERIFIER}/answers`, `${VERIFIER}/adapters`), `${VERIFIER}/replay/answers.test.ts`],
+    mark: 95,
+  },
   'replay-memory': {
     sources: [`${VERIFIER}/replay/memory`],
     tests: [

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { UnavailableError } from '@ori/proof/wire';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Proven, requireProof } from '../adapters/node.ts';
 import { createLocalKeySet } from '../keys/local.ts';
@@ -8,7 +9,6 @@ import { memoryReplayStore } from '../replay/memory/store.ts';
 import type { AnswerStore } from '../replay/replay-store.ts';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
-import { createKeeper } from './keeper.ts';
 
 const PATH = '/api/invoke';
 const BODY = '{"prompt":"hello"}';
@@ -186,7 +186,27 @@ test('keeps no answers for a verifier that accepts version 1, or with a store th
   const replay = createTestReplayStore();
   expect(() => createVerifier({ ...options, replay, acceptV1: true })).toThrow(/answers: .*acceptV1/);
   expect(() => createVerifier({ ...options, replay: { spend: () => 'spent' } })).toThrow(/cannot keep them/);
-  expect(() => createVerifier({ ...options, replay, answers: { bytesMax: -1 } })).toThrow(TypeError);
+  for (const answers of [{ bytesMax: -1 }, { bytesMax: 0.5 }, { noStore: 'yes' }, { bytes: 1 }])
+    expect(() => createVerifier({ ...options, replay, answers: answers as never })).toThrow(TypeError);
+  expect(() => createVerifier({ ...options, replay, answers: { bytesMax: 0 } })).not.toThrow();
+});
+
+test.each([
+  [new Error('mine'), 'replay_store_unavailable'],
+  [new UnavailableError('replay_store_full', 'full'), 'replay_store_full'],
+])('does not answer a question if the store fails with %o', async (failure, code) => {
+  const replay = createTestReplayStore();
+  vi.spyOn(replay.answers as AnswerStore, 'ask').mockRejectedValueOnce(failure);
+  const { ask } = await world((_request, response) => response.end(), { replay });
+  expect(await codeOf(await ask())).toEqual([503, code]);
+});
+
+test('asks no store about what cannot be a nonce', async () => {
+  const replay = createTestReplayStore();
+  const asked = vi.spyOn(replay.answers as AnswerStore, 'ask');
+  const { ask } = await world((_request, response) => response.end(), { replay });
+  expect(await codeOf(await ask('ada', 'short'))).toEqual([404, 'call_not_received']);
+  expect(asked).not.toHaveBeenCalled();
 });
 
 test('keeps an answer that the store refused at first', async () => {
@@ -197,21 +217,4 @@ test('keeps an answer that the store refused at first', async () => {
   expect((await codeOf(await ask()))[1]).toBe('call_running');
   await vi.waitFor(async () => expect(await (await ask()).text()).toBe('mine'));
   expect(keep).toHaveBeenCalledTimes(2);
-});
-
-test('has a store that takes time lose the oldest answers when they need more than 64 MiB', () => {
-  const policy = { internId: 'int_1', maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false };
-  const keep = vi.fn<(call: { nonce: string }, end: unknown) => Promise<void>>(async () => undefined);
-  const keeper = createKeeper({ keep, ask: () => 'lost' });
-  const body = new Uint8Array(16 * 1024 * 1024);
-  for (const nonce of ['A', 'B', 'C', 'D'])
-    keeper({ policy, user: 'ada', nonce }, { status: 200, headers: {}, body });
-  const calls = keep.mock.calls.map(([{ nonce }, end]) => [nonce, typeof end]);
-  expect(calls).toEqual([
-    ['A', 'object'],
-    ['B', 'object'],
-    ['C', 'object'],
-    ['D', 'object'],
-    ['A', 'string'],
-  ]);
 });

@@ -81,8 +81,8 @@ function recordDestroy(this: Recorded, ...args: unknown[]): unknown {
   const recording = this[RECORDING];
   recording.recorder.lose();
   recording.isEnded = true;
-  Reflect.apply(recording.destroy, this, args);
   if (recording.isGone) close(this);
+  else Reflect.apply(recording.destroy, this, args);
   return this;
 }
 

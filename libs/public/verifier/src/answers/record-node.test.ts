@@ -1,0 +1,149 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { CallEnd } from '../replay/replay-store.ts';
+import { recordAnswer } from './record-node.ts';
+import { Recorder } from './recorder.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+/** A response whose client is gone or is to go, and what was recorded of it. */
+function record({ bytesMax = 100, isGone = false } = {}) {
+  const settle = vi.fn<(end: CallEnd) => void>();
+  const recorder = new Recorder({ bytesMax, noStore: false }, settle);
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  const closed = vi.fn();
+  const drained = vi.fn();
+  response.on('close', closed).on('drain', drained);
+  const disconnect = () => {
+    response.destroyed = true;
+    response.emit('close');
+  };
+  if (isGone) response.destroyed = true;
+  recordAnswer(response, recorder);
+  return { response, closed, drained, disconnect, settle, end: () => textOf(settle.mock.lastCall?.[0]) };
+}
+
+const textOf = (end: CallEnd | undefined) =>
+  typeof end === 'object' ? { ...end, body: Buffer.from(end.body).toString('latin1') } : end;
+const ticks = () => new Promise((resolve) => setImmediate(resolve));
+
+test.each<[how: string, write: (response: ServerResponse) => unknown, headers: Record<string, string>]>([
+  [
+    'an object',
+    (response) => response.writeHead(201, { 'X-A': 1, 'x-b': ['1', '2'] }),
+    { 'x-a': '1', 'x-b': '1, 2' },
+  ],
+  ['a reason and an object', (response) => response.writeHead(201, 'Made', { 'X-A': '1' }), { 'x-a': '1' }],
+  ['a reason alone', (response) => response.writeHead(201, 'Made'), {}],
+  ['nothing', (response) => response.writeHead(201), {}],
+  [
+    'a list',
+    (response) => response.writeHead(201, ['X-A', '1', 'X-B', '2', 'x-a', '3'] as never),
+    { 'x-a': '1, 3', 'x-b': '2' },
+  ],
+  [
+    'setHeader',
+    (response) => response.setHeader('X-A', ['1', '2']).writeHead(201, { 'X-B': 'b' }),
+    { 'x-a': '1, 2', 'x-b': 'b' },
+  ],
+])('records headers given by %s', (_how, write, headers) => {
+  const { response, end } = record();
+  write(response);
+  response.end();
+  expect(end()).toEqual({ status: 201, headers, body: '' });
+});
+
+test('records headers once: those before the first byte', () => {
+  const { response, end } = record();
+  response.statusCode = 202;
+  response.setHeader('x-a', '1');
+  response.write('a');
+  response.statusCode = 500;
+  response.end();
+  expect(end()).toEqual({ status: 202, headers: { 'x-a': '1' }, body: 'a' });
+});
+
+test('records text in its encoding, bytes, and what the buffer held at the time', () => {
+  const { response, end, settle } = record();
+  const buffer = Buffer.from('b');
+  response.write('\xff', 'latin1');
+  response.write(buffer);
+  buffer.fill('x');
+  response.write('\xe9');
+  response.end('ZQ==', 'base64');
+  response.end();
+  expect(end()).toMatchObject({ body: '\xffb\xc3\xa9e' });
+  expect(settle).toHaveBeenCalledOnce();
+});
+
+test.each([
+  ['goes', false],
+  ['was gone before', true],
+])('the handler of a client that %s goes on, and is told at the end', async (_name, isGone) => {
+  const { response, closed, drained, disconnect, end } = record({ isGone });
+  if (!isGone) disconnect();
+  expect(response.destroyed).toBe(false);
+  await ticks();
+  expect([closed.mock.calls, drained.mock.calls]).toEqual([[], [[]]]);
+  const [wrote, ended, finished] = [vi.fn(), vi.fn(), vi.fn()];
+  response.on('finish', finished);
+  expect(response.write('do', wrote)).toBe(true);
+  response.end('ne', ended);
+  await ticks();
+  expect(end()).toMatchObject({ status: 200, body: 'done' });
+  expect([wrote, ended, closed].map(({ mock }) => mock.calls.length)).toEqual([1, 1, 1]);
+  expect(finished).not.toHaveBeenCalled();
+  expect(response.destroyed).toBe(true);
+});
+
+test('the handler of a client that left is told as soon as there is nothing more to record', async () => {
+  const tooLarge = record({ bytesMax: 3 });
+  tooLarge.disconnect();
+  tooLarge.response.write('do');
+  await ticks();
+  expect(tooLarge.closed).not.toHaveBeenCalled();
+  tooLarge.response.write('ne');
+  await ticks();
+  expect([tooLarge.end(), tooLarge.closed.mock.calls.length]).toEqual(['too_large', 1]);
+
+  const before = record({ bytesMax: 3 });
+  before.response.write('done');
+  before.disconnect();
+  await ticks();
+  expect(before.closed).toHaveBeenCalledOnce();
+});
+
+test('an answer that the handler breaks off is lost', () => {
+  const { response, end } = record();
+  response.write('do');
+  expect(response.destroy()).toBe(response);
+  expect([end(), response.destroyed]).toEqual(['lost', true]);
+});
+
+test('also after the client left; the handler is then told once', async () => {
+  const { response, closed, end } = record({ isGone: true });
+  response.destroy();
+  await ticks();
+  expect([end(), response.destroyed, closed.mock.calls.length]).toEqual(['lost', true, 1]);
+});
+
+test('waits ten minutes for a handler whose client left', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { closed, disconnect, end } = record();
+  disconnect();
+  vi.advanceTimersByTime(599_999);
+  await ticks();
+  expect([end(), closed.mock.calls.length]).toEqual([undefined, 0]);
+  vi.advanceTimersByTime(1);
+  await ticks();
+  expect([end(), closed.mock.calls.length]).toEqual(['lost', 1]);
+});
+
+test('leaves no timer behind', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { response, disconnect } = record();
+  disconnect();
+  response.end();
+  expect(vi.getTimerCount()).toBe(0);
+});

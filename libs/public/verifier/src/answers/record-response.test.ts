@@ -1,0 +1,110 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import type { CallEnd } from '../replay/replay-store.ts';
+import { recordResponse } from './record-response.ts';
+import { Recorder } from './recorder.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+/** The response as the server gets it, and how the recorder settled. */
+async function record(response: Response | Error, bytesMax = 100) {
+  const settle = vi.fn<(end: CallEnd) => void>();
+  const recorder = new Recorder({ bytesMax, noStore: false }, settle);
+  const answered = await recordResponse(recorder, () => {
+    if (response instanceof Error) throw response;
+    return response;
+  }).catch((error: unknown) => error as Error);
+  return { answered: answered as Response, end: () => settle.mock.lastCall?.[0] };
+}
+
+/** A body of these parts; without `last` it does not end. */
+function streamOf(parts: (string | Error)[], cancel = vi.fn()) {
+  const left = [...parts];
+  const body = new ReadableStream({
+    pull(controller) {
+      const part = left.shift();
+      if (part === undefined) return controller.close();
+      if (part instanceof Error) throw part;
+      if (part === '…') return new Promise<void>(() => undefined);
+      controller.enqueue(new TextEncoder().encode(part));
+    },
+    cancel,
+  });
+  return { body, cancel };
+}
+
+const textOf = (end: CallEnd | undefined) =>
+  typeof end === 'object' ? { ...end, body: new TextDecoder().decode(end.body) } : end;
+
+test('records status, headers and body, and the reader gets them', async () => {
+  const headers = { 'x-own': '1' };
+  const { answered, end } = await record(
+    new Response(streamOf(['do', 'ne']).body, { status: 201, statusText: 'Made', headers }),
+  );
+  expect(end()).toBeUndefined();
+  expect([answered.status, answered.statusText, answered.headers.get('x-own')]).toEqual([201, 'Made', '1']);
+  expect(await answered.text()).toBe('done');
+  expect(textOf(end())).toEqual({ status: 201, headers, body: 'done' });
+});
+
+test('a response without a body is recorded and stays itself', async () => {
+  const response = new Response(null, { status: 204 });
+  const { answered, end } = await record(response);
+  expect(answered).toBe(response);
+  expect(textOf(end())).toEqual({ status: 204, headers: {}, body: '' });
+});
+
+test('an upgrade and an answer that is not kept stay themselves too', async () => {
+  const upgrade = { status: 101, headers: new Headers(), body: null } as Response;
+  const first = await record(upgrade);
+  expect([first.answered, first.end()]).toEqual([upgrade, 'lost']);
+  const response = new Response('mine', { headers: { 'cache-control': 'no-store' } });
+  const second = await record(response);
+  expect([second.answered, second.end()]).toEqual([response, 'lost']);
+});
+
+test('an error of the handler, or of its body, is passed on; the answer is lost', async () => {
+  const error = new Error('mine');
+  const thrown = await record(error);
+  expect([thrown.answered, thrown.end()]).toEqual([error, 'lost']);
+  const broken = await record(new Response(streamOf(['do', error]).body));
+  await expect(broken.answered.text()).rejects.toBe(error);
+  expect(broken.end()).toBe('lost');
+});
+
+test('reads the rest for the question to come when the client disconnects', async () => {
+  const { body, cancel } = streamOf(['do', 'ne']);
+  const { answered, end } = await record(new Response(body));
+  await answered.body?.cancel();
+  expect(textOf(end())).toMatchObject({ body: 'done' });
+  expect(cancel).not.toHaveBeenCalled();
+});
+
+test('stops reading when the answer is too large, and says why to the handler', async () => {
+  const { body, cancel } = streamOf(['do', 'ne', 'and', 'more']);
+  const { answered, end } = await record(new Response(body), 3);
+  await answered.body?.cancel('left');
+  expect(end()).toBe('too_large');
+  expect(cancel).toHaveBeenCalledExactlyOnceWith('left');
+});
+
+test('waits ten minutes for a handler that goes on', async () => {
+  vi.useFakeTimers();
+  const { answered, end } = await record(new Response(streamOf(['do', '…']).body));
+  void answered.body?.cancel();
+  await vi.advanceTimersByTimeAsync(599_999);
+  expect(end()).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(end()).toBe('lost');
+});
+
+test('leaves no timer behind', async () => {
+  vi.useFakeTimers();
+  const { answered } = await record(new Response(streamOf(['do']).body));
+  await answered.body?.cancel();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('without a recorder the response is passed on', async () => {
+  const response = new Response('mine');
+  expect(await recordResponse(undefined, () => response)).toBe(response);
+});
