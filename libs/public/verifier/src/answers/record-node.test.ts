@@ -37,6 +37,7 @@ test.each<[how: string, write: (response: ServerResponse) => unknown, headers: R
   ['a reason and an object', (response) => response.writeHead(201, 'Made', { 'X-A': '1' }), { 'x-a': '1' }],
   ['a reason alone', (response) => response.writeHead(201, 'Made'), {}],
   ['nothing', (response) => response.writeHead(201), {}],
+  ['null', (response) => response.writeHead(201, null as never), {}],
   [
     'a list',
     (response) => response.writeHead(201, ['X-A', '1', 'X-B', '2', 'x-a', '3'] as never),
@@ -88,7 +89,7 @@ test.each([
   expect([closed.mock.calls, drained.mock.calls]).toEqual([[], [[]]]);
   const [wrote, ended, finished] = [vi.fn(), vi.fn(), vi.fn()];
   response.on('finish', finished);
-  expect(response.write('do', wrote)).toBe(true);
+  expect(response.write('do', 'utf8', wrote)).toBe(true);
   response.end('ne', ended);
   await ticks();
   expect(end()).toMatchObject({ status: 200, body: 'done' });

@@ -155,7 +155,7 @@ function bytesOf([chunk, encoding]: unknown[]): Uint8Array | undefined {
 /** Names in lower case, repeated values joined. `writeHead` also takes a flat list of names and values. */
 function headersOf(set: OutgoingHttpHeaders, given: GivenHeaders = {}): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const name in set) if (set[name] !== undefined) headers[name] = textOf(set[name]);
+  for (const name in set) headers[name] = textOf(set[name]);
   if (Array.isArray(given)) return Object.assign(headers, headersOfList(given.flat()));
   for (const [name, value] of Object.entries(given))
     if (value !== undefined) headers[name.toLowerCase()] = textOf(value);

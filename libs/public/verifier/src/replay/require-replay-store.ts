@@ -291,8 +291,9 @@ async function requireFence(bench: Bench, { open, restart }: ReplayStoreUnderTes
   bench.attach(policy);
   const spent = await untilSpent(bench, policy);
   await restart?.();
-  const reopened = { ...bench, stores: [...bench.stores, await open(() => bench.seconds() * 1000)] };
-  reopened.attach(policy);
+  const latest = await open(() => bench.seconds() * 1000);
+  latest.attach?.(policy);
+  const reopened = { ...bench, stores: [...bench.stores, latest] };
   for (const index of reopened.stores.keys()) {
     if ((await answerOf(reopened, spent, index)) === 'spent') {
       throw new Error('spend: accepted a proof again that was spent before a loss (N4)');
