@@ -1,5 +1,4 @@
 import type { Presentation } from '@ori/http/presentation';
-import type { DpopErrorCode } from '@ori/identity/dpop/error';
 import { DPOP_CHALLENGE, DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 
 /** The scope that a grant must have for signing. */
@@ -7,23 +6,6 @@ export const SIGNING_SCOPE = 'vault:read';
 
 const insufficient = `error="insufficient_scope", scope="${SIGNING_SCOPE}"`;
 const INSUFFICIENT = `Bearer ${insufficient}, DPoP ${insufficient}`;
-
-/** Why a signing request got no proof: one code per reason that callers or operators must distinguish. */
-export type SigningErrorCode =
-  | 'regional_host_refused'
-  | 'bearer_refused'
-  | 'certificate_bound'
-  | DpopErrorCode
-  | 'personal_identity_required'
-  | 'insufficient_scope'
-  | 'unsupported_media_type'
-  | 'payload_too_large'
-  | 'invalid_body'
-  | 'not_found'
-  | 'access_revoked'
-  | 'configuration_error'
-  | 'rate_limited'
-  | 'internal_error';
 
 /** The responses of the interface's signing error table. */
 export const PRESENTATIONS = {
@@ -83,4 +65,7 @@ export const PRESENTATIONS = {
     reason: 'internal_error',
     retryable: true,
   },
-} satisfies Record<SigningErrorCode, Presentation>;
+} satisfies Record<string, Presentation>;
+
+/** Why a signing request got no proof: one code per reason that callers or operators must distinguish. */
+export type SigningErrorCode = keyof typeof PRESENTATIONS;
