@@ -34,9 +34,13 @@ export async function startTestWitness(origin: string, seed: string) {
     const signature = cosign(parseNote(note).text, Math.floor(Date.now() / 1000), name, key);
     return [200, `${renderSignature(signature)}\n`];
   }
-  const server = createServer(async (req, res) => {
-    const [status, text] = answer(await textOf(req));
-    res.writeHead(status).end(text);
+  const server = createServer((req, res) => {
+    const answered = textOf(req).then((body) => {
+      const [status, text] = answer(body);
+      res.writeHead(status).end(text);
+    });
+    // Not a log of the policy, or one that leaves in the middle of its body.
+    answered.catch(() => res.destroy());
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

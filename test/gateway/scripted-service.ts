@@ -10,7 +10,9 @@ export async function startScriptedService(script: RequestListener, port = 0): P
   const requests: IncomingMessage[] = [];
   const server = createServer((req, res) => {
     requests.push(req);
-    script(req, res);
+    const done: unknown = script(req, res);
+    // A client that leaves in the middle of its body.
+    if (done instanceof Promise) done.catch(() => res.destroy());
   });
   return { ...(await serve(server, port)), requests };
 }
