@@ -22,19 +22,26 @@ const PATH_PARAMETERS: Readonly<Record<string, z.ZodType<string>>> = {
     .meta({ description: 'Identifier or slug of the workspace.', example: SAMPLE.workspaceId }),
 };
 
-/** The parameters of a path template; undefined if there are none. */
-export function pathParametersOf(template: string): z.ZodObject | undefined {
+/** The parameter of a path template; undefined if there is none. */
+function parameterOf(template: string) {
   const [subject, name] = /^\/\w+\/\{(\w+)\}/.exec(template) ?? [];
   if (subject === undefined || name === undefined) return undefined;
-  const parameter = PATH_PARAMETERS[subject];
-  if (parameter === undefined) throw new TypeError(`{${name}} of ${template} is not described`);
-  return z.object({ [name]: parameter });
+  const schema = PATH_PARAMETERS[subject];
+  if (schema === undefined) throw new TypeError(`{${name}} of ${template} is not described`);
+  return { name, schema };
+}
+
+/** The parameters of a path template, for its description; undefined if there are none. */
+export function pathParametersOf(template: string): z.ZodObject | undefined {
+  const parameter = parameterOf(template);
+  return parameter && z.object({ [parameter.name]: parameter.schema });
 }
 
 /** The record that a path names, empty if it names none. What is not of its form does not exist. @throws Refusal `not_found` */
 export function readId(template: string, parameters: Readonly<Record<string, string>>): string {
-  const read = (pathParametersOf(template) ?? z.object({})).safeParse(parameters);
+  const parameter = parameterOf(template);
+  if (parameter === undefined) return '';
+  const read = parameter.schema.safeParse(parameters[parameter.name]);
   if (!read.success) throw notFound();
-  const [id = ''] = Object.values<string>(read.data);
-  return id;
+  return read.data;
 }

@@ -19,7 +19,8 @@ export function createReferenceFiles(
   { document, page, script, policy }: Reference,
 ): PublishedFile[] {
   const { href } = new URL(baseUrl);
-  const here = (text: string) => text.replaceAll(SAMPLE_BASE_URL, href);
+  // A function, because `$` in a text has a meaning.
+  const here = (text: string) => text.replaceAll(SAMPLE_BASE_URL, () => href);
   return [
     createPublishedFile(DOCUMENT_PATH, here(JSON.stringify(document)), {
       'Content-Type': 'application/json',
