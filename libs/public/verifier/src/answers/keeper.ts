@@ -1,10 +1,8 @@
-import { ANSWER_SECONDS, type AnswerStore, type CallEnd } from '../replay/replay-store.ts';
+import { ANSWER_SECONDS, ANSWERS_BYTES_MAX, type AnswerStore, type CallEnd } from '../replay/replay-store.ts';
 import { messageOf, warn } from '../warning.ts';
 
 type Call = Parameters<AnswerStore['keep']>[0];
 
-/** The answers that a verifier keeps at once. Beyond this, the oldest are lost; their calls stay recorded. */
-const BYTES_MAX = 64 * 1024 * 1024;
 /** What the record of an answer takes, beside its headers and body. */
 const RECORD_BYTES = 512;
 /** An answer that is not kept would be reported as running for as long as this process lives. */
@@ -19,7 +17,7 @@ interface Kept extends Call {
   next: Kept | undefined;
 }
 
-/** Puts the ends of calls into a store: again if it fails, and within `BYTES_MAX` if it takes time. */
+/** Puts the ends of calls into a store: again if it fails, and within `ANSWERS_BYTES_MAX` if it takes time. */
 export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => void {
   let oldest: Kept | undefined;
   let newest: Kept | undefined;
@@ -31,7 +29,7 @@ export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => 
     newest = kept;
     bytes += kept.bytes;
     const nowMs = kept.untilMs - ANSWER_SECONDS * 1000;
-    while (oldest !== undefined && (bytes > BYTES_MAX || oldest.untilMs <= nowMs)) {
+    while (oldest !== undefined && (bytes > ANSWERS_BYTES_MAX || oldest.untilMs <= nowMs)) {
       const dropped = oldest;
       oldest = dropped.next;
       bytes -= dropped.bytes;

@@ -50,7 +50,7 @@ export interface Question {
 export interface AnswerStore {
   /**
    * Replaces the record `running` of a spend that this process made; does nothing if the record was lost. Called again with `lost` to
-   * forget an answer before its time.
+   * forget an answer before its time. The verifier bounds what a store keeps by promises; one that keeps it at once bounds itself.
    */
   keep(call: Pick<Question, 'policy' | 'user' | 'nonce'>, end: CallEnd): Promise<void> | void;
   /**
@@ -86,6 +86,9 @@ export const STREAM_SECONDS_MAX = 30;
 
 /** The longest retention of any policy: 600 s of age, 60 s of tolerance. */
 export const RETENTION_SECONDS_MAX = 600 + 60 + STREAM_SECONDS_MAX;
+
+/** The most that a verifier, or a store in memory, keeps of answers. Beyond this, the oldest are lost; their calls stay recorded. */
+export const ANSWERS_BYTES_MAX = 64 * 1024 * 1024;
 
 /** How long an answer is kept, and a call is recorded as running at most. */
 export const ANSWER_SECONDS = 600;

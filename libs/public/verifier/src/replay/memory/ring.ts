@@ -1,6 +1,6 @@
-import type { KeptAnswer } from '../replay-store.ts';
+import { ANSWERS_BYTES_MAX, type KeptAnswer } from '../replay-store.ts';
 
-/** The last answers, one after another in a buffer that does not grow beyond 64 MiB: a new answer replaces the oldest. */
+/** The last answers, one after another in a buffer that grows to `ANSWERS_BYTES_MAX`: a new answer replaces the oldest. */
 export interface Ring {
   /** Copies the answer. Returns its place; undefined if it is larger than the buffer may be. */
   put(answer: KeptAnswer): number | undefined;
@@ -10,7 +10,6 @@ export interface Ring {
 }
 
 const BYTES_MIN = 64 * 1024;
-const BYTES_MAX = 64 * 1024 * 1024;
 /** The lengths of head and body, before them. */
 const LENGTHS_BYTES = 8;
 
@@ -32,7 +31,7 @@ export function createRing(): Ring {
   /** Where that many bytes follow one another. */
   function reserve(needed: number): number {
     let size = bytes.byteLength;
-    while (written + needed > size && size < BYTES_MAX) size *= 2;
+    while (written + needed > size && size < ANSWERS_BYTES_MAX) size *= 2;
     if (size !== bytes.byteLength) resize(size);
     const left = size - (written % size);
     return needed > left ? written + left : written;
@@ -42,7 +41,7 @@ export function createRing(): Ring {
     put({ status, headers, body }) {
       const text = JSON.stringify([status, headers]);
       const needed = LENGTHS_BYTES + 3 * text.length + body.byteLength;
-      if (needed > BYTES_MAX) return undefined;
+      if (needed > ANSWERS_BYTES_MAX) return undefined;
       const place = reserve(needed);
       const at = place % bytes.byteLength;
       const head = encoder.encodeInto(text, bytes.subarray(at + LENGTHS_BYTES)).written;
