@@ -7,7 +7,7 @@ import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { createTestReplayStore } from '@ori/verifier/testing';
 import { expect, test } from 'vitest';
 import { createDpopKey } from '../env/dpop.ts';
-import { createHttpClient } from '../env/http-client.ts';
+import { createHttpClient, type Refused } from '../env/http-client.ts';
 import { startIssuer } from '../env/issuer.ts';
 import { freePorts } from '../env/ports.ts';
 import { shippedFolder } from '../env/programs.ts';
@@ -69,7 +69,10 @@ test.skipIf(!isPossible)(
         });
       };
       const unbound = await client.ask({ method: 'POST', path, json, bearer: await issuer.token() });
-      expect([unbound.status, unbound.json().error.metadata.reason]).toEqual([403, 'dpop_required']);
+      expect([unbound.status, unbound.json<Refused>().error.metadata?.reason]).toEqual([
+        403,
+        'dpop_required',
+      ]);
       const challenged = await ask(undefined);
       const signed = await ask(String(challenged.headers['dpop-nonce']));
       console.log(`first proof after ${((performance.now() - begun) / 1000).toFixed(1)} s`);
@@ -80,7 +83,7 @@ test.skipIf(!isPossible)(
         keys: createLocalKeySet(keys.json()),
         replay: createTestReplayStore(),
       });
-      const headers = { 'Content-Type': 'application/json', ...signed.json() };
+      const headers = { 'Content-Type': 'application/json', ...signed.json<Record<string, string>>() };
       const proof = await verifier.verify({
         method: route.method,
         target: route.path,

@@ -22,10 +22,15 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read only members that they expect
-  json(): any;
+  /** As what a test expects of it; nothing is checked. */
+  json<Body>(): Body;
   /** From the first byte sent to the last byte received, on a clock that does not step. */
   readonly milliseconds: number;
+}
+
+/** The error of a signer, of management, or of a daemon. */
+export interface Refused {
+  readonly error: { readonly code: number | string; readonly metadata?: { readonly reason: string } };
 }
 
 /** Sends requests over reused keep-alive connections. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Refused } from '../env/http-client.ts';
 import type { Stack } from './stack.ts';
 import { callWith, PNG, signingOf } from './world.ts';
 
@@ -27,13 +28,13 @@ export function describeCalls(on: () => Stack): void {
         expect(signed.status).toBe(200);
         proof = signed.json();
         first = await call(proof);
-        if (first.status !== 401 || first.json().error.code !== 'proof_before_fence') break;
+        if (first.status !== 401 || first.json<Refused>().error.code !== 'proof_before_fence') break;
         // Like `ori call`: a newly started daemon reports when it will accept new proofs.
         await pause(Number(first.headers['retry-after']) * 1000);
       }
       expect([first.status, first.json()]).toEqual([200, { user: 'ada', body: BODY }]);
       const second = await call(proof);
-      expect([second.status, second.json().error.code]).toEqual([401, 'nonce_replayed']);
+      expect([second.status, second.json<Refused>().error.code]).toEqual([401, 'nonce_replayed']);
     });
 
     test('an opaque token signs too', async () => {
@@ -44,13 +45,13 @@ export function describeCalls(on: () => Stack): void {
       const refused = await sign('no-token-at-all');
       expect(refused.status).toBe(401);
       expect(refused.headers['x-request-id']).toMatch(/^[0-9a-f]{32}$/);
-      expect(refused.json().error).toEqual({ code: 401, message: expect.any(String) });
+      expect(refused.json<Refused>().error).toEqual({ code: 401, message: expect.any(String) });
     });
 
     test('the public keys of the intern are served, and cached by their entity tag', async () => {
       const path = `/v1/interns/${on().demo.internId}/daemon/jwks.json`;
       const keys = await on().client.ask({ path });
-      expect(keys.json().keys).toMatchObject([
+      expect(keys.json<{ keys: object[] }>().keys).toMatchObject([
         { crv: 'Ed25519', x: Buffer.from(on().demo.publicKey).toString('base64url') },
       ]);
       const etag = keys.headers.etag ?? '';
@@ -60,7 +61,7 @@ export function describeCalls(on: () => Stack): void {
     test('interns can be listed, and their icons are served', async () => {
       const bearer = on().demo.apiKey;
       const list = await on().client.ask({ path: '/v1/interns', bearer });
-      expect(list.json().data.map(({ id }: { id: string }) => id)).toEqual([on().demo.internId]);
+      expect(list.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual([on().demo.internId]);
       const icon = await on().client.ask({ path: `/v1/interns/${on().demo.internId}/icon`, bearer });
       expect([icon.headers['content-type'], icon.bytes]).toEqual(['image/png', PNG]);
     });
@@ -69,7 +70,10 @@ export function describeCalls(on: () => Stack): void {
       const bearer = on().managementKey;
       const path = `/v1/byok/${on().byokId}`;
       const change = await on().client.ask({ method: 'PATCH', path, bearer, json: { name: 'production' } });
-      expect([change.status, change.json().data.name]).toEqual([200, 'production']);
+      expect([change.status, change.json<{ data: { name: string } }>().data.name]).toEqual([
+        200,
+        'production',
+      ]);
       const list = await on().client.ask({ path: `/v1/byok?workspace_id=${on().demo.workspaceId}`, bearer });
       expect(list.json()).toMatchObject({ total_count: 1, data: [{ id: on().byokId, name: 'production' }] });
     });
@@ -83,7 +87,7 @@ export function describeCalls(on: () => Stack): void {
         json: { name: 'careful', workspace_id: on().demo.workspaceId },
       });
       expect(made.status).toBe(201);
-      const path = `/v1/guardrails/${made.json().data.id}`;
+      const path = `/v1/guardrails/${made.json<{ data: { id: string } }>().data.id}`;
       const assigned = await on().client.ask({
         method: 'POST',
         path: `${path}/assignments/members`,

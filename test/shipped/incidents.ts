@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Reply } from '../env/http-client.ts';
+import type { Refused, Reply } from '../env/http-client.ts';
 import { startLoad } from './constant-load.ts';
 import { INCIDENTS, type Incident } from './incident-list.ts';
 import type { Stack } from './stack.ts';
@@ -85,6 +85,6 @@ async function startCalling(stack: Stack, { calls }: Incident) {
 
 /** The status, and the code of a daemon's refusal. */
 function outcomeOf(answer: Reply): string {
-  const code = answer.status === 200 ? undefined : answer.json().error.code;
+  const code = answer.status === 200 ? undefined : answer.json<Refused>().error.code;
   return typeof code === 'string' ? `${answer.status} ${code}` : `${answer.status}`;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NGINX } from '../env/gateway.ts';
-import type { Reply } from '../env/http-client.ts';
+import type { Refused, Reply } from '../env/http-client.ts';
 import { type PostgresServer, startPostgres } from '../env/postgres.ts';
 import { findProgram, openRoom } from '../env/room.ts';
 import { startLoad } from './constant-load.ts';
@@ -182,6 +182,6 @@ function setFileSizeMax({ pid }: Service, bytes: string): void {
 
 /** The status, and the reason if it has one. */
 function sentence(answer: Reply): string {
-  const { code, metadata } = answer.json().error;
+  const { code, metadata } = answer.json<Refused>().error;
   return `${answer.status} ${metadata?.reason ?? code}`;
 }

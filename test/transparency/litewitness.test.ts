@@ -29,7 +29,7 @@ function whyNotBuilt(): string | undefined {
   const install = linesWith('go install filippo.io/torchwood/cmd/litewitness');
   const env = { ...process.env, GOBIN: room.directory };
   try {
-    execFileSync('bash', ['-euc', install], { env, stdio: 'pipe' });
+    execFileSync('bash', ['-euc', install], { env, stdio: 'pipe', timeout: 300_000 });
     return undefined;
   } catch (error) {
     return String(error).slice(0, 500);

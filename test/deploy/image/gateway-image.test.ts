@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { makeCertificate } from '../../env/certificate.ts';
 import { NGINX } from '../../env/gateway.ts';
-import { createHttpClient } from '../../env/http-client.ts';
+import { createHttpClient, type Refused } from '../../env/http-client.ts';
 import { freePort } from '../../env/ports.ts';
 import { ROOT } from '../root.ts';
 import { imageBuilder } from './build-image.ts';
@@ -67,7 +67,8 @@ test.skipIf(why || NGINX === undefined)(
     const nginx = runContained(image, entrypoint, {});
     try {
       using client = createHttpClient(`https://localhost:${port}`, { certificate });
-      const ask = () => client.ask({ path: '/elsewhere' }).then((answer) => answer.json().error.code);
+      const ask = () =>
+        client.ask({ path: '/elsewhere' }).then((answer) => answer.json<Refused>().error.code);
       await expect.poll(() => ask().catch(nginx.output), { timeout: 20_000 }).toBe(404);
       using later = createHttpClient(`https://localhost:${port}`, { certificate: await renew() });
       expect((await later.ask({ path: '/elsewhere' })).status, 'with a renewed certificate').toBe(404);
