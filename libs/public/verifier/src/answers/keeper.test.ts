@@ -38,6 +38,15 @@ test('has a store that takes time lose the oldest when they need more than 64 Mi
   );
 });
 
+test('an answer that is larger than all of that is lost, and the next ones count as before', () => {
+  const { kept, give } = world();
+  give('A', answerOf(65 * MIB));
+  expect(kept.at(-1)).toEqual(['A', 'lost']);
+  give('B', answerOf(40 * MIB));
+  give('C', answerOf(40 * MIB));
+  expect(kept.at(-1)).toEqual(['B', 'lost']);
+});
+
 test('counts the headers, and 512 bytes for the record', () => {
   const each = 32 * MIB - 1024;
   const { kept, give } = world();
