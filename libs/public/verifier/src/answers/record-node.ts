@@ -101,7 +101,7 @@ function begin(response: Recorded, status: number, given?: GivenHeaders): void {
   const recording = response[RECORDING];
   if (recording.isBegun) return;
   recording.isBegun = true;
-  recording.recorder.begin(status, headersOf(response.getHeaders(), given));
+  recording.recorder.begin(status, headersOf(response, given));
 }
 
 function inside(response: Recorded, act: ServerResponse['write' | 'end'], args: unknown[]): unknown {
@@ -153,9 +153,9 @@ function bytesOf([chunk, encoding]: unknown[]): Uint8Array | undefined {
 }
 
 /** Names in lower case, repeated values joined. `writeHead` also takes a flat list of names and values. */
-function headersOf(set: OutgoingHttpHeaders, given: GivenHeaders = {}): Record<string, string> {
+function headersOf(response: Recorded, given: GivenHeaders = {}): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const name in set) headers[name] = textOf(set[name]);
+  for (const name of response.getHeaderNames()) headers[name] = textOf(response.getHeader(name));
   if (Array.isArray(given)) return Object.assign(headers, headersOfList(given.flat()));
   for (const [name, value] of Object.entries(given))
     if (value !== undefined) headers[name.toLowerCase()] = textOf(value);
