@@ -163,7 +163,9 @@ describe('what a server in between makes of the document of the API', () => {
 
 it('is a first sign-in only where the person sees it, not in ori mcp', async () => {
   await using home = await world.newHome();
-  expect(await world.mcp(home)).toMatchObject({ outcome: 'not_signed_in' });
+  const bridge = await world.mcp(home);
+  expect(bridge).toMatchObject({ outcome: 'not_signed_in' });
+  expect(bridge.shown).not.toContain('Signing in');
   const { shown } = await world.login(home);
   expect(shown).toContain(
     `Issuer ${world.issuer.url}, client ori-cli, scopes openid offline_access vault:read`,

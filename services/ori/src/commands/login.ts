@@ -95,9 +95,9 @@ function requireKeeper(context: Context): Keeper | undefined {
 /** Throws CliError `sign_in_differs` before the sign-in, or after it for what only the token shows. */
 async function signIn(context: Context, baseUrl: string, options: LoginOptions): Promise<NewSession> {
   const { terminal, interrupted } = context;
-  terminal.note(`Signing in to ${baseUrl}`);
   const { signIn: trusted } = await readTrust(context, baseUrl);
   if (trusted === undefined && options.asBefore) throw new CliError('not_signed_in', {});
+  terminal.note(`Signing in to ${baseUrl}`);
   const choice = { named: options.issuer, last: trusted?.issuer };
   const api = await fetchProtectedResource(baseUrl, choice, interrupted).catch((error) => {
     const isNamed = baseUrl !== BASE_URL_DEFAULT || chosenBaseUrl(context) !== undefined;
