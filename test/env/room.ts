@@ -49,9 +49,9 @@ done
 rm -rf -- "$1"
 `;
 
-/** Opens a room named `<prefix>-XXXXXX`; the folder belongs to `account` if given. */
-export async function openRoom(prefix: string, account?: Account): Promise<Room> {
-  const directory = await mkdtemp(join(account ? worldReadableFolder() : tmpdir(), `${prefix}-`));
+/** Opens a room named `<prefix>-XXXXXX`, in `parent` if given; the folder belongs to `account` if given. */
+export async function openRoom(prefix: string, account?: Account, parent?: string): Promise<Room> {
+  const directory = await mkdtemp(join(parent ?? (account ? worldReadableFolder() : tmpdir()), `${prefix}-`));
   if (account) {
     await chown(directory, account.uid, account.gid);
     await chmod(directory, 0o755);

@@ -21,7 +21,7 @@ import { createCredential } from './admin/byok.ts';
 import { setIcon } from './admin/icons.ts';
 import { type ManagementQueries, managementQueries } from './management.ts';
 
-const NEIGHBOUR = 100_000;
+const NEIGHBOUR = 10_000;
 /** No statement has to visit more rows, whatever this account or others have. */
 const ROWS_MAX = 500;
 /** These never grow. */
