@@ -12,9 +12,6 @@ const { PATH } = process.env;
 const LAUNCHER = new URL('../../services/ori-admin/bin/ori-admin.js', import.meta.url).pathname;
 /** Imitates a Node without TypeScript support. The process that it hands over to is real. */
 const OLDER_NODE = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
-/** Imitates a terminal: sets what Node reports for one. */
-const onScreen = (streams: readonly string[]) =>
-  `data:text/javascript,for(const s of ${JSON.stringify(streams)})Object.defineProperty(process[s],'isTTY',{value:true})`;
 
 export interface AdminRun {
   /** Piped to stdin; empty by default. */
@@ -38,7 +35,7 @@ export interface AdminResult {
 
 /** `ori-admin` with only the given environment. */
 export interface OriAdmin {
-  /** As it ships, as a process, if it needs one: for streams, signals, another Node. Otherwise within this process. */
+  /** As it ships, as a process, if it needs one: for a pipe that breaks, signals, another Node. Otherwise within this process. */
   run(args: readonly string[], run?: AdminRun): Promise<AdminResult>;
   /** The single line on stdout of a command that must succeed, within this process. */
   get(...args: readonly string[]): Promise<string>;
@@ -52,10 +49,9 @@ export interface OriAdmin {
 export function createOriAdmin(environment: Readonly<Record<string, string>>): OriAdmin {
   let written = '';
   const runAsProcess = async (args: readonly string[], options: AdminRun): Promise<AdminResult> => {
-    const { stdin = '', screens = [], olderNode = false } = options;
-    const stage = olderNode ? OLDER_NODE : onScreen(screens);
-    const program = olderNode ? LAUNCHER : await shipped('admin/ori-admin');
-    const child = spawn(process.execPath, ['--import', stage, program, ...args], {
+    const { stdin = '', olderNode = false } = options;
+    const program = olderNode ? ['--import', OLDER_NODE, LAUNCHER] : [await shipped('admin/ori-admin')];
+    const child = spawn(process.execPath, [...program, ...args], {
       env: { PATH, XDG_CACHE_HOME: TEST_CACHE_HOME, ...environment, ...options.environment },
       stdio: ['pipe', 'pipe', 'pipe'],
     });
@@ -69,34 +65,31 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>): O
       text(child.stderr),
       once(child, 'close') as Promise<[number | null]>,
     ]);
-    written += `${args.join(' ')}\n${stdout}\n${stderr}\n`;
     return { exit, stdout, stderr };
   };
-  const runHere = async (
-    args: readonly string[],
-    more: Readonly<Record<string, string>> = {},
-  ): Promise<AdminResult> => {
-    const [stdout, stderr] = [new Sink(), new Sink()];
-    const host = {
-      environment: { ...environment, ...more },
-      stdin: Readable.from([]),
-      stdout,
-      stderr,
-    };
-    const exit = await runProgram(args, host);
-    written += `${args.join(' ')}\n${stdout.text}\n${stderr.text}\n`;
-    return { exit, stdout: stdout.text, stderr: stderr.text };
+  const runHere = async (args: readonly string[], options: AdminRun): Promise<AdminResult> => {
+    const { stdin = '', screens = [] } = options;
+    const streams = { stdin: Readable.from([Buffer.from(stdin)]), stdout: new Sink(), stderr: new Sink() };
+    for (const name of screens) Object.assign(streams[name], { isTTY: true });
+    const exit = await runProgram(args, {
+      environment: { ...environment, ...options.environment },
+      ...streams,
+    });
+    return { exit, stdout: streams.stdout.text, stderr: streams.stderr.text };
+  };
+  const run: OriAdmin['run'] = async (args, options = {}) => {
+    const isOfProcess = options.olderNode || options.readerLeaves || options.killWhen !== undefined;
+    const result = await (isOfProcess ? runAsProcess : runHere)(args, options);
+    written += `${args.join(' ')}\n${result.stdout}\n${result.stderr}\n`;
+    return result;
   };
   const must = async (args: readonly string[]): Promise<string> => {
-    const { exit, stdout, stderr } = await runHere(args);
+    const { exit, stdout, stderr } = await run(args);
     if (exit !== 0) throw new Error(`ori-admin ${args.join(' ')} exits with ${exit}: ${stderr}`);
     return stdout;
   };
   return {
-    run: (args, { environment: more, ...rest } = {}) =>
-      Object.keys(rest).length === 0
-        ? runHere(args, more)
-        : runAsProcess(args, { environment: more ?? {}, ...rest }),
+    run,
     get: async (...args) => (await must(args)).trim(),
     json: async (...args) => JSON.parse(await must([...args, '--json'])),
     written: () => written,
