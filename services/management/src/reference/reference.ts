@@ -10,8 +10,8 @@ import { renderMembers, type Schema, typeOf } from './render-schema.ts';
 /** The file that the service serves, so that it contains nothing of this folder. */
 export const GENERATED_FILE = join(import.meta.dirname, '../http/generated/reference.json');
 
-/** What the file has to contain, for the operations as they are now. Indented, so that a change of the API is read in its diff. */
-export const renderGenerated = () => `${JSON.stringify(createReference(SAMPLE_BASE_URL), undefined, 2)}\n`;
+/** What the file has to contain, for the operations as they are now. */
+export const renderGenerated = () => `${JSON.stringify(createReference(SAMPLE_BASE_URL))}\n`;
 
 /** @param tryAt where the links lead that try an operation; without it, there are none */
 export function createReference(
