@@ -1,22 +1,39 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { CallAnswer, ProofAnswer } from '../../services/standalone/src/start-page/play.ts';
+import {
+  canRunSteps,
+  expectShown,
+  makeBrowser,
+  normalise,
+  stepsOf,
+  UPDATES,
+  update,
+} from './readme-session.ts';
 import { makeStandaloneHome, type RunningStandalone, type StandaloneHome } from './standalone-process.ts';
 import { freePortWithNeighbours, isOpen } from './three-ports.ts';
 
 // Some tests start a standalone.
 vi.setConfig({ testTimeout: 60_000 });
 
+const ROOT = new URL('../..', import.meta.url);
+const README = new URL('README.md', ROOT);
+const BY_HAND = new URL('services/standalone/README.md', ROOT);
 const BODY = '{"prompt":"hello"}';
 
 let home: StandaloneHome;
 let standalone: RunningStandalone;
+let firstPort: number;
 
 beforeAll(async () => {
   home = await makeStandaloneHome();
-  standalone = await home.start({ ORI_PORT: String(await freePortWithNeighbours()) });
+  for (const name of ['package.json', 'node_modules'])
+    await symlink(new URL(name, ROOT), join(home.folder, name));
+  firstPort = await freePortWithNeighbours();
+  standalone = await home.start({ ORI_PORT: String(firstPort) });
 });
 afterAll(async () => {
   await standalone?.stop();
@@ -50,6 +67,37 @@ async function invoke(proof: Record<string, string>, path = '/api/invoke') {
 function subjectOf(name: string): string {
   return standalone.state.users.find((user) => user.name === name)?.subject ?? '';
 }
+
+describe('the READMEs', () => {
+  it('prints at npm start what the README shows, within 80 columns', async () => {
+    const markdown = await readFile(README, 'utf8');
+    const steps = stepsOf(markdown, 'Two commands').filter(({ shown }) => shown !== undefined);
+    const printed = normalise(`${standalone.lines.join('\n')}\n`, firstPort);
+    // The folder of the checkout may be as long as it likes.
+    const long = standalone.lines.filter((line) => line.length > 80 && !line.includes('export PATH='));
+    expect(long).toEqual([]);
+    if (UPDATES) return update(README, 'Two commands', [printed]);
+    expect([printed]).toEqual(steps.map(({ shown }) => shown));
+  });
+
+  it.runIf(canRunSteps)(
+    'prints what the READMEs show for each command, word for word',
+    { timeout: 120_000 },
+    async () => {
+      const env = {
+        PATH: process.env['PATH'],
+        HOME: home.folder,
+        BROWSER: await makeBrowser(home.folder),
+        ORI_BASE_URL: standalone.state.baseUrl,
+        ORI_SESSION_STORE: 'file',
+      };
+      await expectShown(README, 'Call the daemon', { folder: home.folder, env, firstPort });
+      const PATH = `${join(home.folder, 'node_modules/.bin')}:${env.PATH}`;
+      const further = { folder: home.folder, env: { ...env, PATH }, firstPort };
+      await expectShown(BY_HAND, 'The call by hand', further);
+    },
+  );
+});
 
 describe('npm start', () => {
   it('makes one call end to end, shows that a replay is refused, then reports that it is ready', () => {
