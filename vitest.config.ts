@@ -87,11 +87,11 @@ export default defineConfig({
           include: everything,
           exclude: without(deep, lab, isolated),
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
           ...limits,
         },
       },
-      { test: { name: 'isolated', include: isolated, maxWorkers: 2, ...limits } },
+      { test: { name: 'isolated', include: isolated, maxWorkers: 3, ...limits } },
       {
         // Many of these files wait for processes and clocks, most of the time.
         test: {

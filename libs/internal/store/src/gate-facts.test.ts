@@ -1,13 +1,13 @@
 import { createScenario } from '@ori/test-env/scenario';
-import { DIALECTS, useTestStore } from '@ori/test-env/stores';
+import { useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { revokeSessions } from './queries/admin/sessions.ts';
 import { addSubject, createUser, removeSubject } from './queries/admin/users.ts';
 import { deleteWorkspace } from './queries/admin/workspaces.ts';
 import { type SignerQueries, signerQueries } from './signer-sql.ts';
 
-describe.each(DIALECTS)('gate facts on %s, queried as the signer', (dialect) => {
-  const store = useTestStore(dialect);
+describe('gate facts, queried as the signer', () => {
+  const store = useTestStore('postgres');
   let signer: SignerQueries;
   beforeAll(async () => {
     signer = signerQueries(store.as('ori_signer'));

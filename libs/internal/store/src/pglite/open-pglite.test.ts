@@ -62,11 +62,10 @@ describe('one engine shared by several roles', () => {
   });
 
   it('is unavailable once closed, for every view', async () => {
-    const own = await openPglite();
-    const view = own.as('ori_signer');
-    await own.close();
-    await own.close();
-    for (const closed of [own, view]) {
+    const view = db.as('ori_signer');
+    await db.close();
+    await db.close();
+    for (const closed of [db, view]) {
       await expect(roleOf(closed)).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'unreachable' });
     }
   });
