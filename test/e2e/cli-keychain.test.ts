@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -45,17 +45,17 @@ const CHANGE = `
 const { AsyncEntry } = await import('@napi-rs/keyring');
 const [account, changes] = process.argv.slice(1);
 const entry = new AsyncEntry('ori', account, { linux: { store: 'secret-service' } });
-const before = await entry.getPassword();
+const before = (await entry.getPassword()) ?? 'null';
 await entry.setPassword(JSON.stringify({ ...JSON.parse(before), ...JSON.parse(changes) }));
 process.stdout.write(before);`;
 
-/** Changes members of the session in the keychain, and returns what it was. */
+/** Changes members of the session in the keychain, and returns what it was; null if it has none. */
 async function changeKept(home: OriHome, keychain: Record<string, string>, changes: object) {
   const script = ['--input-type=module', '--eval', CHANGE, '--', home.sessionFile, JSON.stringify(changes)];
   const cwd = join(import.meta.dirname, '../../services/ori');
   const env = { ...process.env, ...keychain };
   const { stdout } = await promisify(execFile)(process.execPath, script, { cwd, env });
-  return JSON.parse(stdout) as Record<string, unknown>;
+  return JSON.parse(stdout);
 }
 
 describe.skipIf(missing.length > 0)('with a system keychain', () => {
@@ -94,6 +94,16 @@ describe.skipIf(missing.length > 0)('with a system keychain', () => {
     expect(await home.ori(['logout'], { env })).toMatchObject({ exit: 0 });
     await writeFile(home.sessionFile, pointer, { mode: 0o600 });
     expect(await home.ori(['whoami'], { env })).toMatchObject({ exit: 3, stdout: '' });
+  });
+
+  it('leaves no session in the keychain that no file points to', async () => {
+    await using home = await world.newHome();
+    await using keychain = await startKeychain(home);
+    const { env } = keychain;
+    // A folder, which no file can replace.
+    await mkdir(home.sessionFile, { recursive: true });
+    expect(await world.signIn(home, { env })).toMatchObject({ exit: 1, stdout: '' });
+    expect(await changeKept(home, env, {})).toBeNull();
   });
 
   it('reports that the keychain is gone, and stores a new sign-in in a file', async () => {

@@ -8,6 +8,9 @@ import { createLogger } from '@ori/runtime/log';
 import { createLogClient, type LogClient } from '@ori/tlog/client';
 import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/policy';
 
+/** One for every start: each logger listens for the exit of the process. */
+const log = createLogger({ service: 'log', level: 'silent' });
+
 /** A log in its own folder, with the audit file of one signer. */
 export interface LogWorld extends AsyncDisposable {
   readonly folder: string;
@@ -38,15 +41,12 @@ export async function openLogWorld(): Promise<LogWorld> {
     env,
     async start(more = {}, parts = {}) {
       const config = { ...loadLogConfig({ ...env, ...more }), shutdownIdleMs: 0 };
-      const log = await startLog(config, {
-        log: createLogger({ service: 'log', level: 'silent' }),
-        ...parts,
-      });
-      running.push(log);
-      return log;
+      const started = await startLog(config, { log, ...parts });
+      running.push(started);
+      return started;
     },
     async [Symbol.asyncDispose]() {
-      for (const log of running) await log.stop();
+      for (const started of running) await started.stop();
       await rm(folder, { recursive: true });
     },
   };

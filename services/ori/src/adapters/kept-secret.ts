@@ -61,7 +61,7 @@ export async function writeKept(
   if ((keeper ?? before) === 'keychain') {
     try {
       await writeSecret(file, text, interrupted);
-      if (before !== 'keychain') await writePrivateFile(file, POINTER);
+      if (before !== 'keychain') await pointToKeychain({ file, interrupted });
       return { keptIn: 'keychain' };
     } catch (error) {
       if (only || !isCliError(error, 'keychain_unusable')) throw error;
@@ -72,6 +72,16 @@ export async function writeKept(
   await writePrivateFile(file, text);
   if (before === 'keychain') await removeSecret(file, interrupted).catch(() => {});
   return { keptIn: 'file' };
+}
+
+/** A text in the keychain that no file points to would never be removed. */
+async function pointToKeychain({ file, interrupted }: SecretPlace): Promise<void> {
+  try {
+    await writePrivateFile(file, POINTER);
+  } catch (error) {
+    await removeSecret(file, interrupted).catch(() => {});
+    throw error;
+  }
 }
 
 /** Removes the text. Returns whether there was one. */
