@@ -104,6 +104,22 @@ it.each([
   expect(said.err).not.toBe('');
 });
 
+it.each<Partial<RunnableService<ProgramConfig>>>([
+  {
+    load: () => {
+      throw new ConfigError(['THING_PORT: expected an integer', 'THING_PROT: unknown name']);
+    },
+  },
+  { load: () => ({ logLevel: 'silent', requireHardened: true }) },
+])('check-config repeats every problem of a configuration that a start refuses, %#', async (overrides) => {
+  const start = programOf();
+  const check = programOf('check-config');
+  for (const { program } of [start, check])
+    await expect(runService(program, service(overrides))).rejects.toMatchObject({ code: 2 });
+  expect(start.said.err).toContain('THING_');
+  expect(check.said).toEqual(start.said);
+});
+
 it('stops gracefully at the first signal', async () => {
   const { program, signals, ended } = programOf();
   let stopped = 0;

@@ -46,7 +46,7 @@ export type Program = Pick<NodeJS.Process, 'argv' | 'env' | 'on' | 'exit'> &
   };
 
 /**
- * The main program of a service: `check-config` validates the configuration and exits, `settings` and `--version` print
+ * The main program of a service: `check-config` reports what a start would refuse and exits, `settings` and `--version` print
  * what they name, an additional command runs once; otherwise the service runs until SIGTERM or SIGINT and stops gracefully, or
  * immediately at a second signal.
  */
@@ -73,17 +73,14 @@ export async function runService<Config extends ProgramConfig>(
   }
   try {
     const config = service.load(program.env);
-    if (command === 'check-config') {
-      const lines = [
-        `the ${service.prefix}_… configuration is valid`,
-        ...(service.leavesOpen?.(config) ?? []),
-      ];
-      program.stdout.write(`${lines.join('\n')}\n`);
-      return;
-    }
     const { prefix, workers = false } = service;
     const weaknesses = weaknessesOf(program, { workers });
     if (config.requireHardened && weaknesses.length > 0) throw notHardened(prefix, weaknesses);
+    if (command === 'check-config') {
+      const lines = [`the ${prefix}_… configuration is valid`, ...(service.leavesOpen?.(config) ?? [])];
+      program.stdout.write(`${lines.join('\n')}\n`);
+      return;
+    }
     const once = command === undefined ? undefined : service.commands?.[command];
     if (once !== undefined) {
       program.stdout.write(`${await once(config)}\n`);
