@@ -147,6 +147,26 @@ it('repeats the retirement and the revocation of a key after a restore, but not 
   ]);
 });
 
+it('repeats that an operator disabled a provider credential, so that the API does not enable it', async () => {
+  await using own = await openTestStore('postgres');
+  const { organizationId: organization_id } = await createScenario(own.owner);
+  const row = {
+    id: crypto.randomUUID(),
+    organization_id,
+    provider: 'openai' as const,
+    label: 'k',
+    sealed_key: 'k',
+  };
+  await createCredential(own.owner, row);
+  const credentials = own.owner.kysely.updateTable('byok_credentials');
+  await credentials.set({ disabled: true, disabled_by_operator: true }).execute();
+  const [lost] = revocationsOf(await exportAll(own.owner));
+  await credentials.set({ disabled: false, disabled_by_operator: false }).execute();
+  await lost?.apply(own.owner);
+  const stored = own.owner.kysely.selectFrom('byok_credentials').select(['disabled', 'disabled_by_operator']);
+  expect(await stored.execute()).toEqual([{ disabled: true, disabled_by_operator: true }]);
+});
+
 async function exportAll(db: Database, after = 0): Promise<AuditEntry[]> {
   const entries: AuditEntry[] = [];
   const { end } = await endOfAudit(db, after);

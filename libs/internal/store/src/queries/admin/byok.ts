@@ -18,6 +18,12 @@ export async function createCredential(
   );
 }
 
+/** As an operator does: the API does not enable it again. */
+export async function disableCredential(db: Handle, { id }: { readonly id: string }): Promise<void> {
+  const marks = sql`disabled = true, disabled_by_operator = true`;
+  await changeRow(db, `BYOK credential ${id}`, sql`update byok_credentials set ${marks} where id = ${id}`);
+}
+
 /** With an organization, only if it belongs to that one. */
 export async function deleteCredential(
   db: Handle,

@@ -1,9 +1,7 @@
-import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { AuditEntry } from './admin-audit.ts';
 import { deleteApiKey, disableApiKey } from './api-keys.ts';
-import { deleteCredential } from './byok.ts';
-import { changeRow } from './change-row.ts';
+import { deleteCredential, disableCredential } from './byok.ts';
 import { deleteIntern } from './interns.ts';
 import type { KeyStater } from './key-statements.ts';
 import { removeMember } from './members.ts';
@@ -82,12 +80,7 @@ const REVOCATIONS: Readonly<Record<string, Readonly<Record<string, Revocation>>>
     disabled: on(
       (value) => value === true,
       'byok disable',
-      (db, [id]) =>
-        changeRow(
-          db,
-          `BYOK credential ${id}`,
-          sql`update byok_credentials set disabled = true where id = ${id}`,
-        ),
+      (db, [id]) => disableCredential(db, { id }),
     ),
   },
   switches: { enabled: on(isFalse, 'lifecycle off', (db) => setLifecycleWrites(db, { enabled: false })) },
