@@ -59,10 +59,10 @@ const startRootedSigner = () =>
   });
 
 /** Who a daemon that pins `root` sees behind a call. */
-async function callerBy(root: string): Promise<unknown> {
-  const proof = (await (await world.sign(internId)).json()) as Record<string, string>;
+async function callerBy(root: string, intern = internId): Promise<unknown> {
+  const proof = (await (await world.sign(intern)).json()) as Record<string, string>;
   const pinned = JSON.parse(await readFile(file(`${root}.pub`), 'utf8'));
-  return await verified(world, internId, proof, pinned).catch((error) => error.code);
+  return await verified(world, intern, proof, pinned).catch((error) => error.code);
 }
 
 it(
@@ -81,6 +81,14 @@ it(
     expect(await callerBy('stranger')).toBe('keys_unavailable');
     await must(['signing-key', 'rotate', internId], roles);
     expect(await callerBy('root')).toMatchObject({ user: 'ada' });
+    const interns = '[{ name: weaver, id: int_weaver, signing_key: true }]';
+    const workspaces = `[{ name: Workshop, interns: ${interns} }]`;
+    await writeFile(
+      file('team.yaml'),
+      `organizations: [{ name: Analytical Engines, workspaces: ${workspaces} }]`,
+    );
+    await must(['apply', '--file', file('team.yaml')], roles);
+    expect(await callerBy('root', 'int_weaver')).toMatchObject({ user: 'ada' });
 
     await signer.stop();
     await writeFile(file('delegations.jsonl'), '');

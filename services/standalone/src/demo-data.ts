@@ -6,11 +6,12 @@ import {
   createUser,
   createWorkspace,
   removeMember,
+  type SigningHome,
 } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
 import type { CastName, DemoCast } from './cast.ts';
 import { createDemoCredential } from './demo-credential.ts';
-import { createOtherInterns, createSigningIntern, type SigningHome, setDemoIcon } from './demo-interns.ts';
+import { createOtherInterns, createSigningIntern, setDemoIcon } from './demo-interns.ts';
 
 interface DemoIdentity extends SigningHome {
   readonly issuer: string;

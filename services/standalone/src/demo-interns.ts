@@ -1,12 +1,5 @@
-import type { KekRing } from '@ori/sealing/kek-ring';
-import { addSigningKey, createIntern, type KeyStater, setIcon } from '@ori/store/admin';
+import { addSigningKey, createIntern, type SigningHome, setIcon } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
-
-/** What seals the seeds of signing keys, and who states the keys. */
-export interface SigningHome {
-  readonly sealer: KekRing;
-  readonly stater: KeyStater;
-}
 
 export async function createSigningIntern(
   db: Database,

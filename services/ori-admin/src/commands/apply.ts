@@ -16,6 +16,7 @@ import { UsageError } from '../failure.ts';
 import { problemsOf } from '../file-problems.ts';
 import { examples } from '../help.ts';
 import { openSecretOutput } from '../secret-output.ts';
+import { staterOf } from './root.ts';
 
 interface ApplyCommandOptions {
   file: string;
@@ -97,7 +98,8 @@ function readTeams(file: string): readonly Team[] {
 async function homeOf(admin: Context, teams: readonly Team[]) {
   const interns = teams.flatMap(({ workspaces = [] }) => workspaces.flatMap((one) => one.interns ?? []));
   if (!interns.some((one) => one.signing_key)) return undefined;
-  return { sealer: await admin.readRing('signer'), lifetimeSeconds: SIGNING_KEY_SECONDS };
+  const stater = await staterOf(admin);
+  return { sealer: await admin.readRing('signer'), stater, lifetimeSeconds: SIGNING_KEY_SECONDS };
 }
 
 /** Writes each key to a file of its own, before it is committed. A file of an interrupted run is replaced. */

@@ -56,8 +56,8 @@ export async function addSigningKey(db: Database, input: NewSigningKey): Promise
   return await db.kysely.transaction().execute((tx) => addSigningKeyIn(tx, key));
 }
 
-/** What is sealed to, and how long a key lasts. */
-export type SigningHome = Pick<NewSigningKey, 'sealer' | 'lifetimeSeconds'>;
+/** What seals the seeds of new keys, who states the keys, and how long they last. */
+export type SigningHome = Pick<NewSigningKey, 'sealer' | 'stater' | 'lifetimeSeconds'>;
 
 /** The same within a transaction. */
 export async function addSigningKeyIn(tx: Transaction<Schema>, key: NewSigningKey): Promise<AddedSigningKey> {
