@@ -210,6 +210,25 @@ test('the keys end by the wall clock though the other stood still, and are then 
   expect(await kids()).toEqual([honest.kid]);
 });
 
+// SPEC.md R12.
+test.each(['wall', 'monotonic'])(
+  'the keys end 60 s after their statement by the %s clock alone',
+  async (one) => {
+    let monotonic = 0;
+    const { state, keys, kids } = world({ now: () => monotonic, staleSeconds: 600 });
+    await keys.reload();
+    state.answer = () => new Response('down', { status: 503 });
+    const pass = (ms: number): void => {
+      if (one === 'wall') state.now += ms;
+      else monotonic += ms;
+    };
+    pass(59_999);
+    expect(await kids()).toEqual([honest.kid]);
+    pass(1);
+    await expect(kids()).rejects.toMatchObject({ code: 'keys_unavailable' });
+  },
+);
+
 // SPEC.md R5, R13.
 test('a root is replaced by one that it signed, and roles without a change of the daemon', async () => {
   const { state, keys, serve } = world();
@@ -258,6 +277,11 @@ test.each([
   ['too many', Array.from({ length: 5 }, () => jwkOf(newKey()))],
 ])('refuses %s as a root', (_name, root) => {
   expect(() => createRootedKeySet(urlOf(HERE), { root: root as never })).toThrow(TypeError);
+});
+
+test.each(['roots', 'onRefusedKey'])('refuses the option %s', (name) => {
+  const options = { root: jwkOf(held.root), [name]: () => undefined };
+  expect(() => createRootedKeySet(urlOf(HERE), options)).toThrow(TypeError);
 });
 
 test.each(['https://ori.example/jwks.json', `${urlOf(HERE)}?a=1`, `${urlOf(HERE)}#a`])(
