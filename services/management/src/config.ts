@@ -25,7 +25,7 @@ export const MANAGEMENT_SPEC = {
 
 type Loaded = Config<typeof MANAGEMENT_SPEC>;
 
-/** The configuration of the service. Without a database address, a store must be injected. */
+/** The configuration of the service. Without a database address, a database must be injected. */
 export type ManagementConfig = Omit<Loaded, 'baseUrl' | 'databaseUrl'> &
   Partial<Pick<Loaded, 'databaseUrl'>> &
   Pick<IdentityConfig, 'baseUrl' | 'issuers'> &

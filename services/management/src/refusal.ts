@@ -7,7 +7,6 @@ export type RefusalCode =
   | 'regional_host_refused'
   | 'not_found'
   | 'invalid_parameters'
-  | 'conflict'
   | 'precondition_failed'
   | 'key_used_otherwise'
   | 'key_in_use'

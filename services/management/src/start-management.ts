@@ -14,16 +14,15 @@ import { createMetrics, type Metrics } from '@ori/runtime/metrics';
 import type { KekRing } from '@ori/sealing/kek-ring';
 import { collectKeks, openServiceRing } from '@ori/sealing/service-ring';
 import type { Database } from '@ori/store/database';
-import { type ApiKeyCaller, type ManagementQueries, managementQueries } from '@ori/store/management';
 import { openPostgres } from '@ori/store/postgres';
 import { overprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
 import { createCallers } from './callers/identify.ts';
+import { type ApiKeyCaller, findApiKeyCaller } from './callers/queries.ts';
 import { databaseSpentProofs } from './callers/spent-proofs.ts';
 import type { ManagementConfig } from './config.ts';
 import { createPatternCompiler } from './guardrails/pattern-compiler.ts';
 import { createApp } from './http/app.ts';
 import REFERENCE from './http/generated/reference.json' with { type: 'json' };
-import { createAnswers } from './http/idempotent-answers.ts';
 import { OPERATIONS } from './http/operations.ts';
 import { isOfCaller, presentOverload } from './http/presentation.ts';
 import { createReferenceFiles, type Reference } from './http/reference-files.ts';
@@ -36,7 +35,7 @@ const STATEMENT_TIMEOUT_MS = 500;
 
 /** Dependencies that can be injected instead of being created from the configuration. */
 export interface ManagementParts {
-  readonly store: ManagementQueries;
+  readonly database: Database;
   readonly ring: KekRing;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
@@ -83,14 +82,16 @@ export async function startManagement(
     parts.ring ??
     stack.adopt(await openServiceRing('management', config, log), (opened) => opened.close()).ring;
   collectKeks(metrics.registry, ring);
-  const database = parts.store === undefined ? openDatabase(config, stack, metrics) : undefined;
-  const store = timeDependencies(metrics.registry, tracing)('postgresql', parts.store ?? queriesOf(database));
-  if (database !== undefined) await judgeLogin(store);
+  const database = parts.database ?? openDatabase(config, stack, metrics);
+  const db = timeDependencies(metrics.registry, tracing)('postgresql', database);
+  /** Resolves if the database answers and is migrated. */
+  const ping = async () => void (await db.query('select id from guardrails limit 0'));
+  if (parts.database === undefined) await judgeLogin(ping);
   const patterns = stack.adopt(createPatternCompiler(), (compiler) => compiler.close());
   const identity = stack.adopt(
     openIdentity<ApiKeyCaller>(config, {
       async apiKey(hash) {
-        const apiKey = await store.findApiKeyCaller(hash);
+        const apiKey = await findApiKeyCaller(db, hash);
         return apiKey === undefined ? {} : { apiKey };
       },
       now,
@@ -98,7 +99,7 @@ export async function startManagement(
     }),
     (open) => open.close(),
   );
-  const spent = databaseSpentProofs(store);
+  const spent = databaseSpentProofs(db);
   const dpopNonces = createDpopNonces(() => ring.derive(DPOP_NONCE_PURPOSE), now, spent.epoch);
   const possession = createPossession({
     nonces: dpopNonces,
@@ -111,11 +112,10 @@ export async function startManagement(
     operations: OPERATIONS,
     files,
     regionalHosts: new Set(config.regionalHosts),
-    callers: createCallers({ identities: identity, possession, requireDpop: config.requireDpop, store }),
+    callers: createCallers({ identities: identity, possession, requireDpop: config.requireDpop, db }),
     dpopNonces,
     operationsMax: config.databasePoolMax,
-    answers: createAnswers(store, ring),
-    services: { store, ring, patterns, guardrailBytesMax: config.guardrailBytesPerAccountMax },
+    services: { db, ring, patterns, guardrailBytesMax: config.guardrailBytesPerAccountMax },
   });
 
   const templates = OPERATIONS.map((operation) => ({
@@ -129,7 +129,7 @@ export async function startManagement(
       ?.operation;
   };
 
-  if (database?.connections) collectConnections(metrics.registry, database.connections);
+  if (database.connections) collectConnections(metrics.registry, database.connections);
   collectIssuerKeysAge(metrics.registry, identity.keysAgeSeconds);
   const { api, opsUrl, stop } = await openPorts(
     config,
@@ -138,7 +138,7 @@ export async function startManagement(
       log,
       metrics,
       behindGateway: whileReady(),
-      checks: { postgresql: store.ping, issuer: identity.check },
+      checks: { postgresql: ping, issuer: identity.check },
       presentBusy: (req, budget) => presentOverload(isOfCaller(budget), operationOf(req)),
     },
     stack,
@@ -147,17 +147,10 @@ export async function startManagement(
   return { url: api.url, opsUrl, app, sinks: { log, metrics }, stop };
 }
 
-function queriesOf(database: Database | undefined): ManagementQueries {
-  if (database === undefined) throw new TypeError('startManagement: expected databaseUrl or a store');
-  return managementQueries(database);
-}
-
-function openDatabase(
-  config: ManagementConfig,
-  stack: AsyncDisposableStack,
-  metrics: Metrics,
-): Database | undefined {
-  if (config.databaseUrl === undefined) return undefined;
+function openDatabase(config: ManagementConfig, stack: AsyncDisposableStack, metrics: Metrics): Database {
+  if (config.databaseUrl === undefined) {
+    throw new TypeError('startManagement: expected databaseUrl or a database');
+  }
   const database = openPostgres({
     url: config.databaseUrl.reveal(),
     atMost: 'ori_management',
@@ -172,7 +165,7 @@ function openDatabase(
 }
 
 /** A database that is not up yet is checked at its first connection, before any query. */
-async function judgeLogin(store: ManagementQueries): Promise<void> {
-  const refusal = await overprivilegedLogin(store.ping);
+async function judgeLogin(ping: () => Promise<void>): Promise<void> {
+  const refusal = await overprivilegedLogin(ping);
   if (refusal !== undefined) throw new ConfigError(refusal.problems('MANAGEMENT_DATABASE_URL'));
 }

@@ -9,7 +9,6 @@ import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { type SignerParts, startSigner } from '@ori/signer';
 import { memoryNonces } from '@ori/signer/memory-nonces';
-import { managementQueries } from '@ori/store/management';
 import { signerQueries } from '@ori/store/signer';
 import { createMemoryTurnLimiter } from '@ori/turns/memory';
 import { demoCast } from './cast.ts';
@@ -101,7 +100,7 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
     await startManagement(managementConfig(config, place), {
       ring: parseKekRing(generateKekRing('management')),
       log: openLog('management', folder, stack),
-      store: managementQueries(store.management),
+      database: store.management,
       reference: createReference(baseUrl, '/'),
     }),
     stopIt,

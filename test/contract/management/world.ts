@@ -20,7 +20,6 @@ import {
   createWorkspace,
 } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
-import { managementQueries } from '@ori/store/management';
 import { openPostgres } from '@ori/store/postgres';
 import { afterAll, expect } from 'vitest';
 import { type Ask, createHttpClient, type HttpClient, type Reply } from '../../env/http-client.ts';
@@ -70,8 +69,8 @@ export interface ManagementWorld extends AsyncDisposable {
 export interface ManagementWorldOptions {
   /** Names without `MANAGEMENT_`. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Wraps the service's database. */
-  readonly wrap?: (database: Database) => Database;
+  /** Changes how the service's queries run. */
+  readonly wrap?: (kysely: Database['kysely']) => Database['kysely'];
   readonly config?: Partial<ManagementConfig>;
   readonly parts?: Partial<ManagementParts>;
 }
@@ -100,8 +99,9 @@ export async function startManagementWorld(options: ManagementWorldOptions = {})
     ),
   };
   const database = open(managementUrl);
-  const parts = {
-    store: managementQueries(options.wrap?.(database) ?? database),
+  const kysely = options.wrap?.(database.kysely) ?? database.kysely;
+  const parts: Partial<ManagementParts> = {
+    database: { ...database, kysely, transaction: (work) => kysely.transaction().execute(work) },
     ring,
     log: createLogger({ service: 'management', level: 'silent' }),
     ...options.parts,

@@ -1,6 +1,6 @@
 /** What is mutated together, with the tests that must notice. */
 export interface Area {
-  /** Folders or files; tests and fixtures below them are left out. */
+  /** Folders or files; tests, fixtures and queries below them are left out. */
   readonly sources: readonly string[];
   /** Globs of the test files that run against each mutant. Each must pass in one process with the others. */
   readonly tests: readonly string[];

@@ -129,7 +129,7 @@ function sourcesOf(name: string): string[] {
     .sources.flatMap((source) =>
       source.endsWith('.ts') ? [source] : globSync(`${source}/**/*.ts`, { cwd: ROOT }),
     )
-    .filter((file) => !/\.(?:test|fixture)\.ts$/.test(file))
+    .filter((file) => !/\.(?:test|fixture)\.ts$|queries\.ts$/.test(file))
     .sort();
 }
 

@@ -1,10 +1,12 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { Schema } from './schema.ts';
 import type { ConnectionCounts, Statements } from './statements.ts';
 
 /** A handle on the database. Every failure to reach it is thrown as `StoreUnavailable`. */
 export interface Database extends Statements {
   readonly kysely: Kysely<Schema>;
+  /** Runs work in a transaction of its own. */
+  transaction<Result>(work: (trx: Transaction<Schema>) => Promise<Result>): Promise<Result>;
   /** Closes every connection; waits at most a second for a server that does not answer. */
   close(): Promise<void>;
   /** In a transaction that reads a record to decide on a change of it: reading the record locks it. */

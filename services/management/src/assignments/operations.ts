@@ -1,9 +1,8 @@
 import type { z } from 'zod';
-import { found, notFound, requireManager } from '../callers/caller.ts';
+import { requireManager } from '../callers/caller.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
-import type { Services } from '../http/services.ts';
 import { PageQuery, renderPage } from '../page.ts';
-import { Refusal } from '../refusal.ts';
+import { type Assignable, assign, KEYS, listAssignments, MEMBERS, unassign } from './queries.ts';
 import {
   AssignedCount,
   KeyAssignmentPage,
@@ -15,11 +14,9 @@ import {
   UnassignedCount,
 } from './shape.ts';
 
-type Queries = Services['store']['keyAssignments'] | Services['store']['memberAssignments'];
-
 interface Kind<Selection extends z.ZodType> {
+  readonly of: Assignable;
   readonly noun: 'Key' | 'Member';
-  readonly segment: 'keys' | 'members';
   readonly page: z.ZodType;
   readonly selection: Selection;
   /** The field of the selection that lists them. */
@@ -32,37 +29,34 @@ interface Kind<Selection extends z.ZodType> {
     key_hash?: string | undefined;
     user_id?: string | undefined;
   }>;
-  readonly queries: (store: Services['store']) => Queries;
 }
 
-const KEYS = operationsOf({
+const ofKeys = operationsOf({
+  of: KEYS,
   noun: 'Key',
-  segment: 'keys',
   page: KeyAssignmentPage,
   selection: KeySelection,
   field: 'key_hashes',
   targets: ({ key_hashes }) => key_hashes,
   query: KeyAssignmentQuery,
-  queries: (store) => store.keyAssignments,
 });
 
-const MEMBERS = operationsOf({
+const ofMembers = operationsOf({
+  of: MEMBERS,
   noun: 'Member',
-  segment: 'members',
   page: MemberAssignmentPage,
   selection: MemberSelection,
   field: 'member_user_ids',
   targets: ({ member_user_ids }) => member_user_ids,
   query: MemberAssignmentQuery,
-  queries: (store) => store.memberAssignments,
 });
 
-export const ASSIGNMENT_OPERATIONS: readonly Operation[] = [...KEYS, ...MEMBERS];
+export const ASSIGNMENT_OPERATIONS: readonly Operation[] = [...ofKeys, ...ofMembers];
 
 function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): readonly Operation[] {
-  const { noun, segment, page, selection, field, targets, queries } = kind;
+  const { of, noun, page, selection, field, targets } = kind;
   const common = { family: 'Guardrails', permit: requireManager } as const;
-  const ofOne = `/guardrails/{id}/assignments/${segment}`;
+  const ofOne = `/guardrails/{id}/assignments/${of.plural}`;
 
   return [
     jsonOperation({
@@ -70,16 +64,18 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       operationId: `listGuardrail${noun}Assignments`,
       method: 'GET',
       path: ofOne,
-      summary: `List a guardrail's ${segment}`,
+      summary: `List a guardrail's ${of.plural}`,
       description: 'Newest first.',
       returns: 'A page of assignments.',
       query: PageQuery,
       result: page,
       refusals: [404],
       invalidExample: { query: 'limit=101' },
-      async run({ principal, id, query }, { store }) {
-        const page = await queries(store).list(principal, { ...query, guardrailId: id });
-        return renderPage(found(page), renderAssignment);
+      async run({ principal, id, query }, { db }) {
+        return renderPage(
+          await listAssignments(db, principal, of, { ...query, guardrailId: id }),
+          renderAssignment,
+        );
       },
     }),
     jsonOperation({
@@ -87,28 +83,16 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       operationId: `bulkAssign${noun}s`,
       method: 'POST',
       path: ofOne,
-      summary: `Assign a guardrail to ${segment}`,
-      description: `A target with another guardrail is moved. At most 1000 at once, all or nothing: if one of the ${segment} does not belong to the account, nothing is assigned and the answer is 400. Repeats count once; targets that already have the guardrail count as assigned.`,
+      summary: `Assign a guardrail to ${of.plural}`,
+      description: `A target with another guardrail is moved. At most 1000 at once, all or nothing: if one of the ${of.plural} does not belong to the account, nothing is assigned and the answer is 400. Repeats count once; targets that already have the guardrail count as assigned.`,
       returns: 'The number of assigned targets.',
       body: selection,
       result: AssignedCount,
       refusals: [404],
       invalidExample: { body: { [field]: [] } },
-      async run({ principal, id, body }, { store }) {
-        const outcome = await queries(store).assign(principal, {
-          guardrailId: id,
-          targets: targets(body),
-          assignedBy: principal.userId,
-        });
-        if (outcome === 'absent') throw notFound();
-        if ('unknown' in outcome) {
-          const [first] = outcome.unknown;
-          throw new Refusal(
-            'invalid_parameters',
-            `${first} is not one of the account's ${segment}; nothing was assigned.`,
-          );
-        }
-        return { assigned_count: outcome.count };
+      async run({ principal, id, body }, { db }) {
+        const order = { guardrailId: id, targets: targets(body), assignedBy: principal.userId };
+        return { assigned_count: await assign(db, principal, of, order) };
       },
     }),
     jsonOperation({
@@ -116,37 +100,33 @@ function operationsOf<Selection extends z.ZodType>(kind: Kind<Selection>): reado
       operationId: `bulkUnassign${noun}s`,
       method: 'POST',
       path: `${ofOne}/remove`,
-      summary: `Remove a guardrail from ${segment}`,
+      summary: `Remove a guardrail from ${of.plural}`,
       description: `At most 1000 at once. Targets without the guardrail are not counted.`,
       returns: 'The number of removed assignments.',
       body: selection,
       result: UnassignedCount,
       refusals: [404],
       invalidExample: { body: { [field]: [] } },
-      async run({ principal, id, body }, { store }) {
-        const outcome = await queries(store).unassign(principal, {
-          guardrailId: id,
-          targets: targets(body),
-        });
-        if (outcome === 'absent') throw notFound();
-        return { unassigned_count: outcome.count };
+      async run({ principal, id, body }, { db }) {
+        const order = { guardrailId: id, targets: targets(body) };
+        return { unassigned_count: await unassign(db, principal, of, order) };
       },
     }),
     jsonOperation({
       ...common,
       operationId: `list${noun}Assignments`,
       method: 'GET',
-      path: `/guardrails/assignments/${segment}`,
-      summary: `List all assignments to ${segment}`,
-      description: `Of all guardrails, newest first; with a filter, the assignment of one of the ${segment}, which has at most one.`,
+      path: `/guardrails/assignments/${of.plural}`,
+      summary: `List all assignments to ${of.plural}`,
+      description: `Of all guardrails, newest first; with a filter, the assignment of one of the ${of.plural}, which has at most one.`,
       returns: 'A page of assignments.',
       query: kind.query,
       result: page,
       invalidExample: { query: 'limit=101' },
-      async run({ principal, query }, { store }) {
+      async run({ principal, query }, { db }) {
         const { offset, limit, key_hash, user_id } = query;
-        const page = await queries(store).list(principal, { offset, limit, target: key_hash ?? user_id });
-        return renderPage(page ?? { rows: [], total: 0 }, renderAssignment);
+        const wanted = { offset, limit, target: key_hash ?? user_id };
+        return renderPage(await listAssignments(db, principal, of, wanted), renderAssignment);
       },
     }),
   ];

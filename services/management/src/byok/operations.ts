@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { applyUpdate } from '@ori/store/byok/apply-update';
+import { changeCredential, findCredential } from '@ori/store/byok/change-credential';
 import { ByokUpdate } from '@ori/store/byok/credential';
 import { newCredential } from '@ori/store/byok/new-credential';
 import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
@@ -8,7 +9,7 @@ import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import { dataOf, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
-import { noWorkspace } from '../workspaces/no-workspace.ts';
+import { addCredential, listCredentials, removeCredential, unknownApiKeys } from './queries.ts';
 import { renderCredential } from './render.ts';
 import { ByokCreate, ByokCredential, ByokListQuery, ByokPage } from './shape.ts';
 
@@ -30,11 +31,9 @@ const list = jsonOperation({
   query: ByokListQuery,
   result: ByokPage,
   invalidExample: { query: 'limit=101' },
-  async run({ principal, query }, { store }) {
+  async run({ principal, query }, { db }) {
     const { workspace_id: workspaceId, ...wanted } = query;
-    const page = await store.listCredentials(principal, { workspaceId, ...wanted });
-    if (page === undefined) throw noWorkspace(workspaceId);
-    return renderPage(page, renderCredential);
+    return renderPage(await listCredentials(db, principal, { workspaceId, ...wanted }), renderCredential);
   },
 });
 
@@ -53,20 +52,19 @@ const create = jsonOperation({
   result: dataOf(ByokCredential),
   refusals: [403],
   invalidExample: { body: { provider: 'openai', key: 'sk-1', is_fallback: 'yes' } },
-  async run({ principal, body }, { store, ring }) {
+  async run({ principal, body }, { db, ring }) {
     const { workspace_id: workspaceId, provider, ...fields } = body;
-    requireNone(await store.unknownApiKeys(principal, fields.allowed_api_key_hashes ?? []));
+    requireNone(await unknownApiKeys(db, principal, fields.allowed_api_key_hashes ?? []));
     const { organizationId: organization_id } = principal;
     const id = randomUUID();
     const columns = newCredential(provider, fields);
     const sealed_key = await sealProviderKey(ring, { id, organization_id }, fields.key);
-    const created = await store.addCredential(principal, workspaceId, {
+    const created = await addCredential(db, principal, workspaceId, {
       id,
       provider,
       ...columns,
       sealed_key,
     });
-    if (created === undefined) throw noWorkspace(workspaceId);
     return { data: renderCredential(created) };
   },
 });
@@ -80,8 +78,8 @@ const get = jsonOperation({
   returns: 'The credential.',
   result: dataOf(ByokCredential),
   refusals: [404],
-  async run({ principal, id }, { store }) {
-    return { data: renderCredential(found(await store.findCredential(principal, id))) };
+  async run({ principal, id }, { db }) {
+    return { data: renderCredential(found(await findCredential(db, principal, id))) };
   },
 });
 
@@ -94,8 +92,8 @@ const remove = jsonOperation({
   returns: 'The credential was deleted.',
   result: Deleted,
   refusals: [404],
-  async run({ principal, id }, { store }) {
-    if (!(await store.removeCredential(principal, id))) throw notFound();
+  async run({ principal, id }, { db }) {
+    if (!(await removeCredential(db, principal, id))) throw notFound();
     return { deleted: true as const };
   },
 });
@@ -113,9 +111,9 @@ const update = jsonOperation({
   result: dataOf(ByokCredential),
   refusals: [403, 404, 409],
   invalidExample: { body: { is_fallback: 'yes' } },
-  async run({ principal, id, body }, { store, ring }) {
-    const unknown = await store.unknownApiKeys(principal, body.allowed_api_key_hashes ?? []);
-    const outcome = await store.changeCredential(principal, id, async (stored) => {
+  async run({ principal, id, body }, { db, ring }) {
+    const unknown = await unknownApiKeys(db, principal, body.allowed_api_key_hashes ?? []);
+    const changed = await changeCredential(db, principal, id, async (stored) => {
       // A key that the record names and that was deleted since may stay: it fits no key.
       requireNone(unknown.filter((hash) => !stored.allowed_api_key_hashes?.includes(hash)));
       const columns = applyUpdate(stored, body);
@@ -123,9 +121,7 @@ const update = jsonOperation({
         ? columns
         : { ...columns, sealed_key: await sealProviderKey(ring, stored, body.key) };
     });
-    if (outcome === 'absent') throw notFound();
-    if (outcome === 'busy') throw new Refusal('conflict');
-    return { data: renderCredential(outcome.changed) };
+    return { data: renderCredential(found(changed)) };
   },
 });
 

@@ -1,4 +1,4 @@
-import type { CredentialRow } from '@ori/store/management';
+import type { CredentialRow } from '@ori/store/byok/change-credential';
 import type { ByokCredential } from './shape.ts';
 
 /** The columns that are not shown. A column that is neither here nor in the shape is a compile error. */

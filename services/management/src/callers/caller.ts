@@ -1,5 +1,5 @@
-import type { ApiKeyCaller, Person } from '@ori/store/management';
 import { Refusal } from '../refusal.ts';
+import type { ApiKeyCaller, Person } from './queries.ts';
 
 interface SessionFacts {
   readonly scopes: readonly string[];

@@ -3,8 +3,9 @@ import { keyToProve, requirePossession } from '@ori/identity/dpop/binding';
 import type { Possession, VerifiedProof } from '@ori/identity/dpop/possession';
 import type { ProofTarget } from '@ori/identity/dpop/target';
 import type { Identities, Identity } from '@ori/identity/identities';
-import type { ApiKeyCaller, ManagementQueries } from '@ori/store/management';
+import type { Database } from '@ori/store/database';
 import type { Caller } from './caller.ts';
+import { type ApiKeyCaller, findPerson } from './queries.ts';
 
 interface Credentials {
   /** Every `Authorization` value of the raw header list. */
@@ -29,11 +30,11 @@ export interface CallersOptions {
   readonly identities: Identities<ApiKeyCaller>;
   readonly possession: Possession;
   readonly requireDpop: boolean;
-  readonly store: ManagementQueries;
+  readonly db: Database;
 }
 
 /** Identifies the senders of requests. Nothing is cached here, so a revocation is effective at the next request. */
-export function createCallers({ identities, possession, requireDpop, store }: CallersOptions) {
+export function createCallers({ identities, possession, requireDpop, db }: CallersOptions) {
   /** An API key is not bound to a key and is sent as Bearer. */
   async function requireHolder(
     bearer: Bearer,
@@ -63,7 +64,7 @@ export function createCallers({ identities, possession, requireDpop, store }: Ca
       const proven = await requireHolder(bearer, identity, request);
       if ('apiKey' in identity) return { caller: { key: identity.apiKey }, proven };
       const { issuer, subject, scopes, authenticatedAt } = identity.token;
-      const person = await store.findPerson({ issuer, subject });
+      const person = await findPerson(db, { issuer, subject });
       return { caller: { session: { scopes, authenticatedAt, person } }, proven };
     },
   };

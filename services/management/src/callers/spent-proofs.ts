@@ -1,19 +1,52 @@
 import { drawEpoch } from '@ori/identity/dpop/nonces';
-import type { SpentProofs } from '@ori/identity/dpop/spent-proofs';
-import type { ManagementQueries } from '@ori/store/management';
+import { PROOF_KEPT_SECONDS, type SpentProofs } from '@ori/identity/dpop/spent-proofs';
+import type { Statements } from '@ori/store/statements';
 
-/** Remembers used DPoP proofs in PostgreSQL, for all management processes. Throws `StoreUnavailable`. */
-export function databaseSpentProofs(store: ManagementQueries): SpentProofs {
+/** Each new row takes up to this many old ones with it. */
+const FORGOTTEN_AT_ONCE = 4;
+
+/** Which run of which server on which timeline this is: what was lost between two of them is not known. */
+const SERVER = `concat_ws(':', (select system_identifier from pg_control_system()),
+  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), extract(epoch from pg_postmaster_start_time()))`;
+
+/** `$1`: the new epoch, if proofs may have been lost since the last. No row if another process began one meanwhile. */
+const EPOCH = `
+  with renewed as (
+    insert into dpop_epoch (server, epoch) values (${SERVER}, $1)
+    on conflict (only_row) do update set server = excluded.server, epoch = excluded.epoch
+    where dpop_epoch.server <> excluded.server returning epoch)
+  select epoch from renewed union all select epoch from dpop_epoch where server = ${SERVER} limit 1`;
+
+/** `$1`: the proof, 43 characters; `$2`: the epoch that its nonce carries. */
+const SPEND = `
+  with here as (select epoch from dpop_epoch where server = ${SERVER}),
+  forgotten as (
+    delete from spent_dpop_proofs where id = any(array(
+      select id from spent_dpop_proofs where spent_at < now() - ${PROOF_KEPT_SECONDS} * interval '1 second'
+      order by spent_at limit ${FORGOTTEN_AT_ONCE} for update skip locked))),
+  spent as (
+    insert into spent_dpop_proofs (id) select $1 from here where epoch = $2
+    on conflict do nothing returning id)
+  select (select epoch from here) as current, exists (select from spent) as spent`;
+
+/** Remembers used DPoP proofs in PostgreSQL, once for all management processes. Throws `StoreUnavailable`. */
+export function databaseSpentProofs(db: Statements): SpentProofs {
   let known: string | undefined;
+  async function learn(): Promise<void> {
+    const [row] = await db.query<{ epoch: string }>(EPOCH, [drawEpoch()]);
+    if (row === undefined) return await learn();
+    known = row.epoch;
+  }
   return {
     epoch: () => known,
-    async learn() {
-      known = await store.dpopEpoch(drawEpoch());
-    },
-    async spend(proof) {
-      const { spending, epoch } = await store.spendDpopProof({ ...proof, fresh: drawEpoch() });
-      known = epoch;
-      return spending;
+    learn,
+    async spend({ id, epoch }) {
+      const [row] = await db.query<{ current: string | null; spent: boolean }>(SPEND, [id, epoch]);
+      const current = row?.current ?? undefined;
+      if (current === undefined) await learn();
+      else known = current;
+      if (epoch !== current) return 'forgotten';
+      return row?.spent ? 'spent' : 'replayed';
     },
   };
 }

@@ -1,12 +1,16 @@
-import { GuardrailsTooLarge } from '@ori/store/management';
 import { found, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import { dataOf, renderPage } from '../page.ts';
-import { Refusal } from '../refusal.ts';
-import { noWorkspace } from '../workspaces/no-workspace.ts';
 import { evaluate } from './evaluation/evaluate.ts';
 import { Evaluation, EvaluationRequest } from './evaluation/shape.ts';
+import {
+  changeGuardrail,
+  createGuardrail,
+  deleteGuardrail,
+  findGuardrail,
+  listGuardrails,
+} from './queries.ts';
 import { renderGuardrail } from './render.ts';
 import { Guardrail, GuardrailCreate, GuardrailListQuery, GuardrailPage, GuardrailUpdate } from './shape.ts';
 import { spreadEnforceZdr } from './zero-data-retention.ts';
@@ -27,11 +31,9 @@ const list = jsonOperation({
   query: GuardrailListQuery,
   result: GuardrailPage,
   invalidExample: { query: 'limit=101' },
-  async run({ principal, query }, { store }) {
+  async run({ principal, query }, { db }) {
     const { workspace_id: workspaceId, ...wanted } = query;
-    const page = await store.listGuardrails(principal, { workspaceId, ...wanted });
-    if (page === undefined) throw noWorkspace(workspaceId);
-    return renderPage(page, renderGuardrail);
+    return renderPage(await listGuardrails(db, principal, { workspaceId, ...wanted }), renderGuardrail);
   },
 });
 
@@ -50,13 +52,11 @@ const create = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [403],
   invalidExample: { body: { name: 'Support team', allowed_models: [] } },
-  async run({ principal, body, deadline }, { store, patterns, guardrailBytesMax }) {
+  async run({ principal, body, deadline }, { db, patterns, guardrailBytesMax }) {
     const { workspace_id: workspaceId, ...policy } = body;
     await patterns.requireLinear(policy.content_filters, principal.account, deadline.signal);
-    const created = await store
-      .createGuardrail(principal, workspaceId, spreadEnforceZdr(policy), guardrailBytesMax)
-      .catch(asRefusal);
-    if (created === undefined) throw noWorkspace(workspaceId);
+    const columns = spreadEnforceZdr(policy);
+    const created = await createGuardrail(db, principal, workspaceId, columns, guardrailBytesMax);
     return { data: renderGuardrail(created) };
   },
 });
@@ -70,8 +70,8 @@ const get = jsonOperation({
   returns: 'The guardrail.',
   result: dataOf(Guardrail),
   refusals: [404],
-  async run({ principal, id }, { store }) {
-    return { data: renderGuardrail(found(await store.findGuardrail(principal, id))) };
+  async run({ principal, id }, { db }) {
+    return { data: renderGuardrail(found(await findGuardrail(db, principal, id))) };
   },
 });
 
@@ -87,11 +87,10 @@ const update = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [404],
   invalidExample: { body: { limit_usd: -1 } },
-  async run({ principal, id, body, deadline }, { store, patterns, guardrailBytesMax }) {
+  async run({ principal, id, body, deadline }, { db, patterns, guardrailBytesMax }) {
     await patterns.requireLinear(body.content_filters, principal.account, deadline.signal);
-    const changed = await store
-      .changeGuardrail(principal, id, spreadEnforceZdr(body), guardrailBytesMax)
-      .catch(asRefusal);
+    const columns = spreadEnforceZdr(body);
+    const changed = await changeGuardrail(db, principal, id, columns, guardrailBytesMax);
     return { data: renderGuardrail(found(changed)) };
   },
 });
@@ -105,8 +104,8 @@ const remove = jsonOperation({
   returns: 'The guardrail was deleted.',
   result: Deleted,
   refusals: [404],
-  async run({ principal, id }, { store }) {
-    if (!(await store.deleteGuardrail(principal, id))) throw notFound();
+  async run({ principal, id }, { db }) {
+    if (!(await deleteGuardrail(db, principal, id))) throw notFound();
     return { deleted: true as const };
   },
 });
@@ -124,18 +123,10 @@ const evaluation = jsonOperation({
   result: dataOf(Evaluation),
   refusals: [404],
   invalidExample: { body: { text: 1 } },
-  async run({ principal, id, body, deadline }, { store, patterns }) {
-    const guardrail = renderGuardrail(found(await store.findGuardrail(principal, id)));
+  async run({ principal, id, body, deadline }, { db, patterns }) {
+    const guardrail = renderGuardrail(found(await findGuardrail(db, principal, id)));
     return { data: await evaluate(guardrail, body, patterns, principal.account, deadline.signal) };
   },
 });
 
 export const GUARDRAIL_OPERATIONS: readonly Operation[] = [list, create, get, update, remove, evaluation];
-
-function asRefusal(error: unknown): never {
-  if (!(error instanceof GuardrailsTooLarge)) throw error;
-  throw new Refusal(
-    'invalid_parameters',
-    'The guardrails of this account would exceed its space. Delete some, or shorten their lists.',
-  );
-}

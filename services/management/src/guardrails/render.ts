@@ -1,4 +1,4 @@
-import type { GuardrailRow } from '@ori/store/management';
+import type { GuardrailRow } from './queries.ts';
 import { type Guardrail, LABELS } from './shape.ts';
 
 /** The columns that are not shown. A column that is neither here nor in the shape is a compile error. */

@@ -13,13 +13,12 @@ import type { Principal } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';
 import { Refusal } from '../refusal.ts';
 import { execute, readerOf, readOnlyOf, sendExecuted } from './execute.ts';
-import type { Answers } from './idempotent-answers.ts';
 import type { Call, JsonOperation, Operation } from './operation.ts';
 import { readId } from './path-parameters.ts';
 import { present } from './presentation.ts';
 import { type PublishedFile, sendPublishedFile } from './published-file.ts';
 import { readBody, readQuery } from './read-call.ts';
-import type { RunningServices } from './services.ts';
+import type { Services } from './services.ts';
 
 export interface AppOptions {
   /** The public base address, without a trailing slash. */
@@ -33,8 +32,7 @@ export interface AppOptions {
   readonly dpopNonces: DpopNonces;
   /** How many operations run concurrently; accounts take turns, and each gets at most a third of them, rounded up. */
   readonly operationsMax: number;
-  readonly services: RunningServices;
-  readonly answers: Answers;
+  readonly services: Services;
 }
 
 /**
@@ -50,7 +48,6 @@ export function createApp({
   dpopNonces,
   operationsMax,
   services,
-  answers,
 }: AppOptions): Express {
   const { origin, pathname: basePath } = new URL(baseUrl);
   const published = files.map(
@@ -146,7 +143,7 @@ export function createApp({
       ifNoneMatch: req.headers['if-none-match'],
       idempotencyKey: onlyOne(valuesOf(req, 'idempotency-key')),
     };
-    const executed = inPlace(call, () => execute(operation, call, conditions, { services, answers, reader }));
+    const executed = inPlace(call, () => execute(operation, call, conditions, { services, reader }));
     sendExecuted(res, await deadline.race(executed));
   }
 

@@ -1,14 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { isMatch } from '@ori/http/if-none-match';
+import { whileLocked } from '@ori/store/tenant';
 import { z } from 'zod';
 import type { Principal } from '../callers/caller.ts';
 import { Refusal } from '../refusal.ts';
 import { answersRecord, isStrongMatch, tagOf } from './entity-tag.ts';
-import type { Answers, Executed } from './idempotent-answers.ts';
+import { type Executed, executeOnce } from './idempotent-answers.ts';
 import { jsonPieces } from './json-pieces.ts';
 import type { Call, JsonOperation, Operation } from './operation.ts';
-import type { RunningServices, Services } from './services.ts';
+import type { Services } from './services.ts';
 
 /** The headers of a request that make its execution depend on what was before. */
 export interface Conditions {
@@ -62,20 +63,16 @@ export async function execute(
   operation: Operation,
   call: AnyCall,
   { ifMatch, ifNoneMatch, idempotencyKey }: Conditions,
-  {
-    services,
-    answers,
-    reader,
-  }: { services: RunningServices; answers: Answers; reader: JsonOperation | undefined },
+  { services, reader }: { services: Services; reader: JsonOperation | undefined },
 ): Promise<Executed> {
   if (operation.method === 'POST' && idempotencyKey !== undefined) {
-    return await answers.once(operation, call, idempotencyKey, (store) =>
-      run(operation, call, { ...services, store }),
+    return await executeOnce(services, operation, call, idempotencyKey, (db) =>
+      run(operation, call, { ...services, db }),
     );
   }
   if (reader !== undefined && ifMatch !== undefined) {
-    return await services.store.whileLocked(async (store) => {
-      const within = { ...services, store };
+    return await whileLocked(services.db, async (db) => {
+      const within = { ...services, db };
       const current = (await reader.run(call, within)) as object;
       if (!isStrongMatch(ifMatch, tagOf(current))) throw new Refusal('precondition_failed');
       await requireUnchanged(call, reader, within);

@@ -7,8 +7,8 @@ import { DPOP_CHALLENGE, DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 import { IdentityError } from '@ori/identity/identity-error';
 import { BusyError } from '@ori/runtime/busy-error';
 import type { Budget } from '@ori/runtime/metrics';
+import { AdminError } from '@ori/store/admin-error';
 import { InvalidCredential } from '@ori/store/byok/invalid-credential';
-import { AdminError } from '@ori/store/management';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 import type { Operation } from './operation.ts';
@@ -51,10 +51,6 @@ const TERMS = {
   regional_host_refused: { status: 403, message: SIGNING.regional_host_refused.message },
   not_found: { status: 404, message: 'Not found.', reason: 'not_found' },
   invalid_parameters: { status: 400, reason: 'invalid_body' },
-  conflict: {
-    status: 409,
-    message: 'The credential is being changed by another request. Try again later.',
-  },
   precondition_failed: {
     status: 412,
     message: 'The record is not as If-Match has it. Get it again, and repeat the change on that.',
@@ -76,6 +72,12 @@ const TERMS = {
     headers: { 'Retry-After': '3600' },
   },
 } satisfies Record<RefusalCode, Terms>;
+
+/** For the operations that have 409. */
+const CONTENDED: Presentation = {
+  status: 409,
+  message: 'The credential is being changed by another request. Try again later.',
+};
 
 const BODY_TERMS = {
   json_beyond_budget: { status: 400, message: 'The body is too large, too deep or has too many values.' },
@@ -140,7 +142,7 @@ export function present(error: unknown, operation: Operation): Presentation {
   if (error instanceof BodyError) return BODY_TERMS[error.code];
   if (isIntern && error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
   if (error instanceof StoreUnavailable && error.code === 'contended' && operation.refusals.includes(409)) {
-    return TERMS.conflict;
+    return CONTENDED;
   }
   if (isOverload(error))
     return presentOverload(error instanceof BusyError && isOfCaller(error.budget), operation);

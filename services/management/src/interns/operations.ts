@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { found, type InternReader, notFound, requireInternReader } from '../callers/caller.ts';
 import { fileOperation, jsonOperation, type Operation } from '../http/operation.ts';
 import { readCursor, renderCursor } from './cursor.ts';
+import { findIcon, findIntern, listInterns } from './queries.ts';
 import { renderIntern } from './render.ts';
 import { Intern, InternListQuery, InternPage } from './shape.ts';
 
@@ -19,10 +20,10 @@ const list = jsonOperation({
   result: InternPage,
   refusals: [403, 404],
   invalidExample: { query: 'limit=501' },
-  async run({ principal, query }, { store }) {
+  async run({ principal, query }, { db }) {
     const after = query.starting_after === undefined ? undefined : readCursor(query.starting_after);
     const scope = collectionOf(principal, query.workspace_id);
-    const rows = await store.listInterns(scope, {
+    const rows = await listInterns(db, scope, {
       limit: query.limit + 1,
       ...(query.status && { statuses: query.status }),
       ...(after && { after }),
@@ -49,8 +50,8 @@ const get = jsonOperation({
   permit: requireInternReader,
   result: Intern,
   refusals: [403, 404],
-  async run({ principal, id }, { store }) {
-    return renderIntern(found(await store.findIntern(principal, id)), principal);
+  async run({ principal, id }, { db }) {
+    return renderIntern(found(await findIntern(db, principal, id)), principal);
   },
 });
 
@@ -72,8 +73,8 @@ const icon = fileOperation({
   }),
   mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
   refusals: [403, 404],
-  async run({ principal, id, query }, { store }) {
-    const { sha256, mediaType, bytes } = found(await store.findIcon(principal, id));
+  async run({ principal, id, query }, { db }) {
+    const { sha256, mediaType, bytes } = found(await findIcon(db, principal, id));
     if (query.v !== undefined && query.v !== sha256) throw notFound();
     const headers = {
       'content-type': mediaType,

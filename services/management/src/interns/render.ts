@@ -1,5 +1,5 @@
-import type { InternRow } from '@ori/store/management';
 import type { InternReader } from '../callers/caller.ts';
+import type { InternRow } from './queries.ts';
 import type { Intern } from './shape.ts';
 
 /** The columns that are not shown. A column that is neither here nor in the shape is a compile error. */

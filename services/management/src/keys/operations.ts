@@ -3,7 +3,7 @@ import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import { renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
-import { noWorkspace } from '../workspaces/no-workspace.ts';
+import { changeKey, createKey, deleteKey, findKey, findOwnKey, listKeys } from './queries.ts';
 import { renderCurrentKey, renderKey } from './render.ts';
 import {
   CurrentKeyRecord,
@@ -32,10 +32,9 @@ const list = jsonOperation({
   query: KeyListQuery,
   result: KeyPage,
   invalidExample: { query: 'offset=-1' },
-  async run({ principal, query }, { store }) {
+  async run({ principal, query }, { db }) {
     const { workspace_id: workspaceId, include_disabled: includeDisabled, ...page } = query;
-    const keys = await store.listKeys(principal, { workspaceId, includeDisabled, ...page });
-    if (keys === undefined) throw noWorkspace(workspaceId);
+    const keys = await listKeys(db, principal, { workspaceId, includeDisabled, ...page });
     return renderPage(keys, renderKey);
   },
 });
@@ -55,20 +54,19 @@ const create = jsonOperation({
   result: KeyCreated,
   refusals: [403],
   invalidExample: { body: { name: '' } },
-  async run({ principal, body }, { store }) {
+  async run({ principal, body }, { db }) {
     const { name, workspace_id: workspaceId, creator_user_id: creator, expires_at: expiresAt } = body;
     if (expiresAt && expiresAt.getTime() <= Date.now()) {
       throw new Refusal('invalid_parameters', 'expires_at: must be in the future.');
     }
     const createdBy = creator ?? principal.userId;
-    const created = await store.createKey(principal, {
+    const created = await createKey(db, principal, {
       name,
       workspaceId,
       createdByKey: principal.keyHash,
       ...(createdBy !== null && { createdBy }),
       ...(expiresAt && { expiresAt }),
     });
-    if (created === undefined) throw noWorkspace(workspaceId);
     return { data: renderKey(created.row), key: created.made.key };
   },
 });
@@ -82,8 +80,8 @@ const get = jsonOperation({
   returns: 'The record.',
   result: KeyRecord,
   refusals: [404],
-  async run({ principal, id }, { store }) {
-    return { data: renderKey(found(await store.findKey(principal, id))) };
+  async run({ principal, id }, { db }) {
+    return { data: renderKey(found(await findKey(db, principal, id))) };
   },
 });
 
@@ -99,10 +97,9 @@ const update = jsonOperation({
   result: KeyRecord,
   refusals: [404],
   invalidExample: { body: { limit: 10 } },
-  async run({ principal, id, body: { name, disabled } }, { store }) {
-    return {
-      data: renderKey(found(await store.changeKey(principal, id, { name, disabled }))),
-    };
+  async run({ principal, id, body: { name, disabled } }, { db }) {
+    const changed = await changeKey(db, principal, id, { name, disabled });
+    return { data: renderKey(found(changed)) };
   },
 });
 
@@ -115,8 +112,8 @@ const remove = jsonOperation({
   returns: 'The key was deleted.',
   result: Deleted,
   refusals: [404],
-  async run({ principal, id }, { store }) {
-    if (!(await store.deleteKey(principal, id))) throw notFound();
+  async run({ principal, id }, { db }) {
+    if (!(await deleteKey(db, principal, id))) throw notFound();
     return { deleted: true as const };
   },
 });
@@ -131,8 +128,8 @@ const current = jsonOperation({
   returns: 'The record.',
   permit: requireKeyHolder,
   result: CurrentKeyRecord,
-  async run({ principal }, { store }) {
-    const row = await store.findOwnKey(principal);
+  async run({ principal }, { db }) {
+    const row = await findOwnKey(db, principal);
     if (row === undefined) throw new Refusal('bearer_refused');
     return { data: renderCurrentKey(row, principal) };
   },

@@ -1,5 +1,5 @@
-import type { ApiKeyRow } from '@ori/store/management';
 import type { KeyHolder } from '../callers/caller.ts';
+import type { ApiKeyRow } from './queries.ts';
 import { type ApiKey, type CurrentKey, NOT_METERED } from './shape.ts';
 
 type Row = Omit<ApiKeyRow, 'workspace_id'>;

@@ -1,7 +1,7 @@
-import type { PersonRow } from '@ori/store/management';
 import { requireManager } from '../callers/caller.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
 import { PageQuery, renderPage } from '../page.ts';
+import { listOrganizationMembers, type PersonRow } from '../workspaces/member-queries.ts';
 import { type OrganizationMember, OrganizationMemberPage } from './shape.ts';
 
 const listMembers = jsonOperation({
@@ -16,8 +16,8 @@ const listMembers = jsonOperation({
   query: PageQuery,
   result: OrganizationMemberPage,
   invalidExample: { query: 'limit=101' },
-  async run({ principal, query }, { store }) {
-    return renderPage(await store.listOrganizationMembers(principal, query), renderPerson);
+  async run({ principal, query }, { db }) {
+    return renderPage(await listOrganizationMembers(db, principal, query), renderPerson);
   },
 });
 

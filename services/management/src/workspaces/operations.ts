@@ -1,10 +1,15 @@
-import type { WorkspaceRow } from '@ori/store/management';
-import { found, type Manager, notFound, requireManager } from '../callers/caller.ts';
+import { requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
 import { jsonOperation, type Operation } from '../http/operation.ts';
-import type { Services } from '../http/services.ts';
 import { PageQuery, renderPage } from '../page.ts';
-import { Refusal } from '../refusal.ts';
+import { addWorkspaceMembers, listWorkspaceMembers, removeWorkspaceMembers } from './member-queries.ts';
+import {
+  changeWorkspaceRecord,
+  createWorkspaceRecord,
+  deleteWorkspaceRecord,
+  findWorkspaceRecord,
+  listWorkspaces,
+} from './queries.ts';
 import { renderMember, renderWorkspace } from './render.ts';
 import {
   MembersAdded,
@@ -34,8 +39,8 @@ const list = jsonOperation({
   query: PageQuery,
   result: WorkspacePage,
   invalidExample: { query: 'limit=101' },
-  async run({ principal, query }, { store }) {
-    return renderPage(await store.listWorkspaces(principal, query), renderWorkspace);
+  async run({ principal, query }, { db }) {
+    return renderPage(await listWorkspaces(db, principal, query), renderWorkspace);
   },
 });
 
@@ -54,8 +59,8 @@ const create = jsonOperation({
   result: WorkspaceRecord,
   refusals: [403],
   invalidExample: { body: { name: 'Workshop', slug: 'Work Shop' } },
-  async run({ principal, body }, { store }) {
-    const created = await store.createWorkspaceRecord(principal, { ...body, createdBy: principal.userId });
+  async run({ principal, body }, { db }) {
+    const created = await createWorkspaceRecord(db, principal, { ...body, createdBy: principal.userId });
     return { data: renderWorkspace(created) };
   },
 });
@@ -69,8 +74,8 @@ const get = jsonOperation({
   returns: 'The workspace.',
   result: WorkspaceRecord,
   refusals: [404],
-  async run({ principal, id: idOrSlug }, { store }) {
-    return { data: renderWorkspace(await requireWorkspace(store, principal, idOrSlug)) };
+  async run({ principal, id: idOrSlug }, { db }) {
+    return { data: renderWorkspace(await findWorkspaceRecord(db, principal, idOrSlug)) };
   },
 });
 
@@ -85,9 +90,9 @@ const update = jsonOperation({
   result: WorkspaceRecord,
   refusals: [403, 404],
   invalidExample: { body: { slug: '-' } },
-  async run({ principal, id: idOrSlug, body }, { store }) {
-    const { id } = await requireWorkspace(store, principal, idOrSlug);
-    return { data: renderWorkspace(await store.changeWorkspaceRecord(principal, id, body)) };
+  async run({ principal, id: idOrSlug, body }, { db }) {
+    const { id } = await findWorkspaceRecord(db, principal, idOrSlug);
+    return { data: renderWorkspace(await changeWorkspaceRecord(db, principal, id, body)) };
   },
 });
 
@@ -103,15 +108,10 @@ const remove = jsonOperation({
   result: Deleted,
   refusals: [403, 404],
   invalidExample: { query: 'confirm_default_workspace_deletion=yes' },
-  async run({ principal, id: idOrSlug, query }, { store }) {
-    const { id } = await requireWorkspace(store, principal, idOrSlug);
+  async run({ principal, id: idOrSlug, query }, { db }) {
+    const { id } = await findWorkspaceRecord(db, principal, idOrSlug);
     const defaultToo = query.confirm_default_workspace_deletion;
-    const outcome = await store.deleteWorkspaceRecord(principal, id, { defaultToo });
-    if (outcome === 'absent') throw notFound();
-    if (outcome === 'has_keys') throw refused('The workspace has API keys: delete or disable them first.');
-    if (outcome === 'is_default') {
-      throw refused('The default workspace: pass confirm_default_workspace_deletion=true.');
-    }
+    await deleteWorkspaceRecord(db, principal, id, { defaultToo });
     return { deleted: true as const };
   },
 });
@@ -128,9 +128,9 @@ const listMembers = jsonOperation({
   result: WorkspaceMemberPage,
   refusals: [403, 404],
   invalidExample: { query: 'limit=101' },
-  async run({ principal, id: idOrSlug, query }, { store }) {
-    const { id: workspaceId } = await requireWorkspace(store, principal, idOrSlug);
-    return renderPage(await store.listWorkspaceMembers(principal, { ...query, workspaceId }), renderMember);
+  async run({ principal, id: idOrSlug, query }, { db }) {
+    const { id: workspaceId } = await findWorkspaceRecord(db, principal, idOrSlug);
+    return renderPage(await listWorkspaceMembers(db, principal, { ...query, workspaceId }), renderMember);
   },
 });
 
@@ -147,9 +147,9 @@ const addMembers = jsonOperation({
   result: MembersAdded,
   refusals: [403, 404],
   invalidExample: { body: { user_ids: [] } },
-  async run({ principal, id: idOrSlug, body }, { store }) {
-    const { id } = await requireWorkspace(store, principal, idOrSlug);
-    const rows = await store.addWorkspaceMembers(principal, id, body.user_ids);
+  async run({ principal, id: idOrSlug, body }, { db }) {
+    const { id } = await findWorkspaceRecord(db, principal, idOrSlug);
+    const rows = await addWorkspaceMembers(db, principal, id, body.user_ids);
     return { added_count: rows.length, data: rows.map(renderMember) };
   },
 });
@@ -167,9 +167,9 @@ const removeMembers = jsonOperation({
   result: MembersRemoved,
   refusals: [403, 404],
   invalidExample: { body: { user_ids: [] } },
-  async run({ principal, id: idOrSlug, body }, { store }) {
-    const { id } = await requireWorkspace(store, principal, idOrSlug);
-    return { removed_count: await store.removeWorkspaceMembers(principal, id, body.user_ids) };
+  async run({ principal, id: idOrSlug, body }, { db }) {
+    const { id } = await findWorkspaceRecord(db, principal, idOrSlug);
+    return { removed_count: await removeWorkspaceMembers(db, principal, id, body.user_ids) };
   },
 });
 
@@ -177,13 +177,3 @@ export const WORKSPACE_OPERATIONS: readonly Operation[] = [
   ...[list, create, get, update, remove],
   ...[listMembers, addMembers, removeMembers],
 ];
-
-async function requireWorkspace(
-  store: Services['store'],
-  principal: Manager,
-  idOrSlug: string,
-): Promise<WorkspaceRow> {
-  return found(await store.findWorkspaceRecord(principal, idOrSlug));
-}
-
-const refused = (message: string) => new Refusal('invalid_parameters', message);

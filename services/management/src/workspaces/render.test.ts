@@ -1,5 +1,5 @@
-import type { WorkspaceRow } from '@ori/store/management';
 import { expect, it } from 'vitest';
+import type { WorkspaceRow } from './queries.ts';
 import { renderWorkspace } from './render.ts';
 
 const at = new Date('2026-11-20T12:00:00.123Z');

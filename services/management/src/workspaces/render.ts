@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { MemberRow, WorkspaceRow } from '@ori/store/management';
+import type { MemberRow } from './member-queries.ts';
+import type { WorkspaceRow } from './queries.ts';
 import { UNUSED, type Workspace, type WorkspaceMember } from './shape.ts';
 
 export function renderWorkspace(row: WorkspaceRow): Workspace {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { AdminError, createCredential, deleteCredential, listAllCredentials } from '@ori/store/admin';
 import { applyUpdate } from '@ori/store/byok/apply-update';
+import { changeCredential } from '@ori/store/byok/change-credential';
 import type { ByokUpdate } from '@ori/store/byok/credential';
 import { newCredential } from '@ori/store/byok/new-credential';
 import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
-import { managementQueries } from '@ori/store/management';
+import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { PROVIDERS, type Provider } from '@ori/store/vocabulary';
 import { Option } from 'commander';
 import type { Command } from '../command.ts';
@@ -170,11 +171,14 @@ async function change(
   }) => Promise<{ sealed_key?: string; disabled_by_operator?: boolean }>,
 ): Promise<{ label: string }> {
   const account = await credentialOwner(db, id);
-  const outcome = await managementQueries(db).changeCredential(account, id, async (stored) => ({
+  const changing = changeCredential(db, account, id, async (stored) => ({
     ...applyUpdate(stored, update),
     ...(await more(stored)),
   }));
-  if (outcome === 'absent') throw new AdminError('not_found', `no BYOK credential ${id}`);
-  if (outcome === 'busy') throw new AdminError('conflict', 'the credential is being changed right now');
-  return outcome.changed;
+  const changed = await changing.catch((error) => {
+    if (!(error instanceof StoreUnavailable && error.code === 'contended')) throw error;
+    throw new AdminError('conflict', 'the credential is being changed right now');
+  });
+  if (changed === undefined) throw new AdminError('not_found', `no BYOK credential ${id}`);
+  return changed;
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   addMember,
   addSubject,
@@ -11,7 +10,7 @@ import {
   setIcon,
 } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
-import { managementQueries } from '@ori/store/management';
+import { createGuardrail } from '../../../../services/management/src/guardrails/queries.ts';
 import type { TestIssuer } from '../../../env/issuer.ts';
 import { createTestCredential } from '../world.ts';
 
@@ -171,13 +170,14 @@ async function furnish(
     id: await createTestCredential(store, { organizationId: organization, workspaceId: workspace } as never),
     ...owner,
   });
-  const guardrail = await managementQueries(management).createGuardrail(
+  const guardrail = await createGuardrail(
+    management,
     { organizationId: organization },
     workspace,
     { name: label },
     100_000,
   );
-  cast.guardrails.push({ id: guardrail?.id ?? randomUUID(), ...owner });
+  cast.guardrails.push({ id: guardrail.id, ...owner });
 
   const workspaces = inProgramme ? [workspace] : [];
   const ordinary = await createApiKey(store, { kind: 'api', name: label, workspaceId: workspace });

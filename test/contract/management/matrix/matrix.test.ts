@@ -84,9 +84,7 @@ describe('principal x resource x operation', () => {
     timeout: 240_000,
   }, async () => {
     const forgetful = new DropTenantPredicate();
-    await using world = await startManagementWorld({
-      wrap: (database) => ({ ...database, kysely: database.kysely.withPlugin(forgetful) }),
-    });
+    await using world = await startManagementWorld({ wrap: (kysely) => kysely.withPlugin(forgetful) });
     const cast = await createCast(world.store, world.store, world.issuer);
     // 401 and 403 are decided before anything is looked for.
     const cells = await runMatrix(world, cast, trialsOf(cast), (status) => status !== 401 && status !== 403);

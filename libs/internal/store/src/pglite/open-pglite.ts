@@ -28,8 +28,10 @@ export async function openPglite(): Promise<EmbeddedDatabase> {
 
 function viewOf(engine: PGlite, role?: StoreRole): Omit<Database, 'close'> {
   const view = shareAs(engine, role);
+  const kysely = new Kysely<Schema>({ dialect: new PGliteDialect({ pglite: view }) });
   return {
-    kysely: new Kysely<Schema>({ dialect: new PGliteDialect({ pglite: view }) }),
+    kysely,
+    transaction: (work) => kysely.transaction().execute(work),
     async query<Row>(text: string, values: readonly unknown[] = []) {
       return (await view.query<Row>(text, [...values], {})).rows;
     },

@@ -9,5 +9,5 @@ export function openPostgres(options: PostgresOptions): Database {
   // Of a client, Kysely uses only `query` and `release`; its types have cursors too.
   const dialect = new PostgresDialect({ pool: pool as unknown as PostgresPool });
   const kysely = new Kysely<Schema>({ dialect });
-  return { kysely, query, close, connections };
+  return { kysely, query, transaction: (work) => kysely.transaction().execute(work), close, connections };
 }

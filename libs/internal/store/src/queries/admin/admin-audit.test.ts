@@ -7,10 +7,10 @@ import { createScenario } from '@ori/test-env/scenario';
 import { openTestStore, type TestStore, useTestStore } from '@ori/test-env/stores';
 import { sql, type Transaction } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { changeCredential } from '../../byok/change-credential.ts';
 import type { Database } from '../../database.ts';
 import { openPostgres } from '../../postgres/open-postgres.ts';
 import type { Schema } from '../../schema.ts';
-import { managementQueries } from '../management.ts';
 import { type AuditEntry, endOfAudit, exportAudit, listAudit } from './admin-audit.ts';
 import { createCredential } from './byok.ts';
 import { revocationsOf } from './revocations.ts';
@@ -44,7 +44,7 @@ describe('the audit of administration', () => {
     await createCredential(store.owner, { ...row, provider: 'openai', label: 's...1', sealed_key: first });
     const next = await sealUnder('sk-2');
     const account = { organizationId, actor: `api_key:${'0a'.repeat(32)}` };
-    await managementQueries(store.as('ori_management')).changeCredential(account, row.id, async () => ({
+    await changeCredential(store.as('ori_management'), account, row.id, async () => ({
       sealed_key: next,
       label: 's...2',
     }));
@@ -69,7 +69,8 @@ describe('the audit of administration', () => {
     const { organizationId } = await createScenario(store.owner);
     const row = { id: randomUUID(), organization_id: organizationId, provider: 'openai' as const };
     await createCredential(store.owner, { ...row, label: 's...1', sealed_key: 'x' });
-    const change = managementQueries(store.as('ori_management')).changeCredential(
+    const change = changeCredential(
+      store.as('ori_management'),
       { organizationId, actor },
       row.id,
       async () => ({ label: 's...2' }),

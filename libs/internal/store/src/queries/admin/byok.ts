@@ -24,15 +24,8 @@ export async function disableCredential(db: Handle, { id }: { readonly id: strin
   await changeRow(db, `BYOK credential ${id}`, sql`update byok_credentials set ${marks} where id = ${id}`);
 }
 
-/** With an organization, only if it belongs to that one. */
-export async function deleteCredential(
-  db: Handle,
-  { id, organizationId }: { readonly id: string; readonly organizationId?: string | undefined },
-): Promise<void> {
-  const deletion = sql`
-    delete from byok_credentials
-    where id = ${id} ${organizationId === undefined ? sql`` : sql`and organization_id = ${organizationId}`}`;
-  await changeRow(db, `BYOK credential ${id}`, deletion);
+export async function deleteCredential(db: Handle, { id }: { readonly id: string }): Promise<void> {
+  await changeRow(db, `BYOK credential ${id}`, sql`delete from byok_credentials where id = ${id}`);
 }
 
 /** The organization of a credential, by its UUID; undefined if it does not exist. */

@@ -1,7 +1,7 @@
-import { type ExpressionBuilder, sql, type Transaction } from 'kysely';
-import type { Database } from '../../database.ts';
-import type { Schema } from '../../schema.ts';
-import { StoreUnavailable } from '../../store-unavailable.ts';
+import { type ExpressionBuilder, type SqlBool, sql, type Transaction } from 'kysely';
+import type { Database } from '../database.ts';
+import type { Schema } from '../schema.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 
 /** The tenant of a transaction, which sees only the rows of this tenant (row-level security). */
 export interface Tenant {
@@ -44,11 +44,19 @@ export async function inTransaction<Result>(
 ): Promise<Result> {
   if (db.kysely.isTransaction) return await work(db.kysely as Transaction<Schema>);
   try {
-    return await db.kysely.transaction().execute(work);
+    return await db.transaction(work);
   } catch (error) {
     if (!(error instanceof StoreUnavailable && error.code === 'contended')) throw error;
-    return await db.kysely.transaction().execute(work);
+    return await db.transaction(work);
   }
+}
+
+/** Runs work in one transaction, in which reading a record locks it. */
+export function whileLocked<Result>(
+  db: Database,
+  work: (within: Database) => Promise<Result>,
+): Promise<Result> {
+  return inTransaction(db, (trx) => work({ ...db, kysely: trx, locksRecords: true }));
 }
 
 /**
@@ -101,3 +109,7 @@ export const ofAccount =
   ({ organizationId }: Account) =>
   <Table extends 'byok_credentials' | 'guardrails'>(eb: ExpressionBuilder<Schema, Table>) =>
     eb(sql.ref<string>('organization_id'), '=', organizationId);
+
+/** Whether the workspace of a row is not deleted. A row without a workspace belongs to every workspace. */
+export const workspaceExists = sql<SqlBool>`(workspace_id is null or exists (
+  select from workspaces w where w.id = workspace_id and w.deleted_at is null))`;

@@ -1,16 +1,16 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
-import type { Database } from '../../database.ts';
-import type { ApiKeysTable, Schema } from '../../schema.ts';
 import {
   type CreatedApiKey,
   createApiKey,
   deleteApiKey,
   type NewApiKey,
   updateApiKey,
-} from '../admin/api-keys.ts';
-import { type Page, type PageRequest, readPage } from './page.ts';
-import { type Account, asTenant } from './tenant.ts';
-import { findWorkspace } from './workspaces.ts';
+} from '@ori/store/admin/api-keys';
+import type { Database } from '@ori/store/database';
+import type { ApiKeysTable, Schema } from '@ori/store/schema';
+import { type Account, asTenant } from '@ori/store/tenant';
+import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Page, type PageRequest, readPage } from '../read-page.ts';
+import { chosenWorkspace } from '../workspaces/chosen-workspace.ts';
 
 /** An ordinary key: of a workspace, or of one intern in it. */
 export type ApiKeyRow = Selectable<ApiKeysTable> & { readonly workspace_id: string };
@@ -28,7 +28,7 @@ function keysOf(trx: Transaction<Schema>, { organizationId }: Account) {
     );
 }
 
-/** A page of the keys of one workspace, newest first. Undefined if the account has no such workspace. */
+/** A page of the keys of one workspace, newest first. */
 export function listKeys(
   db: Database,
   account: Account,
@@ -37,10 +37,9 @@ export function listKeys(
     includeDisabled,
     ...page
   }: PageRequest & { workspaceId?: string | undefined; includeDisabled: boolean },
-): Promise<Page<ApiKeyRow> | undefined> {
+): Promise<Page<ApiKeyRow>> {
   return asTenant(db, account, async (trx) => {
-    const workspace = await findWorkspace(trx, account, workspaceId);
-    if (workspace === undefined) return undefined;
+    const workspace = await chosenWorkspace(trx, account, workspaceId);
     const count = sql.ref(includeDisabled ? 'keys' : 'enabled_keys');
     return readPage(trx, {
       total: sql`coalesce((select ${count} from workspace_tallies where workspace_id = ${workspace}), 0)`,
@@ -63,11 +62,7 @@ export function findKey(db: Database, account: Account, hash: string): Promise<A
   );
 }
 
-/**
- * Undefined if the account has no such workspace.
- *
- * @throws AdminError `invalid_input` if the creator has no access to the workspace
- */
+/** @throws AdminError `invalid_input` if the creator has no access to the workspace */
 export function createKey(
   db: Database,
   account: Account,
@@ -77,10 +72,9 @@ export function createKey(
   }: Pick<NewApiKey, 'name' | 'expiresAt' | 'createdBy' | 'createdByKey'> & {
     readonly workspaceId: string | undefined;
   },
-): Promise<{ readonly row: ApiKeyRow; readonly made: CreatedApiKey } | undefined> {
+): Promise<{ readonly row: ApiKeyRow; readonly made: CreatedApiKey }> {
   return asTenant(db, account, async (trx) => {
-    const workspace = await findWorkspace(trx, account, workspaceId);
-    if (workspace === undefined) return undefined;
+    const workspace = await chosenWorkspace(trx, account, workspaceId);
     const made = await createApiKey({ kysely: trx }, { kind: 'api', workspaceId: workspace, ...wanted });
     const row = await keysOf(trx, account).where('k.hash', '=', made.hash).executeTakeFirstOrThrow();
     return { row, made };

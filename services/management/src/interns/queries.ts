@@ -1,8 +1,8 @@
-import { type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
-import type { Database } from '../../database.ts';
-import type { IconMediaType, InternProgress, InternsTable, Schema } from '../../schema.ts';
-import type { InternStatus } from '../../vocabulary.ts';
-import { asTenant } from './tenant.ts';
+import type { Database } from '@ori/store/database';
+import type { IconMediaType, InternProgress, InternsTable, Schema } from '@ori/store/schema';
+import { asTenant } from '@ori/store/tenant';
+import type { InternStatus } from '@ori/store/vocabulary';
+import { type Selectable, sql, type Transaction } from 'kysely';
 
 /** The visible interns: those of these workspaces, or only one of them. */
 export interface InternScope {
@@ -21,19 +21,15 @@ export interface InternListing {
   readonly after?: { readonly createdAt: string; readonly id: string };
 }
 
-/** The newest interns after a position. */
-export function listInterns(db: Database, scope: InternScope, listing: InternListing): Promise<InternRow[]> {
-  return asTenant(db, scope, async (trx) => (await newestInterns(scope, listing).execute(trx)).rows);
-}
-
 /**
- * The query behind `listInterns`. It scans the index of every workspace (and of every given status) from the position
- * on, so every page reads the same number of rows.
+ * The newest interns after a position. It scans the index of every workspace (and of every given status) from there on,
+ * so every page reads the same number of rows.
  */
-export function newestInterns(
+export function listInterns(
+  db: Database,
   scope: InternScope,
   { limit, statuses, after }: InternListing,
-): RawBuilder<InternRow> {
+): Promise<InternRow[]> {
   const older =
     after === undefined
       ? sql`true`
@@ -46,13 +42,14 @@ export function newestInterns(
           sql`${workspaces}, unnest(${statuses}::text[]) as wanted (status)`,
           sql`i.workspace_id = stream.workspace_id and i.status = wanted.status`,
         ];
-  return sql<InternRow>`
+  const newest = sql<InternRow>`
     select newest.* from ${streams},
       lateral (
         select i.* from interns i where ${ofStream} and ${older}
         order by i.created_at desc, i.id desc limit ${limit}
       ) newest
     order by created_at desc, id desc limit ${limit}`;
+  return asTenant(db, scope, async (trx) => (await newest.execute(trx)).rows);
 }
 
 export function findIntern(
@@ -86,6 +83,3 @@ export function findIcon(db: Database, scope: InternScope, internId: string): Pr
     return row && { sha256: row.sha256, mediaType: row.media_type, bytes: row.bytes };
   });
 }
-
-/** The queries of this file that `managementQueries` includes. */
-export const internQueries = { listInterns, findIntern, findIcon };

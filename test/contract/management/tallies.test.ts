@@ -1,11 +1,27 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { createApiKey, createWorkspace, deleteWorkspace } from '@ori/store/admin';
 import { createScenario, type Scenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '../admin/api-keys.ts';
-import { createWorkspace, deleteWorkspace } from '../admin/workspaces.ts';
-import { managementQueries } from '../management.ts';
+import {
+  assign,
+  KEYS,
+  listAssignments,
+  MEMBERS,
+  unassign,
+} from '../../../services/management/src/assignments/queries.ts';
+import {
+  changeGuardrail,
+  createGuardrail,
+  deleteGuardrail,
+} from '../../../services/management/src/guardrails/queries.ts';
+import { changeKey, deleteKey } from '../../../services/management/src/keys/queries.ts';
+import {
+  addWorkspaceMembers,
+  listOrganizationMembers,
+  removeWorkspaceMembers,
+} from '../../../services/management/src/workspaces/member-queries.ts';
 
 const ROUNDS = 60;
 
@@ -48,7 +64,7 @@ describe('tallies', () => {
   it('equal what they count after any sequence of changes, also those of an operator', async () => {
     const { organizationId, workspaceId, userId } = ours;
     const account = { organizationId };
-    const queries = managementQueries(store.as('ori_management'));
+    const db = store.as('ori_management');
     const { id: other } = await createWorkspace(store.owner, { organizationId, name: 'other' });
     const keys: string[] = [];
     for (let n = 0; n < 5; n += 1) {
@@ -65,32 +81,32 @@ describe('tallies', () => {
         case 0:
         case 1: {
           const place = round % 2 === 0 ? workspaceId : other;
-          const created = await queries.createGuardrail(account, place, { name: `g${round}` }, 1e6);
+          const created = await createGuardrail(db, account, place, { name: `g${round}` }, 1e6);
           if (created) guardrails.push(created.id);
           break;
         }
         case 2:
-          await queries.changeGuardrail(account, guardrailId, { description: 'x'.repeat(round) }, 1e6);
+          await changeGuardrail(db, account, guardrailId, { description: 'x'.repeat(round) }, 1e6);
           break;
         case 3:
         case 4:
-          await queries.keyAssignments.assign(account, { guardrailId, targets, assignedBy });
+          await assign(db, account, KEYS, { guardrailId, targets, assignedBy });
           break;
         case 5:
-          await queries.memberAssignments.assign(account, { guardrailId, targets: [userId], assignedBy });
+          await assign(db, account, MEMBERS, { guardrailId, targets: [userId], assignedBy });
           break;
         case 6:
-          await queries.removeWorkspaceMembers(account, workspaceId, [userId]);
+          await removeWorkspaceMembers(db, account, workspaceId, [userId]);
           break;
         case 7:
-          await queries.addWorkspaceMembers(account, workspaceId, [userId]);
-          await queries.addWorkspaceMembers(account, other, [userId]);
+          await addWorkspaceMembers(db, account, workspaceId, [userId]);
+          await addWorkspaceMembers(db, account, other, [userId]);
           break;
         case 8:
-          await queries.keyAssignments.unassign(account, { guardrailId, targets });
+          await unassign(db, account, KEYS, { guardrailId, targets });
           break;
         default:
-          if (round % 3 === 0) await queries.deleteGuardrail(account, guardrailId);
+          if (round % 3 === 0) await deleteGuardrail(db, account, guardrailId);
           else
             await sql`update guardrails set workspace_id = ${other} where id = ${guardrailId}`.execute(
               store.owner.kysely,
@@ -98,14 +114,14 @@ describe('tallies', () => {
       }
       expect(await wrong(), `round ${round}`).toEqual([]);
     }
-    await queries.changeKey(account, keys[1] ?? '', { disabled: true });
-    await queries.changeKey(account, keys[2] ?? '', { disabled: true });
-    await queries.changeKey(account, keys[2] ?? '', { disabled: false });
+    await changeKey(db, account, keys[1] ?? '', { disabled: true });
+    await changeKey(db, account, keys[2] ?? '', { disabled: true });
+    await changeKey(db, account, keys[2] ?? '', { disabled: false });
     expect(await wrong()).toEqual([]);
     await sql`update api_keys set workspace_id = ${other} where hash = ${keys[1]}`.execute(
       store.owner.kysely,
     );
-    await queries.deleteKey(account, keys[3] ?? '');
+    await deleteKey(db, account, keys[3] ?? '');
     await createApiKey(store.owner, { kind: 'management', name: 'ops', organizationId });
     await sql`delete from api_keys where hash = ${keys[0]}`.execute(store.owner.kysely);
     await sql`delete from users where id = ${userId}`.execute(store.owner.kysely);
@@ -117,8 +133,8 @@ describe('tallies', () => {
   it('follow the deletion of a guardrail with more assignments than one statement deletes', async () => {
     const { organizationId, workspaceId } = ours;
     const account = { organizationId };
-    const queries = managementQueries(store.as('ori_management'));
-    const id = (await queries.createGuardrail(account, workspaceId, { name: 'large' }, 1e6))?.id ?? '';
+    const db = store.as('ori_management');
+    const id = (await createGuardrail(db, account, workspaceId, { name: 'large' }, 1e6))?.id ?? '';
     const hash = sql`encode(sha256(convert_to('large' || n, 'UTF8')), 'hex')`;
     await sql`insert into api_keys (hash, kind, name, label, organization_id, workspace_id)
       select ${hash}, 'api', 'k', 'sk-...', ${organizationId}, ${workspaceId} from generate_series(1, 5001) n`.execute(
@@ -129,17 +145,17 @@ describe('tallies', () => {
       store.owner.kysely,
     );
     expect(await wrong()).toEqual([]);
-    expect(await queries.deleteGuardrail(account, id)).toBe(true);
+    expect(await deleteGuardrail(db, account, id)).toBe(true);
     expect(await wrong()).toEqual([]);
   });
 
   it('count a person of several workspaces once, up to 10,000 memberships', async () => {
     const { organizationId, workspaceId, userId } = await createScenario(store.owner);
     const account = { organizationId };
-    const queries = managementQueries(store.as('ori_management'));
+    const db = store.as('ori_management');
     const { id: other } = await createWorkspace(store.owner, { organizationId, name: 'second' });
-    await queries.addWorkspaceMembers(account, other, [userId]);
-    const total = async () => (await queries.listOrganizationMembers(account, { offset: 0, limit: 1 })).total;
+    await addWorkspaceMembers(db, account, other, [userId]);
+    const total = async () => (await listOrganizationMembers(db, account, { offset: 0, limit: 1 })).total;
     expect(await total()).toBe(1);
     await sql`update workspace_tallies set members = 10000 where workspace_id = ${workspaceId}`.execute(
       store.owner.kysely,
@@ -152,21 +168,21 @@ describe('tallies', () => {
   it('leave out what belongs to a deleted workspace', async () => {
     const { organizationId } = ours;
     const account = { organizationId };
-    const queries = managementQueries(store.as('ori_management'));
+    const db = store.as('ori_management');
     const { id: workspaceId } = await createWorkspace(store.owner, { organizationId, name: 'short-lived' });
     const { hash } = await createApiKey(store.owner, { kind: 'management', name: 'ops', organizationId });
-    const guardrail = await queries.createGuardrail(account, workspaceId, { name: 'policy' }, 1e6);
-    await queries.keyAssignments.assign(account, {
+    const guardrail = await createGuardrail(db, account, workspaceId, { name: 'policy' }, 1e6);
+    await assign(db, account, KEYS, {
       guardrailId: guardrail?.id ?? '',
       targets: [hash],
       assignedBy: null,
     });
     const page = { offset: 0, limit: 10 };
-    expect(await queries.keyAssignments.list(account, page)).toMatchObject({
+    expect(await listAssignments(db, account, KEYS, page)).toMatchObject({
       total: 1,
       rows: [{ key_hash: hash }],
     });
     await deleteWorkspace(store.owner, { workspaceId });
-    expect(await queries.keyAssignments.list(account, page)).toEqual({ total: 0, rows: [] });
+    expect(await listAssignments(db, account, KEYS, page)).toEqual({ total: 0, rows: [] });
   });
 });

@@ -1,8 +1,8 @@
+import { isKeyDisabled, ownerHasAccess } from '@ori/store/api-keys';
+import type { Database } from '@ori/store/database';
+import type { ApiKeyKind, Schema } from '@ori/store/schema';
+import { asTenant, become } from '@ori/store/tenant';
 import type { Transaction } from 'kysely';
-import type { Database } from '../../database.ts';
-import type { ApiKeyKind, Schema } from '../../schema.ts';
-import { isKeyDisabled, ownerHasAccess } from '../api-keys.ts';
-import { asTenant, become } from './tenant.ts';
 
 /** The caller that an API key identifies. Treat a disabled key like an unknown one. */
 export interface ApiKeyCaller {

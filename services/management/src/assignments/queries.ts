@@ -1,30 +1,25 @@
 import { randomUUID } from 'node:crypto';
+import type { Database } from '@ori/store/database';
+import type { Schema } from '@ori/store/schema';
+import { failedWith } from '@ori/store/sql-state';
+import { type Account, asTenant, asWriter } from '@ori/store/tenant';
 import { type RawBuilder, sql, type Transaction } from 'kysely';
-import type { Database } from '../../database.ts';
-import type { Schema } from '../../schema.ts';
-import { guardrailOf } from './guardrails.ts';
-import { type Page, type PageRequest, readPage } from './page.ts';
-import { failedWith } from './sql-state.ts';
-import { type Account, asTenant, asWriter } from './tenant.ts';
+import { notFound } from '../callers/caller.ts';
+import { guardrailOf } from '../guardrails/queries.ts';
+import { type Page, type PageRequest, readPage } from '../read-page.ts';
+import { Refusal } from '../refusal.ts';
 
+/** With what its kind adds. */
 export interface AssignmentRow {
   readonly id: string;
   readonly guardrail_id: string;
   readonly assigned_by: string | null;
   readonly created_at: Date;
 }
-export interface KeyAssignmentRow extends AssignmentRow {
-  readonly key_hash: string;
-  readonly key_name: string;
-  readonly key_label: string;
-}
-export interface MemberAssignmentRow extends AssignmentRow {
-  readonly user_id: string;
-  readonly organization_id: string;
-}
 
 /** A kind of target of guardrail assignments: its table, and the query of valid targets. */
-export interface Assignable<Row extends AssignmentRow> {
+export interface Assignable {
+  readonly plural: 'keys' | 'members';
   readonly table: RawBuilder<unknown>;
   readonly target: RawBuilder<unknown>;
   /** A target has at most one guardrail in an account; assigning it again moves it. */
@@ -32,12 +27,13 @@ export interface Assignable<Row extends AssignmentRow> {
   /** The column of the tallies that counts them. */
   readonly tally: RawBuilder<number>;
   /** The assignments of a page, as the API shows them. */
-  readonly shown: (page: RawBuilder<unknown>) => RawBuilder<Row>;
+  readonly shown: (page: RawBuilder<unknown>) => RawBuilder<AssignmentRow>;
   /** The row that makes `wanted.target` a valid target of the account, as a query. */
   readonly validTarget: (account: Account) => RawBuilder<unknown>;
 }
 
-export const KEYS: Assignable<KeyAssignmentRow> = {
+export const KEYS: Assignable = {
+  plural: 'keys',
   table: sql`guardrail_key_assignments`,
   target: sql`key_hash`,
   atMostOne: sql`key_hash`,
@@ -53,7 +49,8 @@ export const KEYS: Assignable<KeyAssignmentRow> = {
         or exists (select from workspaces w where w.id = k.workspace_id and w.deleted_at is null))`,
 };
 
-export const MEMBERS: Assignable<MemberAssignmentRow> = {
+export const MEMBERS: Assignable = {
+  plural: 'members',
   table: sql`guardrail_member_assignments`,
   target: sql`user_id`,
   atMostOne: sql`organization_id, user_id`,
@@ -66,29 +63,24 @@ export const MEMBERS: Assignable<MemberAssignmentRow> = {
       and w.deleted_at is null`,
 };
 
-/**
- * `absent`: the account has no such guardrail. `unknown`: these targets do not belong to the account; nothing was
- * assigned.
- */
-export type AssignOutcome = { readonly count: number } | { readonly unknown: readonly string[] } | 'absent';
-
-async function hasGuardrail(trx: Transaction<Schema>, account: Account, id: string): Promise<boolean> {
+async function requireGuardrail(trx: Transaction<Schema>, account: Account, id: string): Promise<void> {
   const row = await guardrailOf(trx, account, id).select('id').executeTakeFirst();
-  return row !== undefined;
+  if (row === undefined) throw notFound();
 }
 
 /**
- * A page of the assignments of one guardrail, of one target, or of all, newest first; undefined if the guardrail does
- * not exist.
+ * A page of the assignments of one guardrail, of one target, or of all, newest first.
+ *
+ * @throws Refusal `not_found` if the account has no such guardrail
  */
-export function listAssignments<Row extends AssignmentRow>(
+export function listAssignments(
   db: Database,
-  kind: Assignable<Row>,
   account: Account,
+  kind: Assignable,
   { guardrailId, target, offset, limit }: PageRequest & { guardrailId?: string; target?: string | undefined },
-): Promise<Page<Row> | undefined> {
+): Promise<Page<AssignmentRow>> {
   return asTenant(db, account, async (trx) => {
-    if (guardrailId !== undefined && !(await hasGuardrail(trx, account, guardrailId))) return undefined;
+    if (guardrailId !== undefined) await requireGuardrail(trx, account, guardrailId);
     const [matching, total] =
       guardrailId === undefined
         ? [
@@ -131,25 +123,34 @@ async function inLiveWorkspaces(
     select from guardrails g where g.id = a.guardrail_id and g.workspace_id = any (${deleted}::text[]) offset 0)`;
 }
 
-/** Assigns all of the targets or none. A target that already has the guardrail counts and stays unchanged. */
-export async function assign<Row extends AssignmentRow>(
+/**
+ * Assigns all of the targets or none, and returns how many there are. A target that already has the guardrail counts and
+ * stays unchanged.
+ *
+ * @throws Refusal `not_found` if the account has no such guardrail, `invalid_parameters` if a target is not the account's
+ */
+export async function assign(
   db: Database,
-  kind: Assignable<Row>,
   account: Account,
+  kind: Assignable,
   {
     guardrailId,
     targets,
     assignedBy,
   }: { guardrailId: string; targets: readonly string[]; assignedBy: string | null },
-): Promise<AssignOutcome> {
+): Promise<number> {
   const distinct = [...new Set(targets)].sort();
   try {
     return await asWriter(db, account, async (trx) => {
-      if (!(await hasGuardrail(trx, account, guardrailId))) return 'absent';
+      await requireGuardrail(trx, account, guardrailId);
       const { rows } = await sql<{ target: string }>`
         select target from unnest(${distinct}::text[]) as wanted (target)
         where not exists (${kind.validTarget(account)})`.execute(trx);
-      if (rows.length > 0) return { unknown: rows.map((row) => row.target) };
+      const [unknown] = rows;
+      if (unknown !== undefined) {
+        const reason = `${unknown.target} is not one of the account's ${kind.plural}; nothing was assigned.`;
+        throw new Refusal('invalid_parameters', reason);
+      }
       await sql`
         insert into ${kind.table} as a (id, organization_id, guardrail_id, assigned_by, ${kind.target})
         select id::uuid, ${account.organizationId}, ${guardrailId}::uuid, ${assignedBy}, target
@@ -157,28 +158,32 @@ export async function assign<Row extends AssignmentRow>(
         on conflict (${kind.atMostOne}) do update
           set guardrail_id = excluded.guardrail_id, assigned_by = excluded.assigned_by, created_at = now()
           where a.guardrail_id <> excluded.guardrail_id`.execute(trx);
-      return { count: distinct.length };
+      return distinct.length;
     });
   } catch (error) {
-    if (failedWith(error, 'foreign_key_violation')) return 'absent';
+    if (failedWith(error, 'foreign_key_violation')) throw notFound();
     throw error;
   }
 }
 
-/** Removes the guardrail from its targets and returns from how many; `absent` if it does not exist. */
-export function unassign<Row extends AssignmentRow>(
+/**
+ * Removes the guardrail from its targets and returns from how many.
+ *
+ * @throws Refusal `not_found` if the account has no such guardrail
+ */
+export function unassign(
   db: Database,
-  kind: Assignable<Row>,
   account: Account,
+  kind: Assignable,
   { guardrailId, targets }: { guardrailId: string; targets: readonly string[] },
-): Promise<{ readonly count: number } | 'absent'> {
+): Promise<number> {
   return asWriter(db, account, async (trx) => {
-    if (!(await hasGuardrail(trx, account, guardrailId))) return 'absent';
+    await requireGuardrail(trx, account, guardrailId);
     const { rows } = await sql`
       delete from ${kind.table}
       where organization_id = ${account.organizationId} and guardrail_id = ${guardrailId}
         and ${kind.target} = any (${[...targets]}::text[])
       returning id`.execute(trx);
-    return { count: rows.length };
+    return rows.length;
   });
 }

@@ -1,5 +1,5 @@
+import type { Schema } from '@ori/store/schema';
 import { type RawBuilder, sql, type Transaction } from 'kysely';
-import type { Schema } from '../../schema.ts';
 
 export interface Page<Row> {
   readonly rows: Row[];

@@ -1,10 +1,12 @@
+import { addMembers } from '@ori/store/admin/members';
+import { createWorkspace, deleteWorkspace, updateWorkspace } from '@ori/store/admin/workspaces';
+import type { Database } from '@ori/store/database';
+import type { Schema, WorkspacesTable } from '@ori/store/schema';
+import { type Account, asTenant } from '@ori/store/tenant';
 import { type Selectable, sql, type Transaction } from 'kysely';
-import type { Database } from '../../database.ts';
-import type { Schema, WorkspacesTable } from '../../schema.ts';
-import { addMembers } from '../admin/members.ts';
-import { createWorkspace, deleteWorkspace, updateWorkspace } from '../admin/workspaces.ts';
-import { type Page, type PageRequest, readPage } from './page.ts';
-import { type Account, asTenant } from './tenant.ts';
+import { found, notFound } from '../callers/caller.ts';
+import { type Page, type PageRequest, readPage } from '../read-page.ts';
+import { Refusal } from '../refusal.ts';
 
 export type WorkspaceRow = Selectable<WorkspacesTable>;
 
@@ -34,13 +36,13 @@ export function listWorkspaces(
   );
 }
 
-/** A workspace by its id, or else by its slug. */
-export function findWorkspaceRecord(
+/** A workspace by its id, or else by its slug. @throws Refusal `not_found` */
+export async function findWorkspaceRecord(
   db: Database,
   account: Account,
   idOrSlug: string,
-): Promise<WorkspaceRow | undefined> {
-  return asTenant(db, account, (trx) =>
+): Promise<WorkspaceRow> {
+  const row = await asTenant(db, account, (trx) =>
     workspacesOf(trx, account)
       .selectAll()
       .where((eb) => eb.or([eb('id', '=', idOrSlug), eb('slug', '=', idOrSlug)]))
@@ -49,6 +51,7 @@ export function findWorkspaceRecord(
       .$if(db.locksRecords === true, (query) => query.forUpdate())
       .executeTakeFirst(),
   );
+  return found(row);
 }
 
 /** Outside the programme, because only an operator can change that; whoever created it is a member. @throws AdminError `conflict` if the slug is taken */
@@ -84,15 +87,16 @@ export function changeWorkspaceRecord(
   });
 }
 
-type WorkspaceDeletion = 'deleted' | 'absent' | 'has_keys' | 'is_default';
-
-/** Refuses a workspace with a valid key, and the default workspace unless that is confirmed. */
+/**
+ * @throws Refusal `not_found`; `invalid_parameters` for a workspace with a valid key, and for the default workspace unless
+ *   that is confirmed
+ */
 export function deleteWorkspaceRecord(
   db: Database,
   account: Account,
   id: string,
   { defaultToo }: { readonly defaultToo: boolean },
-): Promise<WorkspaceDeletion> {
+): Promise<void> {
   const { organizationId } = account;
   return asTenant(db, account, async (trx) => {
     const workspace = await workspacesOf(trx, account)
@@ -100,8 +104,10 @@ export function deleteWorkspaceRecord(
       .where('id', '=', id)
       .forUpdate()
       .executeTakeFirst();
-    if (workspace === undefined) return 'absent';
-    if (workspace.is_default && !defaultToo) return 'is_default';
+    if (workspace === undefined) throw notFound();
+    if (workspace.is_default && !defaultToo) {
+      throw refused('The default workspace: pass confirm_default_workspace_deletion=true.');
+    }
     const key = await trx
       .selectFrom('api_keys')
       .select('hash')
@@ -111,8 +117,9 @@ export function deleteWorkspaceRecord(
       .orderBy('hash')
       .limit(1)
       .executeTakeFirst();
-    if (key !== undefined) return 'has_keys';
+    if (key !== undefined) throw refused('The workspace has API keys: delete or disable them first.');
     await deleteWorkspace({ kysely: trx }, { workspaceId: id, organizationId });
-    return 'deleted';
   });
 }
+
+const refused = (message: string) => new Refusal('invalid_parameters', message);

@@ -1,4 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { createApiKey, createCredential, createWorkspace, setIcon } from '@ori/store/admin';
+import * as credentials from '@ori/store/byok/change-credential';
+import type { Database } from '@ori/store/database';
+import type { Schema } from '@ori/store/schema';
+import { type SignerQueries, signerQueries } from '@ori/store/signer';
+import type { StoreRole } from '@ori/store/store-role';
+import { whileLocked } from '@ori/store/tenant';
 import { crowd, grow, SMALL } from '@ori/test-env/grown';
 import { createScenario, type Scenario } from '@ori/test-env/scenario';
 import { openTestStore, type TestStore } from '@ori/test-env/stores';
@@ -12,14 +19,16 @@ import {
   type Transaction,
 } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '../database.ts';
-import type { Schema } from '../schema.ts';
-import { type SignerQueries, signerQueries } from '../signer-sql.ts';
-import type { StoreRole } from '../store-role.ts';
-import { createApiKey } from './admin/api-keys.ts';
-import { createCredential } from './admin/byok.ts';
-import { setIcon } from './admin/icons.ts';
-import { type ManagementQueries, managementQueries } from './management.ts';
+import * as assignments from '../../services/management/src/assignments/queries.ts';
+import * as byok from '../../services/management/src/byok/queries.ts';
+import * as callers from '../../services/management/src/callers/queries.ts';
+import { databaseSpentProofs } from '../../services/management/src/callers/spent-proofs.ts';
+import * as guardrails from '../../services/management/src/guardrails/queries.ts';
+import { once } from '../../services/management/src/http/once.ts';
+import * as interns from '../../services/management/src/interns/queries.ts';
+import * as keys from '../../services/management/src/keys/queries.ts';
+import * as members from '../../services/management/src/workspaces/member-queries.ts';
+import * as workspaces from '../../services/management/src/workspaces/queries.ts';
 
 const NEIGHBOUR = 10_000;
 /** No statement has to visit more rows, whatever this account or others have. */
@@ -75,6 +84,8 @@ interface Facts {
   readonly keyHash: string;
   readonly ownHash: string;
   readonly credentialId: string;
+  /** A workspace without keys. */
+  readonly spareId: string;
 }
 
 let store: TestStore;
@@ -112,7 +123,7 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(() => store[Symbol.asyncDispose]());
 
-/** An API key, an icon and a provider credential. */
+/** An API key, an icon, a provider credential and a workspace. */
 async function name({ organizationId, workspaceId, internId }: Scenario) {
   const { hash: ownHash } = await createApiKey(store.owner, { kind: 'api', name: 'ci', workspaceId });
   const bytes = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
@@ -126,93 +137,137 @@ async function name({ organizationId, workspaceId, internId }: Scenario) {
     label: '...',
     sealed_key: 'sealed',
   });
-  return { account: { organizationId }, ownHash, credentialId };
+  const { id: spareId } = await createWorkspace(store.owner, { organizationId, name: 'spare' });
+  return { account: { organizationId }, ownHash, credentialId, spareId };
 }
 
 const page = { offset: 0, limit: 50 };
-type Operation = (management: ManagementQueries) => Promise<unknown>;
+type Operation = (db: Database) => Promise<unknown>;
+
+type Queries = typeof assignments &
+  typeof byok &
+  typeof callers &
+  typeof credentials &
+  typeof guardrails &
+  typeof interns &
+  typeof keys &
+  typeof members &
+  typeof workspaces;
+/** The names of those that take a database. */
+type Query = {
+  [Name in keyof Queries]: Queries[Name] extends (db: Database, ...rest: never[]) => Promise<unknown>
+    ? Name
+    : never;
+}[keyof Queries];
 
 /** Every query of the management service. */
-const MANAGEMENT: Record<Exclude<keyof ManagementQueries, 'ping'> | `${string} ${string}`, Operation> = {
-  findApiKeyCaller: (q) => q.findApiKeyCaller(facts.ownHash),
-  dpopEpoch: (q) => q.dpopEpoch('fresh'),
-  spendDpopProof: (q) => q.spendDpopProof({ id: 'x'.repeat(43), epoch: 'epoch', fresh: 'fresh' }),
-  findPerson: (q) => q.findPerson(facts.scenario.question),
-  listInterns: (q) => q.listInterns({ workspaceIds: [facts.scenario.workspaceId] }, { limit: 51 }),
-  findIcon: (q) => q.findIcon({ workspaceIds: [facts.scenario.workspaceId] }, facts.scenario.internId),
-  listCredentials: (q) => q.listCredentials(facts.account, page),
-  changeCredential: (q) =>
-    q.changeCredential(facts.account, facts.credentialId, async () => ({ name: randomUUID() })),
-  findCredential: (q) => q.findCredential(facts.account, facts.credentialId),
-  addCredential: (q) =>
-    q.addCredential(facts.account, facts.scenario.workspaceId, {
+const MANAGEMENT: Record<Query | `${string} ${string}`, Operation> = {
+  findApiKeyCaller: (db) => callers.findApiKeyCaller(db, facts.ownHash),
+  'the epoch of used proofs': (db) => databaseSpentProofs(db).learn(),
+  'a used proof': async (db) => databaseSpentProofs(db).spend({ id: 'x'.repeat(43), epoch: 'epoch' }),
+  findPerson: (db) => callers.findPerson(db, facts.scenario.question),
+  listInterns: (db) => interns.listInterns(db, { workspaceIds: [facts.scenario.workspaceId] }, { limit: 51 }),
+  findIcon: (db) =>
+    interns.findIcon(db, { workspaceIds: [facts.scenario.workspaceId] }, facts.scenario.internId),
+  listCredentials: (db) =>
+    byok.listCredentials(db, facts.account, { ...page, workspaceId: facts.scenario.workspaceId }),
+  changeCredential: (db) =>
+    credentials.changeCredential(db, facts.account, facts.credentialId, async () => ({ name: randomUUID() })),
+  findCredential: (db) => credentials.findCredential(db, facts.account, facts.credentialId),
+  addCredential: (db) =>
+    byok.addCredential(db, facts.account, facts.scenario.workspaceId, {
       id: randomUUID(),
       provider: 'openai',
       label: '...',
       sealed_key: 'sealed',
     }),
-  removeCredential: (q) => q.removeCredential(facts.account, facts.credentialId),
-  findIntern: (q) => q.findIntern({ workspaceIds: [facts.scenario.workspaceId] }, facts.scenario.internId),
-  listKeys: (q) =>
-    q.listKeys(facts.account, { ...page, workspaceId: facts.scenario.workspaceId, includeDisabled: true }),
-  findKey: (q) => q.findKey(facts.account, facts.keyHash),
-  createKey: (q) =>
-    q.createKey(facts.account, {
+  removeCredential: (db) => byok.removeCredential(db, facts.account, facts.credentialId),
+  findIntern: (db) =>
+    interns.findIntern(db, { workspaceIds: [facts.scenario.workspaceId] }, facts.scenario.internId),
+  listKeys: (db) =>
+    keys.listKeys(db, facts.account, {
+      ...page,
+      workspaceId: facts.scenario.workspaceId,
+      includeDisabled: true,
+    }),
+  findKey: (db) => keys.findKey(db, facts.account, facts.keyHash),
+  createKey: (db) =>
+    keys.createKey(db, facts.account, {
       name: 'new',
       workspaceId: facts.scenario.workspaceId,
       createdBy: facts.scenario.userId,
       createdByKey: facts.keyHash,
     }),
-  changeKey: (q) => q.changeKey(facts.account, facts.keyHash, { name: 'renamed' }),
-  deleteKey: (q) => q.deleteKey(facts.account, facts.keyHash),
-  findOwnKey: (q) => q.findOwnKey({ hash: facts.ownHash }),
-  listWorkspaces: (q) => q.listWorkspaces(facts.account, page),
-  findWorkspaceRecord: (q) => q.findWorkspaceRecord(facts.account, facts.scenario.workspaceId),
-  createWorkspaceRecord: (q) =>
-    q.createWorkspaceRecord(facts.account, { name: 'new', createdBy: facts.scenario.userId }),
-  changeWorkspaceRecord: (q) =>
-    q.changeWorkspaceRecord(facts.account, facts.scenario.workspaceId, { name: 'renamed' }),
-  deleteWorkspaceRecord: (q) =>
-    q.deleteWorkspaceRecord(facts.account, facts.scenario.workspaceId, { defaultToo: true }),
-  listOrganizationMembers: (q) => q.listOrganizationMembers(facts.account, page),
-  listWorkspaceMembers: (q) =>
-    q.listWorkspaceMembers(facts.account, { ...page, workspaceId: facts.scenario.workspaceId }),
-  addWorkspaceMembers: (q) =>
-    q.addWorkspaceMembers(facts.account, facts.scenario.workspaceId, [facts.scenario.userId]),
-  removeWorkspaceMembers: (q) =>
-    q.removeWorkspaceMembers(facts.account, facts.scenario.workspaceId, [facts.scenario.userId]),
-  once: (q) => q.once(facts.account, '0'.repeat(64), async () => 'sealed'),
-  whileLocked: (q) => q.whileLocked((within) => within.findGuardrail(facts.account, facts.guardrailId)),
-  unknownApiKeys: (q) => q.unknownApiKeys(facts.account, [facts.keyHash]),
-  listGuardrails: (q) =>
-    q.listGuardrails(facts.account, { ...page, workspaceId: facts.scenario.workspaceId }),
-  createGuardrail: (q) => q.createGuardrail(facts.account, facts.scenario.workspaceId, { name: 'new' }, 1e10),
-  findGuardrail: (q) => q.findGuardrail(facts.account, facts.guardrailId),
-  changeGuardrail: (q) => q.changeGuardrail(facts.account, facts.guardrailId, { name: randomUUID() }, 1e10),
-  deleteGuardrail: (q) => q.deleteGuardrail(facts.account, facts.emptyId),
-  keyAssignments: (q) => q.keyAssignments.list(facts.account, page),
-  'keyAssignments of a key': (q) => q.keyAssignments.list(facts.account, { ...page, target: facts.keyHash }),
-  'memberAssignments of a member': (q) =>
-    q.memberAssignments.list(facts.account, { ...page, target: facts.scenario.userId }),
-  'keyAssignments of one': (q) => q.keyAssignments.list(facts.account, { ...page, ...facts }),
-  'keyAssignments of one without any': (q) =>
-    q.keyAssignments.list(facts.account, { ...page, guardrailId: facts.emptyId }),
-  'memberAssignments of one without any': (q) =>
-    q.memberAssignments.list(facts.account, { ...page, guardrailId: facts.emptyId }),
-  'keyAssignments assign': (q) =>
-    q.keyAssignments.assign(facts.account, { ...facts, targets: [facts.keyHash], assignedBy: null }),
-  'keyAssignments unassign': (q) =>
-    q.keyAssignments.unassign(facts.account, { ...facts, targets: [facts.keyHash] }),
-  memberAssignments: (q) => q.memberAssignments.list(facts.account, page),
-  'memberAssignments of one': (q) => q.memberAssignments.list(facts.account, { ...page, ...facts }),
-  'memberAssignments assign': (q) =>
-    q.memberAssignments.assign(facts.account, {
+  changeKey: (db) => keys.changeKey(db, facts.account, facts.keyHash, { name: 'renamed' }),
+  deleteKey: (db) => keys.deleteKey(db, facts.account, facts.keyHash),
+  findOwnKey: (db) => keys.findOwnKey(db, { hash: facts.ownHash }),
+  listWorkspaces: (db) => workspaces.listWorkspaces(db, facts.account, page),
+  findWorkspaceRecord: (db) => workspaces.findWorkspaceRecord(db, facts.account, facts.scenario.workspaceId),
+  createWorkspaceRecord: (db) =>
+    workspaces.createWorkspaceRecord(db, facts.account, { name: 'new', createdBy: facts.scenario.userId }),
+  changeWorkspaceRecord: (db) =>
+    workspaces.changeWorkspaceRecord(db, facts.account, facts.scenario.workspaceId, { name: 'renamed' }),
+  deleteWorkspaceRecord: (db) =>
+    workspaces.deleteWorkspaceRecord(db, facts.account, facts.spareId, { defaultToo: false }),
+  listOrganizationMembers: (db) => members.listOrganizationMembers(db, facts.account, page),
+  listWorkspaceMembers: (db) =>
+    members.listWorkspaceMembers(db, facts.account, { ...page, workspaceId: facts.scenario.workspaceId }),
+  addWorkspaceMembers: (db) =>
+    members.addWorkspaceMembers(db, facts.account, facts.scenario.workspaceId, [facts.scenario.userId]),
+  removeWorkspaceMembers: (db) =>
+    members.removeWorkspaceMembers(db, facts.account, facts.scenario.workspaceId, [facts.scenario.userId]),
+  'a kept answer': (db) => once(db, facts.account, '0'.repeat(64), async () => 'sealed'),
+  'a locked record': (db) =>
+    whileLocked(db, (within) => guardrails.findGuardrail(within, facts.account, facts.guardrailId)),
+  unknownApiKeys: (db) => byok.unknownApiKeys(db, facts.account, [facts.keyHash]),
+  listGuardrails: (db) =>
+    guardrails.listGuardrails(db, facts.account, { ...page, workspaceId: facts.scenario.workspaceId }),
+  createGuardrail: (db) =>
+    guardrails.createGuardrail(db, facts.account, facts.scenario.workspaceId, { name: 'new' }, 1e10),
+  findGuardrail: (db) => guardrails.findGuardrail(db, facts.account, facts.guardrailId),
+  changeGuardrail: (db) =>
+    guardrails.changeGuardrail(db, facts.account, facts.guardrailId, { name: randomUUID() }, 1e10),
+  deleteGuardrail: (db) => guardrails.deleteGuardrail(db, facts.account, facts.emptyId),
+  listAssignments: (db) => assignments.listAssignments(db, facts.account, assignments.KEYS, page),
+  'keyAssignments of a key': (db) =>
+    assignments.listAssignments(db, facts.account, assignments.KEYS, { ...page, target: facts.keyHash }),
+  'memberAssignments of a member': (db) =>
+    assignments.listAssignments(db, facts.account, assignments.MEMBERS, {
+      ...page,
+      target: facts.scenario.userId,
+    }),
+  'keyAssignments of one': (db) =>
+    assignments.listAssignments(db, facts.account, assignments.KEYS, { ...page, ...facts }),
+  'keyAssignments of one without any': (db) =>
+    assignments.listAssignments(db, facts.account, assignments.KEYS, { ...page, guardrailId: facts.emptyId }),
+  'memberAssignments of one without any': (db) =>
+    assignments.listAssignments(db, facts.account, assignments.MEMBERS, {
+      ...page,
+      guardrailId: facts.emptyId,
+    }),
+  assign: (db) =>
+    assignments.assign(db, facts.account, assignments.KEYS, {
+      ...facts,
+      targets: [facts.keyHash],
+      assignedBy: null,
+    }),
+  unassign: (db) =>
+    assignments.unassign(db, facts.account, assignments.KEYS, { ...facts, targets: [facts.keyHash] }),
+  'memberAssignments of all': (db) =>
+    assignments.listAssignments(db, facts.account, assignments.MEMBERS, page),
+  'memberAssignments of one': (db) =>
+    assignments.listAssignments(db, facts.account, assignments.MEMBERS, { ...page, ...facts }),
+  'memberAssignments assign': (db) =>
+    assignments.assign(db, facts.account, assignments.MEMBERS, {
       ...facts,
       targets: [facts.scenario.userId],
       assignedBy: null,
     }),
-  'memberAssignments unassign': (q) =>
-    q.memberAssignments.unassign(facts.account, { ...facts, targets: [facts.scenario.userId] }),
+  'memberAssignments unassign': (db) =>
+    assignments.unassign(db, facts.account, assignments.MEMBERS, {
+      ...facts,
+      targets: [facts.scenario.userId],
+    }),
 };
 
 /** Every query of the signer on the way to a proof. */
@@ -302,7 +357,7 @@ describe.each([
     facts = accounts[which] as Facts;
   });
   it.each(Object.entries(MANAGEMENT))('%s reads few rows, each by an index', (_, operation) =>
-    requireGoodPlans('ori_management', (db) => operation(managementQueries(db))),
+    requireGoodPlans('ori_management', (db) => operation(db)),
   );
   it.each(Object.entries(SIGNER))('%s reads few rows, each by an index', (_, query) =>
     requireGoodPlans('ori_signer', (db) => query(signerQueries(db))),

@@ -1,10 +1,10 @@
+import { addMembers, removeMembers } from '@ori/store/admin/members';
+import type { Database } from '@ori/store/database';
+import type { Schema } from '@ori/store/schema';
+import { type Account, asTenant } from '@ori/store/tenant';
 import { type RawBuilder, sql, type Transaction } from 'kysely';
-import type { Database } from '../../database.ts';
-import type { Schema } from '../../schema.ts';
-import { AdminError } from '../admin/admin-error.ts';
-import { addMembers, removeMembers } from '../admin/members.ts';
-import { type Page, type PageRequest, readPage } from './page.ts';
-import { type Account, asTenant } from './tenant.ts';
+import { type Page, type PageRequest, readPage } from '../read-page.ts';
+import { Refusal } from '../refusal.ts';
 
 /** A person with a membership in a workspace of the organization. */
 export interface PersonRow {
@@ -83,7 +83,7 @@ export function listWorkspaceMembers(
 /**
  * Adds people who are, or once were, members of the organization: all of them or none.
  *
- * @throws AdminError `invalid_input` naming the first who never was, or whom an operator removed
+ * @throws Refusal `invalid_parameters` naming the first who never was, or whom an operator removed
  */
 export function addWorkspaceMembers(
   db: Database,
@@ -120,7 +120,7 @@ export function removeWorkspaceMembers(
  * Requires people whom the account may have in a workspace: members of the organization, or former ones whom no operator
  * removed.
  *
- * @throws AdminError `invalid_input` naming the first other one
+ * @throws Refusal `invalid_parameters` naming the first other one
  */
 async function requirePeople(
   trx: Transaction<Schema>,
@@ -141,13 +141,5 @@ async function requirePeople(
   const why = refused.removed
     ? 'was removed by an operator: only an operator adds them again'
     : 'is not a member of this organization';
-  throw new AdminError('invalid_input', `${refused.id} ${why}`);
+  throw new Refusal('invalid_parameters', `${refused.id} ${why}.`);
 }
-
-/** The queries of this file that `managementQueries` includes. */
-export const memberQueries = {
-  listOrganizationMembers,
-  listWorkspaceMembers,
-  addWorkspaceMembers,
-  removeWorkspaceMembers,
-};

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { Database } from '@ori/store/database';
+import type { Schema } from '@ori/store/schema';
+import { type Account, asTenant, asWriter, ofAccount, workspaceExists } from '@ori/store/tenant';
 import { type Insertable, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
-import type { Database } from '../../database.ts';
-import type { Schema } from '../../schema.ts';
-import type { GuardrailsTable } from '../../schema-management.ts';
-import { type Page, type PageRequest, readPage } from './page.ts';
-import { type Account, asTenant, asWriter, ofAccount } from './tenant.ts';
-import { findWorkspace, workspaceExists } from './workspaces.ts';
+import { type Page, type PageRequest, readPage } from '../read-page.ts';
+import { Refusal } from '../refusal.ts';
+import { chosenWorkspace } from '../workspaces/chosen-workspace.ts';
+
+type GuardrailsTable = Schema['guardrails'];
 
 export type GuardrailRow = Selectable<GuardrailsTable>;
 
@@ -14,15 +16,14 @@ type Settable = Omit<GuardrailRow, 'id' | 'organization_id' | 'workspace_id' | '
 /** The columns that a request sets; undefined ones keep their value. */
 export type GuardrailColumns = { readonly [Column in keyof Settable]?: Settable[Column] | undefined };
 
-/** A page of the guardrails of one workspace, newest first. Undefined if the account has no such workspace. */
+/** A page of the guardrails of one workspace, newest first. */
 export function listGuardrails(
   db: Database,
   account: Account,
   { offset, limit, workspaceId }: PageRequest & { workspaceId?: string | undefined },
-): Promise<Page<GuardrailRow> | undefined> {
+): Promise<Page<GuardrailRow>> {
   return asTenant(db, account, async (trx) => {
-    const workspace = await findWorkspace(trx, account, workspaceId);
-    if (workspace === undefined) return undefined;
+    const workspace = await chosenWorkspace(trx, account, workspaceId);
     return readPage(trx, {
       total: sql`coalesce((select guardrails from workspace_tallies where workspace_id = ${workspace}), 0)`,
       rows: sql<GuardrailRow>`
@@ -34,16 +35,9 @@ export function listGuardrails(
   });
 }
 
-/** The change would exceed the total size of an account's guardrails. Nothing was changed. */
-export class GuardrailsTooLarge extends Error {
-  override readonly name = 'GuardrailsTooLarge';
-}
-
 /**
- * Undefined if the account has no such workspace.
- *
  * @param bytesMax maximum total size of the account's guardrails, as JSON
- * @throws GuardrailsTooLarge
+ * @throws Refusal `invalid_parameters` if they would exceed it
  */
 export function createGuardrail(
   db: Database,
@@ -51,10 +45,9 @@ export function createGuardrail(
   workspaceId: string | undefined,
   columns: GuardrailColumns & { readonly name: string },
   bytesMax: number,
-): Promise<GuardrailRow | undefined> {
+): Promise<GuardrailRow> {
   return asWriter(db, account, async (trx) => {
-    const workspace = await findWorkspace(trx, account, workspaceId);
-    if (workspace === undefined) return undefined;
+    const workspace = await chosenWorkspace(trx, account, workspaceId);
     const values = {
       ...asStored(columns),
       name: columns.name,
@@ -81,7 +74,6 @@ export function findGuardrail(db: Database, account: Account, id: string): Promi
  * Sets the given columns; without any, `updated_at` is unchanged too.
  *
  * @param bytesMax as for `createGuardrail`
- * @throws GuardrailsTooLarge
  */
 export function changeGuardrail(
   db: Database,
@@ -124,8 +116,12 @@ async function withinRoom<Result>(
   const before = await bytesOf(trx, account);
   const result = await change();
   const after = await bytesOf(trx, account);
-  if (after > bytesMax && after > before)
-    throw new GuardrailsTooLarge(`guardrails of more than ${bytesMax} bytes`);
+  if (after > bytesMax && after > before) {
+    throw new Refusal(
+      'invalid_parameters',
+      'The guardrails of this account would exceed its space. Delete some, or shorten their lists.',
+    );
+  }
   return result;
 }
 
@@ -172,12 +168,3 @@ function asStored(columns: GuardrailColumns): Updateable<GuardrailsTable> {
 function asJson(list: readonly unknown[] | null | undefined): string | null | undefined {
   return list ? JSON.stringify(list) : list;
 }
-
-/** The queries of this file that `managementQueries` includes. */
-export const guardrailQueries = {
-  listGuardrails,
-  createGuardrail,
-  findGuardrail,
-  changeGuardrail,
-  deleteGuardrail,
-};

@@ -3,11 +3,10 @@ import { createScenario, HOME, type Scenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '../admin/api-keys.ts';
-import { createCredential } from '../admin/byok.ts';
-import { setIcon } from '../admin/icons.ts';
-import { createOrganization } from '../admin/organizations.ts';
-import { managementQueries } from '../management.ts';
+import { createApiKey } from './admin/api-keys.ts';
+import { createCredential } from './admin/byok.ts';
+import { setIcon } from './admin/icons.ts';
+import { createOrganization } from './admin/organizations.ts';
 import { asTenant } from './tenant.ts';
 
 const TABLES = [
@@ -53,23 +52,22 @@ describe('tenancy', () => {
       label: '...',
       sealed_key: 'sealed',
     });
-    const queries = managementQueries(management());
-    const guardrail = await queries.createGuardrail(
-      { organizationId },
-      workspaceId,
-      { name: 'policy' },
-      100_000,
-    );
-    await queries.once({ organizationId }, '0'.repeat(64), async () => 'sealed');
-    const guardrailId = guardrail?.id ?? '';
-    await queries.keyAssignments.assign(
-      { organizationId },
-      { guardrailId, targets: [hash], assignedBy: null },
-    );
-    await queries.memberAssignments.assign(
-      { organizationId },
-      { guardrailId, targets: [userId], assignedBy: null },
-    );
+    const guardrailId = randomUUID();
+    await asTenant(management(), { organizationId }, async (trx) => {
+      for (const statement of [
+        sql`insert into guardrails (id, organization_id, workspace_id, name)
+          values (${guardrailId}, ${organizationId}, ${workspaceId}, 'policy')`,
+        sql`insert into guardrail_key_assignments (id, organization_id, guardrail_id, key_hash)
+          values (${randomUUID()}, ${organizationId}, ${guardrailId}, ${hash})`,
+        sql`insert into guardrail_member_assignments (id, organization_id, guardrail_id, user_id)
+          values (${randomUUID()}, ${organizationId}, ${guardrailId}, ${userId})`,
+        sql`insert into idempotency_tallies (organization_id, bytes) values (${organizationId}, 6)`,
+        sql`insert into idempotency_keys (organization_id, key_hash, sealed_answer)
+          values (${organizationId}, ${'0'.repeat(64)}, 'sealed')`,
+      ]) {
+        await statement.execute(trx);
+      }
+    });
   }
 
   const counted = (tenant: Parameters<typeof asTenant>[1]) =>
