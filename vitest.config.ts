@@ -26,18 +26,22 @@ const labAlone = ['test/lab/exactly-once/harness.test.ts', 'test/lab/siege/{over
 
 /** What takes longest, which begins first: what began last would run alone, while the other workers have nothing to do. */
 const longest = [
-  'test/transparency/litewitness',
+  'test/runtimes/runtimes',
   'test/shipped/stack',
   'test/e2e/readme-clone',
-  'test/runtimes/runtimes',
+  'test/transparency/litewitness',
+  'test/conformance/replay-stores',
   'test/prometheus/rules',
+  'test/deploy/image/image.test',
+  'test/conformance/daemon/daemons',
+  'test/conformance/ports/ports',
+  'test/e2e/pages',
+  'test/e2e/foreign-providers',
+  'test/fuzz',
   'test/lab/mutation/sample',
   'test/lab/model/model',
   'test/contract/management/matrix',
   'test/e2e/standalone.test',
-  'test/conformance/replay-stores',
-  'test/conformance/daemon/daemons',
-  'test/e2e/pages',
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -98,7 +102,8 @@ export default defineConfig({
           name: 'deep',
           include: deep,
           exclude: without(alone),
-          maxWorkers: 3,
+          isolate: false,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
           ...limits,
         },
@@ -109,7 +114,7 @@ export default defineConfig({
           include: dist,
           env: { CONTRACT: 'shipped' },
           isolate: false,
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
           ...limits,
         },

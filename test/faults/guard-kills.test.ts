@@ -13,7 +13,8 @@ const KILL_WITHIN_MS = 25;
 /** A store in memory refuses the proofs of the seconds after its start. */
 const PATIENT = { timeout: 20_000, interval: 50 };
 
-test.each(['redis', 'memory'])(
+// Concurrently: a start waits until its store accepts proofs.
+test.concurrent.each(['redis', 'memory'])(
   'a guard with its spent proofs in %s, killed again and again under load: no call arrives twice, none that was answered is lost, and each start serves',
   { timeout: KILLS * 30_000 },
   async (replay) => {

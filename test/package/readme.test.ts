@@ -95,7 +95,7 @@ test.concurrent.each(cells)(
   },
 );
 
-test('the daemon that keeps answers, pasted, gives one again', async () => {
+test.concurrent('the daemon that keeps answers, pasted, gives one again', async () => {
   const port = await freePort();
   const file = await paste('A lost answer', port);
   const child = spawn(process.execPath, [file], { cwd: project.folder, stdio: 'inherit' });

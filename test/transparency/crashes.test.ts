@@ -65,7 +65,8 @@ async function expectWhole(
   expect(found).toEqual(lines.map(({ v2 }) => Buffer.from(v2).toString('hex')));
 }
 
-test(`killed at ${KILLS} random disk operations, torn writes included, it neither loses nor duplicates a line and signs one tree`, async () => {
+// Both wait for processes: concurrently.
+test.concurrent(`killed at ${KILLS} random disk operations, torn writes included, it neither loses nor duplicates a line and signs one tree`, async () => {
   await using world = await openLogWorld();
   await using witness = await startTestWitness(world.env['LOG_ORIGIN'] ?? '', world.env['LOG_KEY'] ?? '');
   const policy = parsePolicy(witness.policy());
@@ -100,7 +101,7 @@ test(`killed at ${KILLS} random disk operations, torn writes included, it neithe
 /** Operations of a running log: if the disk is full at startup, the log does not start. */
 const FULL = '24-60';
 
-test('while the disk is full it waits, and it loses nothing', async () => {
+test.concurrent('while the disk is full it waits, and it loses nothing', async () => {
   await using world = await openLogWorld();
   await using witness = await startTestWitness(world.env['LOG_ORIGIN'] ?? '', world.env['LOG_KEY'] ?? '');
   const env = { ...world.env, LOG_POLICY_FILE: witness.policyFile, BROKEN_DISK_FULL: FULL };
