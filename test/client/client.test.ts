@@ -12,7 +12,7 @@ import { signIn } from '../../services/standalone/src/sign-in.ts';
 import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
 import { installPython } from '../conformance/ports/python-environment.ts';
 import { NGINX, startGateway } from '../env/gateway.ts';
-import { startManagement } from '../env/management.ts';
+import { startManagement } from '../env/service.ts';
 import { startWorld } from '../env/world.ts';
 import { callEverything, EVERYTHING_WORKED } from './family-client.ts';
 
@@ -102,13 +102,13 @@ it.runIf(NGINX !== undefined)(
   async () => {
     await using stack = new AsyncDisposableStack();
     const world = stack.use(await startWorld());
-    const environment = { MANAGEMENT_TRUST_GATEWAY: 'true' };
+    const environment = { TRUST_GATEWAY: 'true' };
     const two = [await startManagement(world, environment), await startManagement(world, environment)];
-    const ports = two.map((management) => stack.use(management).port);
+    const addresses = two.map((service) => stack.use(service).address);
     const gateway = stack.use(
       await startGateway({
         signers: [new URL(world.baseUrl).host],
-        management: ports.map((port) => `127.0.0.1:${port}`),
+        management: addresses,
       }),
     );
     const { organizationId, apiKey, userId } = world.demo;
@@ -120,6 +120,6 @@ it.runIf(NGINX !== undefined)(
     const baseUrl = `${gateway.url}/v1`;
     const told = await callEverything({ baseUrl, apiKey, managementKey: management.key, userId });
     expect(told).toEqual(EVERYTHING_WORKED(userId));
-    for (const port of ports) expect(await gateway.accessLog()).toContain(`127.0.0.1:${port}`);
+    for (const address of addresses) expect(await gateway.accessLog()).toContain(address);
   },
 );

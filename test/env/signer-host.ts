@@ -41,13 +41,32 @@ export async function hostInProcess(
   return { pid: undefined, output, start, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** The signer as it ships and as an operator starts it: a hardened process, configured only by its environment. */
-export async function hostAsProcess(environment: SignerEnvironment, room: Room): Promise<SignerHost> {
+/** A signer of its own process, on the ports that its environment names or the system chose. */
+export interface SignerProcess extends SignerHost {
+  readonly url: string;
+  readonly opsUrl: string;
+}
+
+/**
+ * The signer as it ships and as an operator starts it: a hardened process, configured only by its environment.
+ *
+ * @param flags of Node, for the program without its hardened entry
+ */
+export async function hostAsProcess(
+  environment: SignerEnvironment,
+  room: Room,
+  flags?: readonly string[],
+): Promise<SignerProcess> {
   const output: string[] = [];
   const hear = (line: string) => void output.push(line);
-  const server = await shippedServer(room, 'signer/ori-signer', environment, hear);
+  const program = flags === undefined ? 'signer/ori-signer' : 'signer/main';
+  const server = await shippedServer(room, program, environment, hear, flags);
   await server.start();
+  const listening = output.find((line) => line.includes('"msg":"listening"')) ?? '{}';
+  const { url, opsUrl } = JSON.parse(listening) as Pick<SignerProcess, 'url' | 'opsUrl'>;
   return {
+    url,
+    opsUrl,
     get pid() {
       return server.pid;
     },

@@ -14,7 +14,7 @@ import type { TokenOptions } from './issuer-tokens.ts';
 import { freePort } from './ports.ts';
 import { createDatabase, type PostgresServer, startPostgres } from './postgres.ts';
 import { type RedisServer, sharedRedisUrl, startRedis } from './redis.ts';
-import { openRoom, type Room } from './room.ts';
+import { openRoom } from './room.ts';
 import { createWorldRoot, type WorldRoot } from './root.ts';
 import { providedBackends } from './run.ts';
 import { hostAsProcess, hostInProcess, type SignerEnvironment, type SignerHost } from './signer-host.ts';
@@ -64,8 +64,8 @@ export interface World extends AsyncDisposable {
   readonly environment: SignerEnvironment;
   /** The signer's KEK ring, not wrapped. */
   readonly kekText: string;
-  /** The file of management's ring. */
-  readonly managementKekFile: string;
+  /** Management's KEK ring. */
+  readonly managementKekText: string;
   readonly signPath: string;
   sign(options?: SignOptions): Promise<Reply>;
   token(options?: TokenOptions): Promise<string>;
@@ -100,7 +100,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const home = { issuer: issuer.url, sealer: parseKekRing(kekText), stater: root?.stater };
   const demo = await createDemo(store, home);
 
-  const files = await writeFiles(room, kekText);
+  const [kekFile, auditFile] = [join(room.directory, 'kek.json'), join(room.directory, 'audit.jsonl')];
+  await writeFile(kekFile, kekText, { mode: 0o600 });
   const environment = {
     SIGNER_PORT: String(port),
     SIGNER_OPS_PORT: String(opsPort),
@@ -108,8 +109,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     SIGNER_REDIS_URL: redisUrl,
     SIGNER_ISSUER: issuer.url,
     SIGNER_AUDIENCE: baseUrl,
-    SIGNER_KEK_FILE: files.kek,
-    SIGNER_AUDIT_FILE: files.audit,
+    SIGNER_KEK_FILE: kekFile,
+    SIGNER_AUDIT_FILE: auditFile,
     SIGNER_INTROSPECTION_CLIENT_ID: issuer.introspectionClient.id,
     SIGNER_INTROSPECTION_CLIENT_SECRET: issuer.introspectionClient.secret,
     SIGNER_TURNS_PER_USER: '1000000',
@@ -150,7 +151,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       ready,
     },
     databaseUrl: database.url,
-    managementKekFile: files.managementKekFile,
+    managementKekText: generateKekRing('management'),
     managementDatabaseUrl: database.managementUrl,
     async sign({ bearer, internId, body = SIGN_BODY } = {}) {
       const credential = bearer === undefined ? await issuer.token() : bearer;
@@ -160,7 +161,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       return http.ask({ method: 'POST', path, headers, body });
     },
     token: issuer.token,
-    audit: () => readFile(files.audit, 'utf8'),
+    audit: () => readFile(auditFile, 'utf8'),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -178,17 +179,6 @@ async function ownOrSharedRedis(stack: AsyncDisposableStack): Promise<string> {
 async function serverOf({ postgres }: WorldOptions, stack: AsyncDisposableStack) {
   if (postgres) return { server: postgres };
   return providedBackends() ? {} : { server: stack.use(await startPostgres()) };
-}
-
-async function writeFiles(
-  room: Room,
-  kekText: string,
-): Promise<{ kek: string; managementKekFile: string; audit: string }> {
-  const kek = join(room.directory, 'kek.json');
-  const managementKekFile = join(room.directory, 'management-kek.json');
-  await writeFile(kek, kekText, { mode: 0o600 });
-  await writeFile(managementKekFile, generateKekRing('management'), { mode: 0o600 });
-  return { kek, managementKekFile, audit: join(room.directory, 'audit.jsonl') };
 }
 
 function prefixed(environment: Readonly<Record<string, string>>): Record<string, string> {

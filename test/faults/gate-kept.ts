@@ -1,7 +1,7 @@
 import { turnKey } from '@ori/turns/limiter';
 import { issuedKey } from '@ori/verifier/redis';
 import { expect } from 'vitest';
-import type { Answered } from './matrix-shapes.ts';
+import type { Reply } from '../env/http-client.ts';
 import type { MatrixWorld } from './matrix-world.ts';
 
 /** The turns charged so far. */
@@ -12,14 +12,14 @@ export async function turnsCharged({ redisDirectly, world }: MatrixWorld): Promi
 /** Checks the traces of every proof: a reserved nonce, a charged turn, and one audit line. */
 export async function expectEveryCheckBehind(
   on: MatrixWorld,
-  answers: readonly Answered[],
+  replies: readonly Reply[],
   chargedBefore: number | undefined,
 ): Promise<void> {
-  const proofs = answers.filter(({ reply }) => reply.status === 200);
-  const ids = proofs.map(({ reply }) => String(reply.headers['x-request-id']));
+  const proofs = replies.filter(({ status }) => status === 200);
+  const ids = proofs.map(({ headers }) => String(headers['x-request-id']));
   await expect.poll(() => linesOf(on, ids), { timeout: 10_000 }).toEqual(ids.map((id) => [id, 1]));
 
-  const nonces = proofs.map(({ reply }) => String(JSON.parse(reply.text)['x-ori-invoke-nonce']));
+  const nonces = proofs.map(({ text }) => String(JSON.parse(text)['x-ori-invoke-nonce']));
   expect(new Set(nonces).size).toBe(nonces.length);
   // A Redis that restarted empty has lost them.
   if (chargedBefore === undefined) return;
@@ -28,7 +28,7 @@ export async function expectEveryCheckBehind(
   const charged = (await turnsCharged(on)) - chargedBefore;
   expect(charged).toBeGreaterThanOrEqual(proofs.length);
   // A turn whose response was lost stays charged, once; the request got a 500.
-  const attempts = answers.filter(({ reply }) => reply.status === 200 || reply.status === 500);
+  const attempts = replies.filter(({ status }) => status === 200 || status === 500);
   expect(charged).toBeLessThanOrEqual(attempts.length);
 }
 

@@ -1,9 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { IssuerBehaviour } from '../env/issuer.ts';
 import type { TcpProxy } from '../env/tcp-proxy.ts';
 import type { MatrixWorld } from './matrix-world.ts';
 
 export type Dependency = 'Redis' | 'PostgreSQL' | 'issuer';
+
+type Deed = (on: MatrixWorld) => Promise<unknown> | unknown;
 
 /** One dependency broken in one way. */
 export interface Cell {
@@ -11,44 +12,18 @@ export interface Cell {
   readonly fault: 'down' | 'frozen' | 'wrong answer';
   /** The process was restarted empty. */
   readonly forgets?: boolean;
-  /** Breaks the dependency for `forMs` and repairs it. Reports when it is broken and when it is about to be repaired. */
-  run(on: MatrixWorld, forMs: number, broken: () => void, mending: () => void): Promise<void>;
+  /** Each for an equal share of the time. */
+  readonly causes: readonly Deed[];
+  readonly lift: Deed;
 }
 
-type Deed = (on: MatrixWorld) => Promise<unknown> | unknown;
-
-const lasting = (cause: Deed, lift: Deed): Pick<Cell, 'run'> => ({
-  async run(on, forMs, broken, mending) {
-    await cause(on);
-    broken();
-    await pause(forMs);
-    mending();
-    await lift(on);
-  },
+const lying = (
+  of: (on: MatrixWorld) => TcpProxy,
+  lies: readonly Uint8Array[],
+): Pick<Cell, 'causes' | 'lift'> => ({
+  causes: lies.map((lie) => (on) => of(on).set({ lie })),
+  lift: (on) => of(on).set('open'),
 });
-
-/** Applies each cause for an equal share of the time. */
-const oneAfterAnother = (causes: readonly Deed[], lift: Deed): Pick<Cell, 'run'> => ({
-  async run(on, forMs, broken, mending) {
-    for (const [index, cause] of causes.entries()) {
-      await cause(on);
-      if (index === 0) broken();
-      await pause(forMs / causes.length);
-    }
-    mending();
-    await lift(on);
-  },
-});
-
-const lying = (of: (on: MatrixWorld) => TcpProxy, lies: readonly Uint8Array[]) =>
-  oneAfterAnother(
-    lies.map(
-      (lie): Deed =>
-        (on) =>
-          of(on).set({ lie }),
-    ),
-    (on) => of(on).set('open'),
-  );
 
 const REDIS_LIES = ['\x00\x01garbage\r\n', '-ERR no such thing\r\n', '+OK\r\n', ':1\r\n', '*-1\r\n'].map(
   (lie) => Buffer.from(lie),
@@ -84,35 +59,27 @@ export const CELLS: readonly Cell[] = [
     dependency: 'Redis',
     fault: 'down',
     forgets: true,
-    ...lasting(
-      ({ redis }) => redis.kill(),
-      ({ redis }) => redis.start(),
-    ),
+    causes: [({ redis }) => redis.kill()],
+    lift: ({ redis }) => redis.start(),
   },
   {
     dependency: 'Redis',
     fault: 'frozen',
-    ...lasting(
-      ({ redis }) => redis.freeze(),
-      ({ redis }) => redis.thaw(),
-    ),
+    causes: [({ redis }) => redis.freeze()],
+    lift: ({ redis }) => redis.thaw(),
   },
   { dependency: 'Redis', fault: 'wrong answer', ...lying(({ toRedis }) => toRedis, REDIS_LIES) },
   {
     dependency: 'PostgreSQL',
     fault: 'down',
-    ...lasting(
-      ({ postgres }) => postgres.stop(),
-      ({ postgres }) => postgres.start(),
-    ),
+    causes: [({ postgres }) => postgres.stop()],
+    lift: ({ postgres }) => postgres.start(),
   },
   {
     dependency: 'PostgreSQL',
     fault: 'frozen',
-    ...lasting(
-      ({ postgres }) => postgres.freeze(),
-      ({ postgres }) => postgres.thaw(),
-    ),
+    causes: [({ postgres }) => postgres.freeze()],
+    lift: ({ postgres }) => postgres.thaw(),
   },
   {
     dependency: 'PostgreSQL',
@@ -122,11 +89,9 @@ export const CELLS: readonly Cell[] = [
   {
     dependency: 'issuer',
     fault: 'down',
-    ...lasting(
-      ({ world }) => world.issuer.stop(),
-      ({ world }) => world.issuer.start(),
-    ),
+    causes: [({ world }) => world.issuer.stop()],
+    lift: ({ world }) => world.issuer.start(),
   },
-  { dependency: 'issuer', fault: 'frozen', ...lasting(issuing('frozen'), good) },
-  { dependency: 'issuer', fault: 'wrong answer', ...oneAfterAnother(LIES.map(issuing), good) },
+  { dependency: 'issuer', fault: 'frozen', causes: [issuing('frozen')], lift: good },
+  { dependency: 'issuer', fault: 'wrong answer', causes: LIES.map(issuing), lift: good },
 ];

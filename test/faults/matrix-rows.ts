@@ -1,15 +1,18 @@
+import type { Reply } from '../env/http-client.ts';
 import type { Cell } from './matrix-cells.ts';
 import { type Answered, type Shape, USED_PROOF } from './matrix-shapes.ts';
 
 /** The answers of one cell, and when it was broken and repaired, by `performance.now()`. */
 export interface Observed {
   readonly answers: readonly Answered[];
+  /** Of requests that are sent for their secrets. */
+  readonly toSecrets: readonly Reply[];
   readonly brokenAt: number;
   readonly mendingAt: number;
 }
 
 /** How long the signer may use cached facts. */
-const GATE_MEMORY_MS = 1000;
+export const GATE_MEMORY_MS = 1000;
 
 const NEEDS_ISSUER = new Set(['JWT, unknown key', 'opaque, unseen', 'interns, opaque, unseen']);
 

@@ -1,13 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Reply } from '../env/http-client.ts';
 import { startLoad } from '../shipped/constant-load.ts';
 import { expectEveryCheckBehind, turnsCharged } from './gate-kept.ts';
 import { CELLS, type Cell } from './matrix-cells.ts';
-import { type Observed, undeserved } from './matrix-rows.ts';
+import { GATE_MEMORY_MS, type Observed, undeserved } from './matrix-rows.ts';
+import { keepSecrets, type Secrets } from './matrix-secrets.ts';
 import { type Answered, managementShapes, type Shape, signerShapes } from './matrix-shapes.ts';
 import { type MatrixWorld, startMatrixWorld } from './matrix-world.ts';
 
-// Breaks each dependency of both services in each way, under load.
+// Breaks each dependency of both services in each way, under load, and searches what they write for secrets.
 // Shorter than the time for which an opaque token is cached.
 const FAULT_MS = 700;
 /** The signer may use cached facts for one second. */
@@ -16,16 +18,24 @@ const PER_SECOND = 8;
 const BOTH = new Set(['PostgreSQL', 'issuer']);
 
 let on: MatrixWorld;
+let secrets: Secrets;
 
 beforeAll(async () => {
   on = await startMatrixWorld();
+  secrets = keepSecrets(on);
 });
 afterAll(() => on[Symbol.asyncDispose]());
+
+test('while nothing is broken, valid and invalid requests get the expected answers', async () => {
+  const statuses = new Set((await secrets.sendEverything()).map(({ status }) => status));
+  const expected = [200, 400, 401, 403, 404, 405, 415, 417, 431];
+  expect([...statuses]).toEqual(expect.arrayContaining(expected));
+});
 
 test.each(CELLS.map((cell) => ({ cell, name: `${cell.dependency} ${cell.fault}` })))(
   '$name: correct and timely answers, no bypass of the gate, and recovery without a restart',
   async ({ cell }) => {
-    const pids = [on.world.signer.pid, on.managementPid];
+    const pids = [on.world.signer.pid, on.management.pid];
     const ofSigner = await signerShapes(on);
     const ofManagement = BOTH.has(cell.dependency) ? await managementShapes(on) : [];
     const before = await contentOf(ofManagement);
@@ -36,27 +46,36 @@ test.each(CELLS.map((cell) => ({ cell, name: `${cell.dependency} ${cell.fault}` 
     const management = answersTo(ofManagement, observed);
     expect(undeserved(cell, ofSigner, signer)).toEqual([]);
     expect(undeserved(cell, ofManagement, management)).toEqual([]);
-    await expectEveryCheckBehind(on, signer.answers, chargedBefore);
+    const replies = [...signer.answers.map(({ reply }) => reply), ...observed.toSecrets];
+    await expectEveryCheckBehind(on, replies, chargedBefore);
     for (const { shape, reply } of management.answers) {
       if (reply.status === 200) expect(reply.text).toBe(before.get(shape));
     }
-    expect([on.world.signer.pid, on.managementPid]).toEqual(pids);
+    expect([on.world.signer.pid, on.management.pid]).toEqual(pids);
   },
   60_000,
 );
 
+test('no secret appears in a log, metric, trace, error, audit line, page, Redis key or the process list', async () => {
+  expect(await secrets.leaks()).toEqual([]);
+});
+
 /** Breaks and repairs under requests of every kind, then continues until each is answered normally. */
 async function underLoad(cell: Cell, shapes: readonly Shape[]): Promise<Observed> {
-  const times = { brokenAt: 0, mendingAt: 0 };
   const load = startLoad(PER_SECOND, () => Promise.all(shapes.map(answerTo)));
+  const [cause, ...others] = cell.causes;
   const forMs = cell.dependency === 'PostgreSQL' ? DATABASE_FAULT_MS : FAULT_MS;
-  const broken = () => {
-    times.brokenAt = performance.now();
-  };
-  const mending = () => {
-    times.mendingAt = performance.now();
-  };
-  await cell.run(on, forMs, broken, mending);
+  const shareMs = forMs / cell.causes.length;
+  await cause?.(on);
+  const brokenAt = performance.now();
+  const planted = plant(cell, forMs);
+  await pause(shareMs);
+  for (const other of others) {
+    await other(on);
+    await pause(shareMs);
+  }
+  const mendingAt = performance.now();
+  await cell.lift(on);
   const late: Answered[] = [];
   const waitFor = async (shape: Shape) => {
     for (;;) {
@@ -71,7 +90,14 @@ async function underLoad(cell: Cell, shapes: readonly Shape[]): Promise<Observed
   const [unanswered] = rounds.filter(({ status }) => status === 'rejected');
   expect(unanswered).toBeUndefined();
   const during = rounds.flatMap((round) => (round.status === 'fulfilled' ? round.value : []));
-  return { answers: [...during, ...late], ...times };
+  return { answers: [...during, ...late], toSecrets: await planted, brokenAt, mendingAt };
+}
+
+/** Sends new secrets for as long as the fault lasts, once the signer has no cached facts. */
+async function plant({ dependency }: Cell, forMs: number): Promise<Reply[]> {
+  const memoryMs = dependency === 'PostgreSQL' ? GATE_MEMORY_MS : 0;
+  await pause(memoryMs);
+  return secrets.sendCredentials(forMs - memoryMs);
 }
 
 async function answerTo({ name, ask }: Shape): Promise<Answered> {

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { openRoom } from '../env/room.ts';
+import { hostAsProcess, type SignerHost } from '../env/signer-host.ts';
 import { startWorld } from '../env/world.ts';
-import { PROBE, probedFlags, signAt, start } from './signer-process.ts';
+import { PROBE, probedFlags, signAt } from './signer-process.ts';
 
 const DENIED = 'ERR_ACCESS_DENIED';
 
@@ -51,6 +52,8 @@ async function place(): Promise<Record<string, string>> {
   await writeFile(join(outside, 'secret'), '0');
   return {
     ...world.environment,
+    SIGNER_PORT: '0',
+    SIGNER_OPS_PORT: '0',
     SIGNER_AUDIT_FILE: join(own, 'audit.jsonl'),
     SIGNER_AUDIT_SYNC: 'disk',
     PROBE_OUTSIDE: outside,
@@ -72,7 +75,11 @@ async function probeUnder(flags: readonly string[], env: Record<string, string>)
 
 test('code inside the signer is denied everything that the signer does not need, and the signer signs', async () => {
   const env = await place();
-  await using signer = await start(room, { ...env, SIGNER_REQUIRE_HARDENED: 'true' }, await probedFlags(env));
+  await using signer = await hostAsProcess(
+    { ...env, SIGNER_REQUIRE_HARDENED: 'true' },
+    room,
+    await probedFlags(env),
+  );
   expect(outcomesIn(signer.output)).toEqual(ATTEMPTS);
   const sign = () => signAt(signer.url, world);
   await expect.poll(sign, { timeout: 20_000 }).toBe(200);
@@ -81,7 +88,7 @@ test('code inside the signer is denied everything that the signer does not need,
   const linesOf = async (path: string) =>
     (await readFile(path, 'utf8').catch(() => 'missing')).split('\n').slice(0, -1).length;
   await rename(audit, `${audit}.1`);
-  signer.kill('SIGHUP');
+  process.kill(signer.pid ?? Number.NaN, 'SIGHUP');
   await expect.poll(() => readFile(audit, 'utf8').catch(() => 'missing'), { timeout: 20_000 }).toBe('');
   await expect.poll(sign, { timeout: 20_000 }).toBe(200);
   expect([await linesOf(`${audit}.1`), await linesOf(audit)]).toEqual([1, 1]);
@@ -118,13 +125,13 @@ test.each([
 
 test('only the signer’s group can read its audit file, as the signing log does', async () => {
   const env = await place();
-  await using _signer = await start(room, env);
+  await using _signer = await hostAsProcess(env, room);
   expect((await stat(env['SIGNER_AUDIT_FILE'] ?? '')).mode & 0o777).toBe(0o640 & ~process.umask());
 });
 
 test('SIGUSR1 opens no inspector', async () => {
   const SIGUSR1 = 1n << 9n;
-  const isHandled = async (pid: number) => {
+  const isHandled = async ({ pid }: SignerHost) => {
     const [, caught, blocked] = await Promise.all(
       [/^SigIgn:\s*(\w+)/m, /^SigCgt:\s*(\w+)/m, /^SigBlk:\s*(\w+)/m].map(async (mask) =>
         BigInt(`0x${mask.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'}`),
@@ -133,10 +140,10 @@ test('SIGUSR1 opens no inspector', async () => {
     return ((caught ?? 0n) & SIGUSR1) !== 0n && ((blocked ?? 0n) & SIGUSR1) === 0n;
   };
   const env = await place();
-  await using hardened = await start(room, env);
-  expect(await isHandled(hardened.pid)).toBe(false);
-  hardened.kill('SIGUSR1');
+  await using hardened = await hostAsProcess(env, room);
+  expect(await isHandled(hardened)).toBe(false);
+  process.kill(hardened.pid ?? Number.NaN, 'SIGUSR1');
   expect((await fetch(`${hardened.opsUrl}/livez`)).status).toBe(200);
-  await using usual = await start(room, env, []);
-  expect(await isHandled(usual.pid)).toBe(true);
+  await using usual = await hostAsProcess(env, room, []);
+  expect(await isHandled(usual)).toBe(true);
 });

@@ -92,27 +92,25 @@ it.each(found)(
     const secrets = JSON.parse(world.kekText).keys.map(({ k }: { k: string }) => k);
     for (const secret of secrets) expect(await readFile(ring, 'utf8')).not.toContain(secret);
 
-    const [port, opsPort] = [await freePort(), await freePort()];
-    const base = `http://127.0.0.1:${port}`;
     await using signer = await hostAsProcess(
       {
         ...world.environment,
         ...kms.signer,
         SIGNER_KMS_URL: kms.url,
         SIGNER_KEK_FILE: ring,
-        SIGNER_PORT: String(port),
-        SIGNER_OPS_PORT: String(opsPort),
+        SIGNER_PORT: String(await freePort()),
+        SIGNER_OPS_PORT: String(await freePort()),
         SIGNER_AUDIT_FILE: join(room.directory, 'audit.jsonl'),
       },
       room,
     );
     const ready = () =>
       expect
-        .poll(() => fetch(`http://127.0.0.1:${opsPort}/readyz`).then(({ status }) => status), {
+        .poll(() => fetch(`${signer.opsUrl}/readyz`).then(({ status }) => status), {
           timeout: 20_000,
         })
         .toBe(200);
-    const sign = () => signAt(base, world);
+    const sign = () => signAt(signer.url, world);
     await ready();
     expect(await sign()).toBe(200);
     await kms.stop();
@@ -122,7 +120,7 @@ it.each(found)(
     await expect
       .poll(() => signer.output.join('\n'), { timeout: 20_000 })
       .toContain('the KMS did not unwrap the KEK ring');
-    await expect(fetch(base)).rejects.toThrow('fetch failed');
+    await expect(fetch(signer.url)).rejects.toThrow('fetch failed');
     await kms.start();
     await starting;
     await ready();

@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { hardenedCommand } from '@ori/runtime/hardened-command';
-import { shipped, shippedServer } from '../env/programs.ts';
-import type { Room } from '../env/room.ts';
+import { shipped } from '../env/programs.ts';
 import { SIGN_BODY, type World } from '../env/world.ts';
 
 export const PROBE = join(import.meta.dirname, 'probe.ts');
@@ -37,33 +36,4 @@ export async function signAt(url: string, world: World, token?: string): Promise
   const bearer = token ?? (await world.token());
   const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
   return (await fetch(url + world.signPath, { method: 'POST', headers, body: SIGN_BODY })).status;
-}
-
-export interface StartedSigner extends AsyncDisposable {
-  readonly pid: number;
-  readonly url: string;
-  readonly opsUrl: string;
-  /** What it wrote to standard output and standard error. */
-  readonly output: readonly string[];
-  kill(signal: NodeJS.Signals): void;
-}
-
-/** Starts the signer on ports chosen by the system. @param flags default: those of the hardened entry */
-export async function start(room: Room, env: Environment, flags?: readonly string[]): Promise<StartedSigner> {
-  const output: string[] = [];
-  const program = flags ? 'signer/main' : 'signer/ori-signer';
-  const environment = { ...env, SIGNER_PORT: '0', SIGNER_OPS_PORT: '0' };
-  const hear = (line: string) => void output.push(line);
-  const server = await shippedServer(room, program, environment, hear, flags);
-  await server.start();
-  const { pid } = server;
-  if (pid === undefined) throw new Error('the signer ended as soon as it listened');
-  const line = output.find((text) => text.includes('"msg":"listening"')) ?? '{}';
-  return {
-    ...(JSON.parse(line) as { url: string; opsUrl: string }),
-    pid,
-    output,
-    kill: (signal) => void process.kill(pid, signal),
-    [Symbol.asyncDispose]: () => server.end('SIGKILL'),
-  };
 }

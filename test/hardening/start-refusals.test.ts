@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { migrate } from '@ori/store/migrate';
 import { openPostgres } from '@ori/store/postgres';
 import { Redis } from 'ioredis';
@@ -21,13 +23,15 @@ const PATIENT = { timeout: 20_000 };
 vi.setConfig({ testTimeout: 90_000 });
 
 const signer = { ...world.environment, SIGNER_PORT: '0', SIGNER_OPS_PORT: '0' };
+const kekFile = join(dirname(world.environment['SIGNER_KEK_FILE'] ?? ''), 'management-kek.json');
+await writeFile(kekFile, world.managementKekText, { mode: 0o600 });
 const management = {
   MANAGEMENT_PORT: '0',
   MANAGEMENT_OPS_PORT: '0',
   MANAGEMENT_DATABASE_URL: database.managementUrl,
   MANAGEMENT_ISSUER: world.issuer.url,
   MANAGEMENT_AUDIENCE: world.baseUrl,
-  MANAGEMENT_KEK_FILE: world.managementKekFile,
+  MANAGEMENT_KEK_FILE: kekFile,
 };
 
 test.each([

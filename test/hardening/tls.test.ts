@@ -9,8 +9,8 @@ import { freePort } from '../env/ports.ts';
 import { startPostgres } from '../env/postgres-server.ts';
 import { startRedis } from '../env/redis.ts';
 import { openRoom, type Room, unprivilegedAccount } from '../env/room.ts';
+import { hostAsProcess } from '../env/signer-host.ts';
 import { SIGN_BODY, startWorld } from '../env/world.ts';
-import { start } from './signer-process.ts';
 
 const certificate = makeCertificate();
 
@@ -86,6 +86,8 @@ test('the hardened signer trusts the authorities of files, and presents a certif
   const withCertificate = `${databaseUrl.href}&sslcert=${file('client.crt')}&sslkey=${file('client.key')}`;
   const environment = {
     ...world.environment,
+    SIGNER_PORT: '0',
+    SIGNER_OPS_PORT: '0',
     SIGNER_REDIS_URL: redisUrl.href,
     SIGNER_TLS_CERT_FILE: file('tls.crt'),
     SIGNER_TLS_KEY_FILE: file('tls.key'),
@@ -98,7 +100,7 @@ test('the hardened signer trusts the authorities of files, and presents a certif
     SIGNER_DATABASE_URL: withCertificate,
   };
   const startWith = (name: string, differs: Record<string, string>) =>
-    start(room, { ...environment, SIGNER_AUDIT_FILE: file(`${name}.jsonl`), ...differs });
+    hostAsProcess({ ...environment, SIGNER_AUDIT_FILE: file(`${name}.jsonl`), ...differs }, room);
   const readiness = async (opsUrl: string) => (await fetch(`${opsUrl}/readyz`)).text();
   await using anonymous = await startWith('anonymous', { ...ofAll, SIGNER_DATABASE_URL: databaseUrl.href });
   await expect

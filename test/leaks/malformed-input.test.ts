@@ -1,9 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { capturedLog } from '@ori/test-env/captured-log';
+import { startWorld } from '@ori/test-env/world';
 import { expect, test } from 'vitest';
 import { OPERATIONS } from '../../services/management/src/http/operations.ts';
 import { startManagementWorld } from '../contract/management/world.ts';
 import { startSignerWorld } from '../contract/signer-world.ts';
+import { run } from '../hardening/signer-process.ts';
+import { createScanner } from './scanner.ts';
 
 /** A secret in a wrong place, put there by an attacker or by mistake. Unique per request. */
 const canary = () => `AIzaCANARY${randomBytes(12).toString('hex')}`;
@@ -130,4 +135,33 @@ test('the signer logs no part of malformed input', { timeout: 120_000 }, async (
     ['GET', '/*'],
   ] as const;
   await requireSilence(world.baseUrl, routes, await world.token(), log.text);
+});
+
+test('a failing start names the variable, not its value', { timeout: 120_000 }, async () => {
+  await using world = await startWorld();
+  const { SIGNER_KEK_FILE = '' } = world.environment;
+  const [redisUrl, secret, unknownName, kekText] = [canary(), canary(), canary(), canary()];
+  const kek = join(dirname(SIGNER_KEK_FILE), 'broken.json');
+  await writeFile(kek, `{"keys":[{"kty":"oct","k":"${kekText}"`, { mode: 0o600 });
+  const starts = [
+    {
+      SIGNER_REDIS_URL: `redis:/:${redisUrl}@h`,
+      SIGNER_DATABASE_URL: '',
+      SIGNER_INTROSPECTION_CLIENT_SECRET: secret,
+      SIGNER_INTROSPECTION_CLIENT_ID: '',
+      SIGNER_PROOF_MAX_AGE_SECONDS: '10m',
+      SIGNER_REDIS_PASSWORD: unknownName,
+    },
+    { SIGNER_KEK_FILE: kek },
+    // Its port is occupied.
+    {},
+  ];
+  const { password } = new URL(world.environment['SIGNER_DATABASE_URL'] ?? '');
+  const { scan } = createScanner({ redisUrl, secret, unknownName, kekText, password, ring: world.kekText });
+  for (const changes of starts) {
+    const { code, stdout, stderr } = await run('ori-signer', { ...world.environment, ...changes });
+    expect(code).not.toBe(0);
+    expect((stdout + stderr).length).toBeGreaterThan(20);
+    expect(scan('the output', stdout + stderr)).toEqual([]);
+  }
 });

@@ -10,12 +10,6 @@ export interface Leak {
 /** The length of the searched pieces of a secret: long enough to be unique, short enough to find half a secret. */
 const PIECE_BYTES = 12;
 
-interface Needle {
-  readonly canary: string;
-  readonly form: string;
-  readonly text: string;
-}
-
 /**
  * Searches text for secrets: unchanged, and in every form in which a careless program may write them, at any offset
  * within longer text. It searches for the first, middle and last bytes, so a third of a secret is also found.
@@ -27,21 +21,21 @@ export function createScanner(canaries: Readonly<Record<string, string | Uint8Ar
       throw new Error(`the canary ${canary} is too short and could occur by chance`);
     return piecesOf(bytes).flatMap((piece) => formsOf(piece).map(([form, text]) => ({ canary, form, text })));
   });
-  const exact = needles.filter(({ form }) => !form.startsWith('hex'));
-  const lowered = needles.filter(({ form }) => form.startsWith('hex'));
+  // By their first characters, so that one pass over a text finds all of them: no form of a piece is shorter.
+  const byStart = Map.groupBy(needles, ({ text }) => text.slice(0, PIECE_BYTES));
   return {
     scan(place: string, text: string): Leak[] {
-      return [...find(exact, place, text, text), ...find(lowered, place, text, text.toLowerCase())];
+      const found: Leak[] = [];
+      for (let at = 0; at + PIECE_BYTES <= text.length; at += 1) {
+        for (const needle of byStart.get(text.slice(at, at + PIECE_BYTES)) ?? []) {
+          if (!text.startsWith(needle.text, at)) continue;
+          const line = text.slice(Math.max(0, at - 80), at + needle.text.length + 80);
+          found.push({ canary: needle.canary, form: needle.form, place, line });
+        }
+      }
+      return found;
     },
   };
-}
-
-function find(needles: readonly Needle[], place: string, text: string, searched: string): Leak[] {
-  return needles.flatMap(({ canary, form, text: needle }) => {
-    const at = searched.indexOf(needle);
-    if (at === -1) return [];
-    return [{ canary, form, place, line: text.slice(Math.max(0, at - 80), at + needle.length + 80) }];
-  });
 }
 
 function piecesOf(bytes: Buffer): Buffer[] {
@@ -51,7 +45,7 @@ function piecesOf(bytes: Buffer): Buffer[] {
 }
 
 /** The forms of a piece, by name. */
-export function formsOf(piece: Buffer): [string, string][] {
+function formsOf(piece: Buffer): [string, string][] {
   const hex = piece.toString('hex');
   const alignments = [0, 1, 2].flatMap((offset): [string, string][] => [
     [`base64 at ${offset}`, alignedBase64(piece, offset)],
@@ -61,8 +55,10 @@ export function formsOf(piece: Buffer): [string, string][] {
     ['text', piece.toString('latin1')],
     ['percent', encodeURIComponent(piece.toString('latin1'))],
     ['json', JSON.stringify(piece.toString('latin1')).slice(1, -1)],
-    ['hex', hex],
-    ['hex, spaced', hex.replace(/..(?=.)/g, '$& ')],
+    ...[hex, hex.toUpperCase()].flatMap((digits): [string, string][] => [
+      ['hex', digits],
+      ['hex, spaced', digits.replace(/..(?=.)/g, '$& ')],
+    ]),
     ['numbers', [...piece].join(',')],
     ['numbers, spaced', [...piece].join(', ')],
     ...alignments,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createDpopKey, type DpopProofOptions, dpopHeaders } from '../env/dpop.ts';
 import type { Ask, Reply } from '../env/http-client.ts';
 import { SIGN_BODY, type World } from '../env/world.ts';
@@ -8,7 +9,6 @@ export interface Evidence {
   readonly canaries: Record<string, string | Uint8Array>;
   /** Bodies and headers of all refusals. */
   readonly refusals: string[];
-  readonly statuses: Set<number>;
 }
 
 const canary = (name: string) => `${name}-${randomBytes(18).toString('base64url')}`;
@@ -83,7 +83,7 @@ export function oddRequests(world: World, bearer: string, { canaries }: Evidence
 }
 
 /** Requests of a session bound to a key: a valid DPoP proof, its replay, and mismatched proofs. All are canaries. */
-export async function sendBound(world: World, evidence: Evidence): Promise<void> {
+export async function sendBound(world: World, evidence: Evidence): Promise<Reply[]> {
   const key = await createDpopKey();
   const accessToken = await world.issuer.token({ claims: { cnf: { jkt: key.thumbprint } } });
   const url = new URL(world.signPath, world.baseUrl).href;
@@ -93,25 +93,27 @@ export async function sendBound(world: World, evidence: Evidence): Promise<void>
       evidence.canaries[`DPoP proof ${round}.${index}`] = part;
     const headers = [...dpopHeaders(accessToken, proof), 'Content-Type', 'application/json'];
     const reply = await world.http.ask({ method: 'POST', path: world.signPath, headers, body: SIGN_BODY });
-    keep(reply, evidence);
-    return reply;
+    return keep(reply, evidence);
   };
   const { claims, signature } = tokenParts(accessToken);
+  const round = Object.keys(evidence.canaries).length;
   Object.assign(evidence.canaries, {
-    boundTokenClaims: claims,
-    boundTokenSignature: signature,
-    dpopPrivateKey: key.privateJwk.d,
-    dpopPublicKey: key.publicJwk.x,
+    [`boundTokenClaims ${round}`]: claims,
+    [`boundTokenSignature ${round}`]: signature,
+    [`dpopPrivateKey ${round}`]: key.privateJwk.d,
+    [`dpopPublicKey ${round}`]: key.publicJwk.x,
   });
   const proofOf = (options: Pick<DpopProofOptions, 'url' | 'nonce' | 'header'>) =>
     key.proof({ accessToken, content: SIGN_BODY, ...options });
   const challenge = await send(await proofOf({ url }));
   const nonce = String(challenge.headers['dpop-nonce']);
   const good = await proofOf({ url, nonce });
-  await send(good);
-  await send(good);
-  await send(await proofOf({ url: `${url}/other`, nonce }));
-  await send(await proofOf({ url, nonce, header: { jwk: key.privateJwk } }));
+  return [
+    await send(good),
+    await send(good),
+    await send(await proofOf({ url: `${url}/other`, nonce })),
+    await send(await proofOf({ url, nonce, header: { jwk: key.privateJwk } })),
+  ];
 }
 
 function tokenParts(token: string): { claims: string; signature: string } {
@@ -119,16 +121,27 @@ function tokenParts(token: string): { claims: string; signature: string } {
   return { claims, signature };
 }
 
-/** Sends a request and records the response: the signatures of a proof as canaries, or the text of a refusal. */
-export async function sendAll(world: World, asks: readonly Ask[], evidence: Evidence): Promise<void> {
-  for (const ask of asks) keep(await world.http.ask(ask), evidence);
+/**
+ * Sends requests, so many milliseconds apart, and records each response: the signatures of a proof as canaries, or the
+ * text of a refusal.
+ */
+export function sendAll(
+  world: World,
+  asks: readonly Ask[],
+  evidence: Evidence,
+  everyMs = 0,
+): Promise<Reply[]> {
+  const replies = asks.map(async (ask, index) => {
+    await pause(index * everyMs);
+    return keep(await world.http.ask(ask), evidence);
+  });
+  return Promise.all(replies);
 }
 
-function keep(reply: Reply, { canaries, refusals, statuses }: Evidence): void {
-  statuses.add(reply.status);
+function keep(reply: Reply, { canaries, refusals }: Evidence): Reply {
   if (reply.status !== 200) {
     refusals.push(`${reply.text} ${JSON.stringify(reply.headers)}`);
-    return;
+    return reply;
   }
   const proof = JSON.parse(reply.text) as Record<string, string>;
   for (const name of ['x-ori-invoke-signature', 'x-ori-invoke-signature-v2']) {
@@ -137,6 +150,7 @@ function keep(reply: Reply, { canaries, refusals, statuses }: Evidence): void {
     if (signature) canaries[key] = Buffer.from(signature, 'base64');
     if (signature) canaries[`${key}, as text`] = signature;
   }
+  return reply;
 }
 
 export function credentialRequests(world: World, bearers: readonly string[]): Ask[] {

@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -6,6 +6,7 @@ import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { rotateSigningKey } from '@ori/store/admin';
 import { type RawBuilder, sql } from 'kysely';
 import { shipped } from '../env/programs.ts';
+import { setFileSizeMax } from '../env/service.ts';
 import type { Stack } from './stack.ts';
 
 export interface Incident {
@@ -46,9 +47,6 @@ const changeKey =
 const reverseSeed = changeKey(sql`sealed_seed = reverse(sealed_seed)`);
 const endKey = (seconds: number | null) =>
   changeKey(sql`expires_at = extract(epoch from now())::int8 + ${seconds}`);
-const setFileSizeMax = (bytes: string) => async (world: Stack) => {
-  spawnSync('prlimit', [`--pid=${world.signers[0].pid}`, `--fsize=${bytes}:`]);
-};
 /** Limits how many connections the signers may have to PostgreSQL (-1: no limit), and closes the open ones. */
 const allowConnections =
   (limit: number) =>
@@ -108,8 +106,8 @@ export const INCIDENTS: readonly Incident[] = [
   {
     name: 'the audit disk of one signer is full',
     alerts: ['OriAuditFailing'],
-    begin: setFileSizeMax('1'),
-    end: setFileSizeMax('unlimited'),
+    begin: async ({ signers }) => setFileSizeMax(signers[0], 1),
+    end: async ({ signers }) => setFileSizeMax(signers[0], 'unlimited'),
   },
   {
     name: 'PostgreSQL has no connection left for signers',

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -7,10 +6,10 @@ import { NGINX } from '../env/gateway.ts';
 import type { Refused, Reply } from '../env/http-client.ts';
 import { type PostgresServer, startPostgres } from '../env/postgres.ts';
 import { findProgram, openRoom } from '../env/room.ts';
+import { type Service, setFileSizeMax } from '../env/service.ts';
 import { startLoad } from './constant-load.ts';
-import { startDaemon } from './daemon-process.ts';
+import { type Daemon, startDaemon } from './daemon-process.ts';
 import { OPERATIONS, type OperatedWorld, operatorOf } from './operations.ts';
-import type { Service } from './service.ts';
 import { callWith, type ShippedWorld, signingOf, startShippedWorld } from './world.ts';
 
 const PRLIMIT = findProgram('prlimit', ['/usr/bin']);
@@ -23,9 +22,11 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
   const owned = new AsyncDisposableStack();
   let postgres: PostgresServer;
   let world: ShippedWorld;
+  let daemon: Daemon;
   beforeAll(async () => {
     postgres = owned.use(await startPostgres());
     world = owned.use(await startShippedWorld({}, {}, {}, postgres));
+    daemon = owned.use(await startDaemon(world));
   });
   afterAll(() => owned.disposeAsync());
 
@@ -35,13 +36,14 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
       const [sick] = world.signers;
       const load = await startSigning(world);
       await linesBeyond(sick, 20);
-      setFileSizeMax(sick, '1');
+      setFileSizeMax(sick, 1);
       await said(sick, 'not ready, refusing connections');
       // Requests in flight are answered within a second.
       await pause(1000);
       const before = (await linesOf(sick)).length;
       const lostBefore = load.refused.length;
-      await pause(3000);
+      // The gateway tries it again each second.
+      await pause(2000);
       const lostWhileOut = load.refused.length - lostBefore;
       expect((await linesOf(sick)).length).toBe(before);
       setFileSizeMax(sick, 'unlimited');
@@ -63,7 +65,6 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
   }, async () => {
     await using stack = new AsyncDisposableStack();
     const { directory: folder } = stack.use(await openRoom('ori-operations'));
-    const daemon = stack.use(await startDaemon(world));
     const ring = join(folder, 'signer-kek.json');
     await writeFile(ring, world.kekText, { mode: 0o600 });
     const { client, issuer, managementKey, byokId } = world;
@@ -75,6 +76,7 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
       postgres,
       folder,
       admin: operatorOf(world, ring),
+      published: undefined,
       async signIn(kid) {
         signWith = { kid };
         bearer = await newToken();
@@ -119,7 +121,7 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
       await run(operated);
       // A daemon that lost its spent proofs refuses those from before.
       if (interrupts) await expect.poll(callDaemon, { timeout: 20_000 }).toBeUndefined();
-      await pause(500);
+      await pause(250);
     }
     await load.end();
     const planned = OPERATIONS.filter(({ interrupts }) => !interrupts);
@@ -170,14 +172,6 @@ async function linesBeyond(service: Service, count: number): Promise<void> {
 async function said({ output }: Service, sentence: string): Promise<void> {
   const heard = () => output.some((line) => line.includes(sentence));
   await expect.poll(heard, { timeout: 20_000, interval: 20 }).toBe(true);
-}
-
-/** For the process, a file that cannot grow is a full disk. */
-function setFileSizeMax({ pid }: Service, bytes: string): void {
-  const { status, stderr } = spawnSync(PRLIMIT ?? '', [`--pid=${pid}`, `--fsize=${bytes}:`], {
-    encoding: 'utf8',
-  });
-  expect(status, stderr).toBe(0);
 }
 
 /** The status, and the reason if it has one. */

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { createOriAdmin, type OriAdmin } from '../e2e/ori-admin-process.ts';
 import type { PostgresServer } from '../env/postgres.ts';
-import type { Service } from './service.ts';
+import type { Service } from '../env/service.ts';
 import type { ShippedWorld } from './world.ts';
 
 export interface OperatedWorld extends ShippedWorld {
@@ -12,6 +12,8 @@ export interface OperatedWorld extends ShippedWorld {
   readonly admin: OriAdmin;
   /** A folder for what the operators write. */
   readonly folder: string;
+  /** The key of the issuer that is not used yet, and when it was published, by `performance.now()`. */
+  published: { readonly kid: string; readonly at: number } | undefined;
   /** Makes the callers use tokens under this key of the issuer. */
   signIn(kid: string): Promise<void>;
 }
@@ -35,6 +37,7 @@ export function operatorOf({ databaseUrl, issuer, baseUrl }: ShippedWorld, ring:
 /** What operators do to a running deployment, as the documents say. */
 export const OPERATIONS: readonly Operation[] = [
   { name: 'signers are restarted in turn', run: ({ signers }) => inTurn(signers, restart) },
+  { name: 'the issuer publishes a key', run: publishIssuerKey },
   { name: 'the gateway is reloaded', run: ({ gateway }) => gateway.reload() },
   {
     name: 'a signing key is rotated',
@@ -42,7 +45,7 @@ export const OPERATIONS: readonly Operation[] = [
   },
   { name: 'the KEK is replaced', run: replaceKek },
   { name: 'audit files are rotated', run: ({ signers }) => inTurn(signers, rotateAudit) },
-  { name: 'the issuer rotates its key', run: rotateIssuerKey },
+  { name: 'the issuer signs with the key', run: useIssuerKey },
   { name: 'the issuer is restarted', run: ({ issuer }) => issuer.stop().then(() => issuer.start()) },
   { name: 'the database is migrated', run: ({ admin }) => admin.get('migrate') },
   { name: 'people, interns and keys come and go', run: comeAndGo },
@@ -75,10 +78,14 @@ async function rotateAudit({ folder, pid }: Service): Promise<void> {
 const PUBLISHED_FOR_MS = 5500;
 
 /** An issuer publishes a key before it signs with it. */
-async function rotateIssuerKey({ issuer, signIn }: OperatedWorld): Promise<void> {
-  const kid = await issuer.addKey('ES256', true);
-  await pause(PUBLISHED_FOR_MS);
-  await signIn(kid);
+async function publishIssuerKey(world: OperatedWorld): Promise<void> {
+  world.published = { kid: await world.issuer.addKey('ES256', true), at: performance.now() };
+}
+
+async function useIssuerKey({ published, signIn }: OperatedWorld): Promise<void> {
+  if (published === undefined) throw new Error('no key was published');
+  await pause(published.at + PUBLISHED_FOR_MS - performance.now());
+  await signIn(published.kid);
 }
 
 /** The four steps of `services/ori-admin/README.md`. */

@@ -14,8 +14,8 @@ import { freePort } from '../env/ports.ts';
 import { createDatabase, type PostgresServer } from '../env/postgres.ts';
 import { type RedisServer, startRedis } from '../env/redis.ts';
 import { openRoom } from '../env/room.ts';
+import { createService, type Service } from '../env/service.ts';
 import { addShippedUser } from './redis-users.ts';
-import { createService, type Service } from './service.ts';
 
 export const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 

@@ -1,9 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort } from '../env/ports.ts';
-import { shippedServer } from '../env/programs.ts';
-import { openRoom } from '../env/room.ts';
+import { freePort } from './ports.ts';
+import { shippedServer } from './programs.ts';
+import { openRoom } from './room.ts';
+import type { World } from './world.ts';
 
 /** More would fill the memory of a siege. */
 const OUTPUT_LINES_MAX = 200_000;
@@ -82,8 +84,31 @@ export async function createService({ name, address, environment }: ServiceOptio
   };
 }
 
+/** Limits the size of the files that its process writes. For the process, a file that cannot grow is a full disk. */
+export function setFileSizeMax({ pid }: Service, bytes: number | 'unlimited'): void {
+  execFileSync('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:`]);
+}
+
 async function writeSecret(folder: string, word: string, text: string): Promise<string> {
   const path = join(folder, word.toLowerCase().replaceAll('_', '-'));
   await writeFile(path, text, { mode: 0o600 });
   return path;
+}
+
+/** A started management service on the world's database. @param environment names without the prefix */
+export async function startManagement(
+  world: World,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Service> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const own = {
+    DATABASE_URL: world.managementDatabaseUrl,
+    ISSUER: world.issuer.url,
+    AUDIENCE: `http://${address}/v1`,
+    KEK_FILE: world.managementKekText,
+    ...environment,
+  };
+  const service = await createService({ name: 'management', address, environment: own });
+  await service.start();
+  return service;
 }
