@@ -457,7 +457,7 @@ it('creates no user whose subject belongs to another', async () => {
   const before = await admin.json('user', 'list');
   expect(await admin.run(['user', 'create', 'Other', '--subject', 'grace'])).toMatchObject({ exit: 4 });
   expect(await admin.json('user', 'list')).toEqual(before);
-  await admin.get('user', 'remove-subject', 'grace');
+  await admin.get('user', 'unlink', 'grace');
   expect((await admin.json('user', 'list')).data).toMatchObject([{ name: 'Grace', subjects: [] }]);
 });
 

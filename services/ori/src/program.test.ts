@@ -97,4 +97,5 @@ it.each(['bash', 'zsh', 'fish'])('prints a completion for %s that knows every co
   expect(exit).toBe(EXIT.ok);
   for (const word of ['login', 'whoami', 'profiles', 'call', 'doctor', 'content-type'])
     expect(stdout).toContain(word);
+  if (shell !== 'bash') expect(stdout).toContain("'\\''Name: value'\\''");
 });

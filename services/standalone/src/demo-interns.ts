@@ -14,7 +14,7 @@ export async function createSigningIntern(
     hostname: `${name}.interns.example`,
     model: 'anthropic/claude-sonnet-4.5',
     status: 'running',
-    vaultId: `vault_${name}`,
+    vault_id: `vault_${name}`,
     createdByUserId: createdBy,
   });
   await addSigningKey(db, { internId, ...home });
@@ -33,7 +33,7 @@ export async function createOtherInterns(
     hostname: 'jacquard.interns.example',
     model: 'openai/gpt-5',
     status: 'failed',
-    lastFailureMessage: 'The machine did not start: no thread left.',
+    last_failure_message: 'The machine did not start: no thread left.',
     createdByUserId,
   });
   const provisioning = await createIntern(db, {

@@ -7,6 +7,7 @@ import {
   setIcon,
   setProgramme,
 } from '@ori/store/admin';
+import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startManagementWorld, useManagementWorld } from './world.ts';
 
@@ -67,8 +68,10 @@ describe('GET /interns', () => {
     const { key } = await createApiKey(world.store, { kind: 'api', name: 'paged', workspaceId });
     const created: string[] = [];
     for (let index = 0; index < 7; index += 1) {
-      const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(index / 3)));
-      created.push((await createIntern(world.store, { workspaceId, name: `i${index}`, createdAt })).id);
+      const at = new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(index / 3)));
+      const { id } = await createIntern(world.store, { workspaceId, name: `i${index}` });
+      await sql`update interns set created_at = ${at} where id = ${id}`.execute(world.store.kysely);
+      created.push(id);
     }
     const seen: { id: string; created_at: string }[] = [];
     for (let cursor: string | undefined = ''; cursor !== undefined; ) {

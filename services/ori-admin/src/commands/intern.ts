@@ -25,10 +25,10 @@ const CLEARABLE = {
   description: 'description',
   hostname: 'hostname',
   model: 'model',
-  vault: 'vaultId',
-  'attached-vault': 'attachedVaultId',
+  vault: 'vault_id',
+  'attached-vault': 'attached_vault_id',
   instructions: 'instructions',
-  failure: 'lastFailureMessage',
+  failure: 'last_failure_message',
   progress: 'progress',
 } as const;
 type Clearable = keyof typeof CLEARABLE;
@@ -155,9 +155,9 @@ function fieldsOf(options: FieldOptions) {
     status,
     instructions,
     progress,
-    vaultId: options.vault,
-    attachedVaultId: options.attachedVault,
-    lastFailureMessage: options.failure,
+    vault_id: options.vault,
+    attached_vault_id: options.attachedVault,
+    last_failure_message: options.failure,
   };
 }
 

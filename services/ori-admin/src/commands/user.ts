@@ -74,7 +74,6 @@ export function addUserCommands(program: Command, context: () => Context): void 
 
   user
     .command('link')
-    .alias('add-subject')
     .description('accept tokens with this `sub` as those of the user, who may have several')
     .argument('<user>', 'id of the user')
     .argument('<subject>', '`sub`, exactly as in the tokens')
@@ -91,7 +90,6 @@ export function addUserCommands(program: Command, context: () => Context): void 
 
   user
     .command('unlink')
-    .alias('remove-subject')
     .description('refuse tokens with this `sub`')
     .argument('<subject>', '`sub`, exactly as in the tokens')
     .option('--issuer <url>', 'issuer of the tokens (default: ORI_ADMIN_ISSUER)')

@@ -17,7 +17,7 @@ describe('the operator', () => {
       hostname: 'babbage.interns.test',
       model: 'anthropic/claude',
       status: 'running',
-      vaultId: 'vault_1',
+      vault_id: 'vault_1',
       instructions: 'compute',
       progress: { step_label: 'wheels', step_number: 1, total_steps: 3 },
       createdByUserId: userId,

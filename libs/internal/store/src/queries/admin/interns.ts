@@ -9,7 +9,7 @@ import { idSchema, nameSchema, newId } from './ids.ts';
 
 const text = z.string().max(65_536, 'expected at most 65536 characters').nullish();
 
-/** The fields of both a new intern and a change; null is no value. */
+/** The fields of both a new intern and a change, named as in the API; null is no value. */
 export const internFields = {
   description: text,
   hostname: z
@@ -20,16 +20,16 @@ export const internFields = {
     .string()
     .regex(/^[^/\s]+\/[^\s]+$/, 'expected <provider>/<model>')
     .nullish(),
-  vaultId: idSchema.nullish(),
-  attachedVaultId: idSchema.nullish(),
+  vault_id: idSchema.nullish(),
+  attached_vault_id: idSchema.nullish(),
   instructions: text,
-  lastFailureMessage: text,
+  last_failure_message: text,
   progress: z
     .strictObject({ step_label: z.string(), step_number: z.int().min(1), total_steps: z.int().min(1) })
     .nullish(),
 } as const;
 
-/** The fields of an intern, named as in the API. Omitted ones are null. */
+/** Omitted fields are null. */
 const newIntern = z.strictObject({
   id: idSchema.optional(),
   workspaceId: idSchema,
@@ -41,29 +41,24 @@ const newIntern = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/, 'expected 64 characters of 0-9a-f')
     .optional(),
-  createdAt: z.date().optional(),
 });
 
 /** @throws AdminError `invalid_input`, `not_found`, `conflict` */
 export async function createIntern(db: Handle, input: z.input<typeof newIntern>): Promise<{ id: string }> {
-  const intern = requireInput(newIntern, input);
-  const id = intern.id ?? newId('int');
-  const organizationId = await organizationOf(db, intern.workspaceId);
-  if (intern.createdByKeyHash !== undefined) await requireKeyOf(db, organizationId, intern.createdByKeyHash);
+  const wanted = requireInput(newIntern, input);
+  const { id = newId('int'), workspaceId, createdByUserId, createdByKeyHash, ...fields } = wanted;
+  const organizationId = await organizationOf(db, workspaceId);
+  if (createdByKeyHash !== undefined) await requireKeyOf(db, organizationId, createdByKeyHash);
   await judged('intern', () =>
     db.kysely
       .insertInto('interns')
       .values({
         id,
         organization_id: organizationId,
-        workspace_id: intern.workspaceId,
-        name: intern.name,
-        status: intern.status,
-        created_by_user_id: intern.createdByUserId,
-        created_by_key_hash: intern.createdByKeyHash,
-        created_at: intern.createdAt,
-        updated_at: intern.createdAt,
-        ...columnsOf(intern),
+        workspace_id: workspaceId,
+        created_by_user_id: createdByUserId,
+        created_by_key_hash: createdByKeyHash,
+        ...columnsOf(fields),
       })
       .execute(),
   );
@@ -90,15 +85,14 @@ const internChange = z.strictObject({
 
 /** @throws AdminError `invalid_input` (also without any change), `not_found` */
 export async function updateIntern(db: Handle, input: z.input<typeof internChange>): Promise<void> {
-  const { internId, name, status, ...fields } = requireInput(internChange, input);
-  const columns = { name, status, ...columnsOf(fields) };
-  if (Object.values(columns).every((value) => value === undefined)) {
+  const { internId, ...fields } = requireInput(internChange, input);
+  if (Object.values(fields).every((value) => value === undefined)) {
     throw new AdminError('invalid_input', 'no change given');
   }
   const { numUpdatedRows } = await judged('intern', () =>
     db.kysely
       .updateTable('interns')
-      .set({ ...columns, updated_at: new Date() })
+      .set({ ...columnsOf(fields), updated_at: new Date() })
       .where('id', '=', internId)
       .executeTakeFirst(),
   );
@@ -110,16 +104,6 @@ export async function deleteIntern(db: Handle, { internId }: { readonly internId
   await changeRow(db, `intern ${internId}`, sql`delete from interns where id = ${internId}`);
 }
 
-function columnsOf(fields: Partial<z.output<typeof internChange>>) {
-  const { description, hostname, model, instructions, progress } = fields;
-  return {
-    description,
-    hostname,
-    model,
-    instructions,
-    vault_id: fields.vaultId,
-    attached_vault_id: fields.attachedVaultId,
-    last_failure_message: fields.lastFailureMessage,
-    progress: progress && JSON.stringify(progress),
-  };
+function columnsOf<Fields extends Pick<z.output<typeof internChange>, 'progress'>>(fields: Fields) {
+  return { ...fields, progress: fields.progress && JSON.stringify(fields.progress) };
 }
