@@ -1,16 +1,19 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { KekRing } from '@ori/sealing/kek-ring';
 import {
   addMember,
-  addSubject,
   createApiKey,
+  createCredential,
   createOrganization,
   createUser,
   createWorkspace,
   removeMember,
   type SigningHome,
 } from '@ori/store/admin';
+import { newCredential } from '@ori/store/byok/new-credential';
+import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
 import type { CastName, DemoCast } from './cast.ts';
-import { createDemoCredential } from './demo-credential.ts';
 import { createOtherInterns, createSigningIntern, setDemoIcon } from './demo-interns.ts';
 
 interface DemoIdentity extends SigningHome {
@@ -42,8 +45,7 @@ export async function createDemoData(
   const { internId } = cast;
   const users: DemoData['users'][number][] = [];
   for (const { name, subject } of cast.users) {
-    const { id: userId } = await createUser(db, { name });
-    await addSubject(db, { userId, issuer, subject });
+    const { id: userId } = await createUser(db, { name, issuer, subject });
     users.push({ name, subject, userId });
   }
   const idOf = (wanted: CastName): string => users.find(({ name }) => name === wanted)?.userId ?? '';
@@ -82,4 +84,22 @@ export async function createDemoData(
   const byokId = await createDemoCredential(db, home.sealer, { organizationId, workspaceId });
   const keys = { apiKey: ordinary.key, apiKeyHash: ordinary.hash, internApiKey: own.key };
   return { internId, otherInternId, workspaceId, users, ...keys, managementKey: management.key, byokId };
+}
+
+/** The key is a fake one. */
+async function createDemoCredential(
+  db: Database,
+  sealer: KekRing,
+  { organizationId, workspaceId }: { organizationId: string; workspaceId: string },
+): Promise<string> {
+  const key = `sk-demo-${randomBytes(18).toString('base64url')}`;
+  const place = { id: randomUUID(), organization_id: organizationId };
+  await createCredential(db, {
+    ...place,
+    ...newCredential('openai', { key, name: 'demo credential' }),
+    workspace_id: workspaceId,
+    provider: 'openai',
+    sealed_key: await sealProviderKey(sealer, place, key),
+  });
+  return place.id;
 }

@@ -16,3 +16,9 @@ it('says what to do about a port that is taken before or during the start', asyn
   const other = new Error('another');
   expect(explainTaken(other)).toBe(other);
 });
+
+it('reserves the requested port, and a free one for 0', async () => {
+  const chosen = await reservePort('127.0.0.1', 0);
+  expect(chosen).toBeGreaterThan(0);
+  expect(await reservePort('127.0.0.1', chosen)).toBe(chosen);
+});

@@ -24,8 +24,7 @@ import { startSampleDaemon } from './sample-daemon.ts';
 import { managementConfig, signerConfig } from './service-configs.ts';
 import type { Stage } from './start-page/play.ts';
 import { startRoutes } from './start-page/routes.ts';
-import { type StandaloneState, writeState } from './state-file.ts';
-import { makeStateFolder } from './state-folder.ts';
+import { makeStateFolder, type StandaloneState, writeState } from './state-file.ts';
 
 export interface Standalone extends AsyncDisposable {
   readonly state: StandaloneState;

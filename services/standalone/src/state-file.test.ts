@@ -4,8 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readState, type StandaloneState, writeState } from './state-file.ts';
-import { makeStateFolder } from './state-folder.ts';
+import { makeStateFolder, readState, type StandaloneState, writeState } from './state-file.ts';
 
 const STATE: StandaloneState = {
   baseUrl: 'http://127.0.0.1:5/v1',

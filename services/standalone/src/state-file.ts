@@ -1,9 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { RootJwk } from '@ori/verifier/rooted';
 import type { DemoData } from './demo-data.ts';
-import { makeStateFolder, removeFile, STATE_FOLDER } from './state-folder.ts';
 
 /** The state of a running standalone for other programs on this computer; the file has exactly these members. */
 export interface StandaloneState extends DemoData {
@@ -16,7 +15,16 @@ export interface StandaloneState extends DemoData {
   readonly metrics: { readonly signer: string; readonly management: string };
 }
 
+/** The folder for the files of a standalone, in the working directory. */
+const FOLDER = '.ori';
 const FILE = 'standalone.json';
+
+/** Creates the folder, accessible only to its owner. */
+export function makeStateFolder(home: string): string {
+  const folder = join(home, FOLDER);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
 
 /**
  * Writes the state, readable only by its owner because it contains keys. Each standalone of a folder has a file named
@@ -31,17 +39,17 @@ export async function writeState(home: string, state: StandaloneState): Promise<
   const first = readState(home);
   if (first === undefined || !(await isRunning(first))) paths.push(join(folder, FILE));
   for (const path of paths) {
-    removeFile(path);
+    rmSync(path, { force: true });
     writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
   }
   return () => {
-    for (const path of paths) if (readText(path) === text) removeFile(path);
+    for (const path of paths) if (readText(path) === text) rmSync(path, { force: true });
   };
 }
 
 /** The state of the standalone that runs from this folder, on `port` if given; undefined if there is none. */
 export function readState(home: string, port?: string): StandaloneState | undefined {
-  const text = readText(join(home, STATE_FOLDER, port === undefined ? FILE : fileOf(port)));
+  const text = readText(join(home, FOLDER, port === undefined ? FILE : fileOf(port)));
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {
