@@ -11,11 +11,11 @@ import {
   deleteWorkspace,
   disableApiKey,
   disableUser,
+  enableApiKey,
   removeMember,
   removeSubject,
   revokeSessions,
   setProgramme,
-  updateApiKey,
 } from '@ori/store/admin';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -221,7 +221,7 @@ describe('what an operator ended', () => {
     await removeMember(db, cast);
     await disableApiKey(db, cast.nobodys);
     await addMember(db, { workspaceId: cast.workspaceId, userId: cast.userId });
-    await updateApiKey(db, { hash: cast.nobodys.hash, disabled: false });
+    await enableApiKey(db, { hash: cast.nobodys.hash });
     expect(await answers(cast)).toEqual(WORKS);
   });
 

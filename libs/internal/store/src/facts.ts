@@ -1,9 +1,7 @@
-export type ApiKeyKind = 'api' | 'management';
-
 /** The kinds of API keys. Treat a disabled key like an unknown one. */
 export interface ApiKeyFacts {
   readonly hash: string;
-  readonly kind: ApiKeyKind;
+  readonly kind: 'api' | 'management';
   readonly disabled: boolean;
 }
 

@@ -1,5 +1,4 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
-import type { ApiKeyKind } from './facts.ts';
 import type { ByokCredentialsTable, GuardrailsTable } from './schema-management.ts';
 import type { InternStatus } from './vocabulary.ts';
 
@@ -62,7 +61,7 @@ interface MembersTable {
   sessions_valid_from: UnixSeconds;
 }
 
-export type { ApiKeyKind };
+export type ApiKeyKind = 'api' | 'management';
 
 export interface ApiKeysTable {
   hash: string;

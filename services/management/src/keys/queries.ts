@@ -1,32 +1,19 @@
-import {
-  type CreatedApiKey,
-  createApiKey,
-  deleteApiKey,
-  type NewApiKey,
-  updateApiKey,
-} from '@ori/store/admin/api-keys';
+import { type CreatedApiKey, createApiKey, type NewApiKey } from '@ori/store/admin/api-keys';
+import { judged } from '@ori/store/admin-error';
 import type { Database } from '@ori/store/database';
 import type { ApiKeysTable, Schema } from '@ori/store/schema';
-import { type Account, asTenant } from '@ori/store/tenant';
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Account, asTenant, ofAccount, workspaceExists } from '@ori/store/tenant';
+import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
+import { found } from '../callers/caller.ts';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
 import { chosenWorkspace } from '../workspaces/chosen-workspace.ts';
 
 /** An ordinary key: of a workspace, or of one intern in it. */
 export type ApiKeyRow = Selectable<ApiKeysTable> & { readonly workspace_id: string };
 
-/** The account's ordinary keys, in workspaces that are not deleted. */
-function keysOf(trx: Transaction<Schema>, { organizationId }: Account) {
-  return trx
-    .selectFrom('api_keys as k')
-    .selectAll('k')
-    .$narrowType<{ workspace_id: string }>()
-    .where('k.organization_id', '=', organizationId)
-    .where('k.kind', '=', 'api')
-    .where(
-      sql<boolean>`exists (select from workspaces w where w.id = k.workspace_id and w.deleted_at is null)`,
-    );
-}
+/** Whether a row is an ordinary key of the account, in a workspace that is not deleted. */
+const ordinaryOf = (account: Account) => (eb: ExpressionBuilder<Schema, 'api_keys'>) =>
+  eb.and([ofAccount(account)(eb), eb('kind', '=', 'api'), workspaceExists]);
 
 /** A page of the keys of one workspace, newest first. */
 export function listKeys(
@@ -55,9 +42,13 @@ export function listKeys(
 
 export function findKey(db: Database, account: Account, hash: string): Promise<ApiKeyRow | undefined> {
   return asTenant(db, account, (trx) =>
-    keysOf(trx, account)
-      .where('k.hash', '=', hash)
-      .$if(db.locksRecords === true, (query) => query.forUpdate('k'))
+    trx
+      .selectFrom('api_keys')
+      .selectAll()
+      .$narrowType<{ workspace_id: string }>()
+      .where(ordinaryOf(account))
+      .where('hash', '=', hash)
+      .$if(db.locksRecords === true, (query) => query.forUpdate())
       .executeTakeFirst(),
   );
 }
@@ -76,33 +67,50 @@ export function createKey(
   return asTenant(db, account, async (trx) => {
     const workspace = await chosenWorkspace(trx, account, workspaceId);
     const made = await createApiKey({ kysely: trx }, { kind: 'api', workspaceId: workspace, ...wanted });
-    const row = await keysOf(trx, account).where('k.hash', '=', made.hash).executeTakeFirstOrThrow();
-    return { row, made };
+    const row = await findKey({ ...db, kysely: trx }, account, made.hash);
+    return { row: found(row), made };
   });
 }
 
-/** Sets what is given; without any, `updated_at` is unchanged too. @throws AdminError `not_found` */
+/**
+ * Sets what is given; without any, `updated_at` is unchanged too.
+ *
+ * @throws AdminError `invalid_input` if it enables what an operator disabled
+ */
 export function changeKey(
   db: Database,
   account: Account,
   hash: string,
-  change: { readonly name?: string | undefined; readonly disabled?: boolean | undefined },
+  { name, disabled }: { readonly name?: string | undefined; readonly disabled?: boolean | undefined },
 ): Promise<ApiKeyRow | undefined> {
-  return asTenant(db, account, async (trx) => {
-    const found = await keysOf(trx, account).where('k.hash', '=', hash).executeTakeFirst();
-    if (found === undefined || Object.values(change).every((value) => value === undefined)) return found;
-    await updateApiKey({ kysely: trx }, { hash, organizationId: account.organizationId, ...change });
-    return await keysOf(trx, account).where('k.hash', '=', hash).executeTakeFirstOrThrow();
-  });
+  if (name === undefined && disabled === undefined) return findKey(db, account, hash);
+  const disabledAt = disabled ? sql<Date>`coalesce(disabled_at, now())` : null;
+  return asTenant(db, account, (trx) =>
+    judged('API key', () =>
+      trx
+        .updateTable('api_keys')
+        .set({ name, disabled_at: disabled === undefined ? undefined : disabledAt, updated_at: sql`now()` })
+        .where(ordinaryOf(account))
+        .where('hash', '=', hash)
+        .returningAll()
+        .$narrowType<{ workspace_id: string }>()
+        .executeTakeFirst(),
+    ),
+  );
 }
 
-/** Whether it existed. */
+/**
+ * Deletes its guardrail assignment too. Restrictions of provider credentials to the key stay, and fit no other key.
+ * Returns whether it existed.
+ */
 export function deleteKey(db: Database, account: Account, hash: string): Promise<boolean> {
   return asTenant(db, account, async (trx) => {
-    const found = await keysOf(trx, account).where('k.hash', '=', hash).executeTakeFirst();
-    if (found === undefined) return false;
-    await deleteApiKey({ kysely: trx }, { hash, organizationId: account.organizationId });
-    return true;
+    const { numDeletedRows } = await trx
+      .deleteFrom('api_keys')
+      .where(ordinaryOf(account))
+      .where('hash', '=', hash)
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
   });
 }
 

@@ -1,9 +1,10 @@
 import { addMembers } from '@ori/store/admin/members';
-import { createWorkspace, deleteWorkspace, updateWorkspace } from '@ori/store/admin/workspaces';
+import { createWorkspace } from '@ori/store/admin/workspaces';
+import { judged } from '@ori/store/admin-error';
 import type { Database } from '@ori/store/database';
 import type { Schema, WorkspacesTable } from '@ori/store/schema';
-import { type Account, asTenant } from '@ori/store/tenant';
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Account, asTenant, ofAccount } from '@ori/store/tenant';
+import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import { found, notFound } from '../callers/caller.ts';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
 import { Refusal } from '../refusal.ts';
@@ -16,9 +17,9 @@ interface WorkspaceColumns {
   readonly description?: string | null | undefined;
 }
 
-/** The account's workspaces that are not deleted. */
-const workspacesOf = (trx: Transaction<Schema>, { organizationId }: Account) =>
-  trx.selectFrom('workspaces').where('organization_id', '=', organizationId).where('deleted_at', 'is', null);
+/** Whether a row is a workspace of the account that is not deleted. */
+const liveOf = (account: Account) => (eb: ExpressionBuilder<Schema, 'workspaces'>) =>
+  eb.and([ofAccount(account)(eb), eb('deleted_at', 'is', null)]);
 
 /** A page of the account's workspaces, newest first. */
 export function listWorkspaces(
@@ -43,8 +44,10 @@ export async function findWorkspaceRecord(
   idOrSlug: string,
 ): Promise<WorkspaceRow> {
   const row = await asTenant(db, account, (trx) =>
-    workspacesOf(trx, account)
+    trx
+      .selectFrom('workspaces')
       .selectAll()
+      .where(liveOf(account))
       .where((eb) => eb.or([eb('id', '=', idOrSlug), eb('slug', '=', idOrSlug)]))
       .orderBy(sql`id <> ${idOrSlug}`)
       .limit(1)
@@ -67,24 +70,36 @@ export function createWorkspaceRecord(
     if (createdBy !== null) {
       await addMembers({ kysely: trx }, { workspaceId: id, organizationId, userIds: [createdBy] });
     }
-    return await workspacesOf(trx, account).selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    return await findWorkspaceRecord({ ...db, kysely: trx }, account, id);
   });
 }
 
-/** Sets the given fields. If none is given, `updated_at` is unchanged too. @throws AdminError `conflict`, `not_found` */
-export function changeWorkspaceRecord(
+/**
+ * Sets the given fields. If none is given, `updated_at` is unchanged too.
+ *
+ * @throws Refusal `not_found`; AdminError `conflict` if the slug is taken
+ */
+export async function changeWorkspaceRecord(
   db: Database,
   account: Account,
   id: string,
   columns: WorkspaceColumns,
 ): Promise<WorkspaceRow> {
-  const { organizationId } = account;
-  return asTenant(db, account, async (trx) => {
-    if (Object.values(columns).some((value) => value !== undefined)) {
-      await updateWorkspace({ kysely: trx }, { workspaceId: id, organizationId, ...columns });
-    }
-    return await workspacesOf(trx, account).selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-  });
+  if (Object.values(columns).every((value) => value === undefined)) {
+    return await findWorkspaceRecord(db, account, id);
+  }
+  const row = await asTenant(db, account, (trx) =>
+    judged('workspace', () =>
+      trx
+        .updateTable('workspaces')
+        .set({ ...columns, updated_at: sql`now()` })
+        .where(liveOf(account))
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst(),
+    ),
+  );
+  return found(row);
 }
 
 /**
@@ -99,8 +114,10 @@ export function deleteWorkspaceRecord(
 ): Promise<void> {
   const { organizationId } = account;
   return asTenant(db, account, async (trx) => {
-    const workspace = await workspacesOf(trx, account)
+    const workspace = await trx
+      .selectFrom('workspaces')
       .select('is_default')
+      .where(liveOf(account))
       .where('id', '=', id)
       .forUpdate()
       .executeTakeFirst();
@@ -118,7 +135,12 @@ export function deleteWorkspaceRecord(
       .limit(1)
       .executeTakeFirst();
     if (key !== undefined) throw refused('The workspace has API keys: delete or disable them first.');
-    await deleteWorkspace({ kysely: trx }, { workspaceId: id, organizationId });
+    await trx
+      .updateTable('workspaces')
+      .set({ deleted_at: sql`now()` })
+      .where(liveOf(account))
+      .where('id', '=', id)
+      .execute();
   });
 }
 

@@ -1,11 +1,11 @@
 import {
   createNamedKey,
   disableApiKey,
+  enableApiKey,
   endingKeys,
   keysCreatedBy,
   listApiKeys,
   type NewApiKey,
-  updateApiKey,
 } from '@ori/store/admin';
 import { Option } from 'commander';
 import type { Command } from '../command.ts';
@@ -109,7 +109,7 @@ export function addKeyCommands(program: Command, context: () => Context): void {
     .action(async (hash: string) => {
       requireHash(hash);
       const admin = context();
-      await admin.withDatabase((db) => updateApiKey(db, { hash, disabled: false }));
+      await admin.withDatabase((db) => enableApiKey(db, { hash }));
       admin.report({ hash, disabled: false }, { note: 'Enabled.' });
     });
 }

@@ -12,7 +12,7 @@ import {
 } from '../queries/admin/organizations.ts';
 import { addSigningKeyIn, type SigningHome } from '../queries/admin/signing-keys.ts';
 import { createPeople, type NewPerson } from '../queries/admin/users.ts';
-import { createWorkspace, deleteWorkspace, updateWorkspace } from '../queries/admin/workspaces.ts';
+import { createWorkspace, deleteWorkspace, renameWorkspace } from '../queries/admin/workspaces.ts';
 import type { Schema } from '../schema.ts';
 import type { TeamState } from './state.ts';
 import type { Team, TeamPerson, TeamWorkspace } from './team.ts';
@@ -84,7 +84,7 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
       add('+', slug, (db) => createWorkspace(db, { id, organizationId, name, slug, inProgramme }));
     } else {
       if (stored.name !== name) {
-        add('~', `${slug}: name`, (db) => updateWorkspace(db, { workspaceId: id, name }));
+        add('~', `${slug}: name`, (db) => renameWorkspace(db, { workspaceId: id, name }));
       }
       if (inProgramme !== undefined && inProgramme !== stored.in_programme) {
         add('~', `${slug}: programme`, (db) => setProgramme(db, { workspaceId: id, inProgramme }));

@@ -107,7 +107,9 @@ export function asWriter<Result>(
 /** The condition of every query of a table whose rows belong to an account. */
 export const ofAccount =
   ({ organizationId }: Account) =>
-  <Table extends 'byok_credentials' | 'guardrails'>(eb: ExpressionBuilder<Schema, Table>) =>
+  <Table extends 'api_keys' | 'byok_credentials' | 'guardrails' | 'workspaces'>(
+    eb: ExpressionBuilder<Schema, Table>,
+  ) =>
     eb(sql.ref<string>('organization_id'), '=', organizationId);
 
 /** Whether the workspace of a row is not deleted. A row without a workspace belongs to every workspace. */

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type SqlBool, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../../database.ts';
 import { maskSecret } from '../../mask.ts';
@@ -99,51 +99,16 @@ async function requireAccess(
   throw new AdminError('invalid_input', `the key could not be used: ${why}`);
 }
 
-/** One key; with an organization, only if it is an ordinary key of that one. */
-export interface KeyChoice {
-  readonly hash: string;
-  readonly organizationId?: string | undefined;
-}
-
-const chosen = ({ hash, organizationId }: KeyChoice) => sql<SqlBool>`
-  hash = ${hash} and ${
-    organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId} and kind = 'api'`
-  }`;
-
-/**
- * Sets what is given. A key that is disabled is refused from the next request on, and can be enabled again: if an operator
- * disabled it, only by an operator. An operator names no organization.
- *
- * @throws AdminError `not_found`, `invalid_input`
- */
-export async function updateApiKey(
-  db: Handle,
-  {
-    name,
-    disabled,
-    ...key
-  }: KeyChoice & { readonly name?: string | undefined; readonly disabled?: boolean | undefined },
-): Promise<void> {
-  const byOperator = key.organizationId === undefined;
-  const { numUpdatedRows } = await judged('API key', () =>
-    db.kysely
-      .updateTable('api_keys')
-      .set({
-        ...(name !== undefined && { name: requireInput(nameSchema, name) }),
-        ...(disabled !== undefined && {
-          disabled_at: disabled ? sql<Date>`coalesce(disabled_at, now())` : null,
-        }),
-        ...(disabled !== undefined && byOperator && { disabled_by_operator: disabled }),
-        updated_at: sql<Date>`now()`,
-      })
-      .where(chosen(key))
-      .executeTakeFirst(),
-  );
-  if (numUpdatedRows === 0n) throw new AdminError('not_found', 'no such API key');
-}
-
+/** Refuses the key from the next request on. Only an operator enables it again. @throws AdminError `not_found` */
 export async function disableApiKey(db: Handle, { hash }: { readonly hash: string }): Promise<void> {
-  await updateApiKey(db, { hash, disabled: true });
+  const marks = sql`disabled_at = coalesce(disabled_at, now()), disabled_by_operator = true`;
+  await changeKey(db, hash, sql`update api_keys set ${marks}, updated_at = now()`);
+}
+
+/** @throws AdminError `not_found` */
+export async function enableApiKey(db: Handle, { hash }: { readonly hash: string }): Promise<void> {
+  const marks = sql`disabled_at = null, disabled_by_operator = false`;
+  await changeKey(db, hash, sql`update api_keys set ${marks}, updated_at = now()`);
 }
 
 /** The hashes of the keys that a management key created. */
@@ -154,9 +119,12 @@ export async function keysCreatedBy(db: Handle, { hash }: { readonly hash: strin
 }
 
 /** Deletes its guardrail assignment too. Restrictions of provider credentials to the key stay, and fit no other key. */
-export async function deleteApiKey(db: Handle, key: KeyChoice): Promise<void> {
-  await changeRow(db, 'such API key', sql`delete from api_keys where ${chosen(key)}`);
+export async function deleteApiKey(db: Handle, { hash }: { readonly hash: string }): Promise<void> {
+  await changeKey(db, hash, sql`delete from api_keys`);
 }
+
+const changeKey = (db: Handle, hash: string, change: RawBuilder<unknown>) =>
+  changeRow(db, 'such API key', sql`${change} where hash = ${hash}`);
 
 /** @throws AdminError `not_found` if the workspace does not exist or was deleted */
 export async function organizationOf(db: Handle, workspaceId: string): Promise<string> {

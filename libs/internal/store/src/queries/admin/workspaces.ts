@@ -1,4 +1,4 @@
-import { type SqlBool, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../../database.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
@@ -62,41 +62,26 @@ async function freeSlug(
   throw new AdminError('conflict', `workspace: one is named ${JSON.stringify(name)} already: give a slug`);
 }
 
-/** One workspace; with an organization, only if it belongs to that one. */
-interface WorkspaceChoice {
-  readonly workspaceId: string;
-  readonly organizationId?: string | undefined;
-}
-
-/** One that is not deleted. */
-const chosen = ({ workspaceId, organizationId }: WorkspaceChoice) => sql<SqlBool>`
-  id = ${workspaceId} and deleted_at is null
-  ${organizationId === undefined ? sql`` : sql`and organization_id = ${organizationId}`}`;
-
-const workspaceChange = z.strictObject({
-  name: nameSchema.optional(),
-  slug: slugSchema.optional(),
-  description: descriptionSchema.optional(),
-});
-
-/** Sets what is given. @throws AdminError `invalid_input`, `not_found`, `conflict` */
-export async function updateWorkspace(
+/** @throws AdminError `invalid_input`, `not_found` */
+export async function renameWorkspace(
   db: Handle,
-  { workspaceId, organizationId, ...given }: WorkspaceChoice & z.input<typeof workspaceChange>,
+  { workspaceId, name }: { readonly workspaceId: string; readonly name: string },
 ): Promise<void> {
-  const columns = requireInput(workspaceChange, given);
-  const { numUpdatedRows } = await judged('workspace', () =>
-    db.kysely
-      .updateTable('workspaces')
-      .set({ ...columns, updated_at: sql<Date>`now()` })
-      .where(chosen({ workspaceId, organizationId }))
-      .executeTakeFirst(),
-  );
-  if (numUpdatedRows === 0n) throw new AdminError('not_found', `no workspace ${workspaceId}`);
+  const columns = sql`name = ${requireInput(nameSchema, name)}, updated_at = now()`;
+  await changeWorkspace(db, workspaceId, columns);
 }
 
 /** Marks it deleted, which hides its interns; its rows stay. */
-export async function deleteWorkspace(db: Handle, workspace: WorkspaceChoice): Promise<void> {
-  const change = sql`update workspaces set deleted_at = now() where ${chosen(workspace)}`;
-  await changeRow(db, `workspace ${workspace.workspaceId}`, change);
+export async function deleteWorkspace(
+  db: Handle,
+  { workspaceId }: { readonly workspaceId: string },
+): Promise<void> {
+  await changeWorkspace(db, workspaceId, sql`deleted_at = now()`);
 }
+
+const changeWorkspace = (db: Handle, id: string, columns: RawBuilder<unknown>) =>
+  changeRow(
+    db,
+    `workspace ${id}`,
+    sql`update workspaces set ${columns} where id = ${id} and deleted_at is null`,
+  );
