@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { RedisClient } from './redis/connection.ts';
 import { createRedisTurns } from './redis.ts';
-import type { Claims, TurnCharge, TurnCount, TurnCounts, TurnLimits, TurnStore, Unclaimed } from './store.ts';
-import type { TurnPolicy, TurnScope, TurnTaker, TurnVerdict, WindowsLeft } from './turn.ts';
+import type { Claims, TurnCharge, TurnCounts, TurnStore, Unclaimed } from './store.ts';
+import type { TurnLimits, TurnScope, TurnTaker, TurnVerdict, WindowsLeft } from './turn.ts';
 
 export interface TurnLimiter {
   /**
@@ -52,8 +52,6 @@ export function limiterOf(store: TurnStore, options: TurnLimiterOptions): TurnLi
     user: limits?.user ?? turnsPerUser,
     organization: limits?.organization ?? turnsPerOrganization,
   });
-  const policiesOf = (limits: TurnLimits): TurnPolicy[] =>
-    (['user', 'organization'] as const).map((scope) => ({ scope, limit: limits[scope], windowSeconds }));
   const { takeAndClaim } = store;
   return {
     async refund(who, { windowEnds }) {
@@ -64,7 +62,7 @@ export function limiterOf(store: TurnStore, options: TurnLimiterOptions): TurnLi
     },
     async take(who) {
       const limits = limitsOf(who);
-      return verdict(await store.take(chargeOf(who), limits), policiesOf(limits));
+      return verdict(await store.take(chargeOf(who), limits), limits, windowSeconds);
     },
     ...(takeAndClaim && {
       async takeAndClaim(who, claims) {
@@ -73,7 +71,7 @@ export function limiterOf(store: TurnStore, options: TurnLimiterOptions): TurnLi
         const { outcome } = taken;
         if (outcome === 'replayed' || outcome === 'forgotten') return outcome;
         const counts = taken.counts(limits, windowSeconds);
-        return { verdict: verdict(counts, policiesOf(limits)), claimed: outcome === 'claimed' };
+        return { verdict: verdict(counts, limits, windowSeconds), claimed: outcome === 'claimed' };
       },
     }),
   };
@@ -88,39 +86,31 @@ export function turnKey(scope: TurnScope, id: string): string {
   return `ori:turns:${scope}:{${hash('sha256', id, 'hex')}}`;
 }
 
-function verdict(counts: TurnCounts, policies: readonly TurnPolicy[]): TurnVerdict {
-  let decisive: State | undefined;
-  for (const policy of policies) {
-    const count = counts[policy.scope];
-    if (count === undefined) continue;
-    const state = stateOf(policy, count);
-    if (decisive === undefined || decidesBefore(state, decisive)) decisive = state;
-  }
-  if (decisive === undefined) throw new TypeError('no counter was checked');
-  const { scope, limit, allowed, remaining, resetSeconds } = decisive;
-  if (allowed)
-    return { allowed, scope, limit, remaining, resetSeconds, policies, windowEnds: windowEndsOf(counts) };
-  return { allowed, scope, limit, remaining: 0, resetSeconds, retryAfterSeconds: resetSeconds, policies };
-}
-
-/** One counter after the turn. */
-interface State {
-  readonly scope: TurnScope;
-  readonly limit: number;
-  readonly allowed: boolean;
-  readonly remaining: number;
-  readonly resetSeconds: number;
-}
-
-function stateOf({ scope, limit }: TurnPolicy, { allowed, used, msBeforeReset }: TurnCount): State {
+function verdict(counts: TurnCounts, limits: TurnLimits, windowSeconds: number): TurnVerdict {
+  const scope = decisiveScope(counts, limits);
+  const count = counts[scope];
+  if (count === undefined) throw new TypeError('no counter was checked');
+  const { allowed, used, msBeforeReset } = count;
   const resetSeconds = Math.max(1, Math.ceil(msBeforeReset / 1000));
-  return { scope, limit, allowed, remaining: Math.max(0, limit - used), resetSeconds };
+  const common = { scope, resetSeconds, limits, windowSeconds };
+  if (!allowed) return { ...common, allowed, remaining: 0, retryAfterSeconds: resetSeconds };
+  return {
+    ...common,
+    allowed,
+    remaining: Math.max(0, limits[scope] - used),
+    windowEnds: windowEndsOf(counts),
+  };
 }
 
 /** A refusal first, of two the one that ends later; otherwise the scope with fewer turns left. */
-function decidesBefore(one: State, other: State): boolean {
-  if (one.allowed !== other.allowed) return other.allowed;
-  return one.allowed ? one.remaining < other.remaining : one.resetSeconds > other.resetSeconds;
+function decisiveScope({ user, organization }: TurnCounts, limits: TurnLimits): TurnScope {
+  if (user === undefined) return 'organization';
+  if (organization === undefined) return 'user';
+  if (user.allowed !== organization.allowed) return user.allowed ? 'organization' : 'user';
+  const isUsers = user.allowed
+    ? limits.user - user.used <= limits.organization - organization.used
+    : user.msBeforeReset >= organization.msBeforeReset;
+  return isUsers ? 'user' : 'organization';
 }
 
 function windowEndsOf({ user, organization }: TurnCounts): WindowsLeft {

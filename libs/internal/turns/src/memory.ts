@@ -1,6 +1,7 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { limiterOf, type TurnLimiter, type TurnLimiterOptions } from './limiter.ts';
-import type { TurnCharge, TurnCount, TurnCounts, TurnLimits, TurnStore } from './store.ts';
+import type { TurnCharge, TurnCount, TurnCounts, TurnStore } from './store.ts';
+import type { TurnLimits } from './turn.ts';
 
 /** A limiter in this process's memory: for the standalone and for tests. */
 export function createMemoryTurnLimiter(options: TurnLimiterOptions): TurnLimiter {

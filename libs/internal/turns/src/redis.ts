@@ -10,10 +10,10 @@ import {
   type Claims,
   REFUND_SCRIPT,
   type TurnCounts,
-  type TurnLimits,
   type TurnStore,
   type Unclaimed,
 } from './store.ts';
+import type { TurnLimits } from './turn.ts';
 
 /**
  * Charges one turn to both counters, or to neither. Keys: the user's, the organization's; arguments: the
@@ -77,7 +77,7 @@ export function createRedisTurns(redis: RedisClient, windowSeconds: number): Tur
         keys.push(key);
         values.push(expected, fresh);
       }
-      return scripted.oriTurnCharge(keys.length, ...keys, ...values);
+      return scripted.oriTurnCharge(keys.length, keys, values);
     },
     read: (answer) => new PairState(requireIntegers(answer, 6)),
   });
@@ -95,7 +95,11 @@ export function createRedisTurns(redis: RedisClient, windowSeconds: number): Tur
 }
 
 interface TurnCommands {
-  oriTurnCharge(numberOfKeys: number, ...keysAndArguments: (string | number)[]): Promise<number[]>;
+  oriTurnCharge(
+    numberOfKeys: number,
+    keys: readonly string[],
+    values: readonly (string | number)[],
+  ): Promise<number[]>;
   oriTurnRefund(key: string, windowLeftMs: number): Promise<number>;
 }
 

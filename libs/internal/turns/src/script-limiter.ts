@@ -1,4 +1,4 @@
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisClient } from './redis/connection.ts';
 import { TurnLimiterUnavailable } from './store.ts';
 
@@ -24,10 +24,10 @@ export class ScriptLimiter<State extends RateLimiterRes, Arguments> extends Rate
   }
 
   /** The state after the charge, whether or not it was allowed. @throws {TurnLimiterUnavailable} */
-  async take(key: string, others: Arguments): Promise<State> {
-    const state: unknown = await this.consume(key, 1, others as object).catch((refusal: unknown) => refusal);
-    if (state instanceof RateLimiterRes) return state as State;
-    throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause: state });
+  take(key: string, others: Arguments): Promise<State> {
+    return this.consume(key, 1, others as object).catch((cause: unknown) => {
+      throw new TurnLimiterUnavailable('the turn limiter did not answer', { cause });
+    }) as Promise<State>;
   }
 
   _upsert(key: string, _points: number, windowMs: number, _force: boolean, others: Arguments) {

@@ -1,5 +1,5 @@
 import type { Epoch } from './epoch.ts';
-import type { TurnScope, WindowsLeft } from './turn.ts';
+import type { TurnLimits, TurnScope, WindowsLeft } from './turn.ts';
 
 /** The keys of the counters that a turn is charged to. */
 export type TurnCharge = Readonly<Record<TurnScope, string>>;
@@ -13,9 +13,6 @@ export interface TurnCount {
 
 /** A counter is absent if the other one refused first. */
 export type TurnCounts = Readonly<Partial<Record<TurnScope, TurnCount>>>;
-
-/** Turns in a window. */
-export type TurnLimits = Readonly<Record<TurnScope, number>>;
 
 /** A key to set unless it exists: `SET key value PX keptMs NX`. */
 export interface Claim {

@@ -39,10 +39,10 @@ export const GATE: GateFacts = {
 export const VERDICT: TurnVerdict = {
   allowed: true,
   scope: 'user',
-  limit: 60,
   remaining: 59,
   resetSeconds: 60,
-  policies: [{ scope: 'user', limit: 60, windowSeconds: 60 }],
+  limits: { user: 60, organization: 600 },
+  windowSeconds: 60,
 };
 
 /** RFC 8032 test 1, the key of the format's worked example. */
