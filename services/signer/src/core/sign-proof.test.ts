@@ -61,7 +61,7 @@ async function attempt(replaced: Partial<Record<string, unknown>> = {}, scheme =
     authorizations: [`${scheme} ${'x'.repeat(22)}`],
     method: 'POST',
     target: { origin: 'https://api.test', path: '/' },
-    dpopProofs: () => [],
+    dpopProofs: [],
     internId: 'int_7Qm2',
     countFor: () => ask('countFor'),
     nameIntern: () => ask('nameIntern'),

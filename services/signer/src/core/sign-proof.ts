@@ -38,8 +38,8 @@ export interface SigningCall {
   readonly method: string;
   /** The URL that the client called, for the `htu` claim. */
   readonly target: ProofTarget;
-  /** Every `DPoP` value of the raw header list; called only for a bound session. */
-  dpopProofs(): readonly string[];
+  /** Every `DPoP` value of the raw header list. */
+  readonly dpopProofs: readonly string[];
   /** Undefined if the path contains no valid intern id. */
   readonly internId: string | undefined;
   /** Counts this call for an account until it ends; throws if the account has too many in flight. */
@@ -126,10 +126,7 @@ export async function signProof(call: SigningCall, parts: SigningParts): Promise
     call.countFor(account, grant.session.subject);
     const digest = dpop && new ContentDigest();
     const order = readRequest(grant, requireContent(dpop, digest, await call.readBody(digest)));
-    const { proof, turns } = await parts.atWork(account, call.deadline, () =>
-      issue(order, dpop, call, parts),
-    );
-    return { proof, turns, bound: dpop !== undefined };
+    return await parts.atWork(account, call.deadline, () => issue(order, dpop, call, parts));
   } catch (error) {
     // However the request ends, its DPoP proof can be used once.
     if (dpop !== undefined) await possession.spend(dpop);
@@ -143,20 +140,27 @@ async function issue(
   dpop: VerifiedProof | undefined,
   call: SigningCall,
   parts: SigningParts,
-): Promise<Omit<SigningAnswer, 'bound'>> {
-  const { gate, keys, nonces, turns, clock, now } = parts;
+): Promise<SigningAnswer> {
+  const { gate, keys, nonces, turns, audit, clock, now } = parts;
   const { issuer, subject } = order.grant.session;
-  const facts = await gate.facts({ issuer, subject, internId: call.internId });
+  const found = gate.facts({ issuer, subject, internId: call.internId });
+  const facts = found instanceof Promise ? await found : found;
   if (facts?.intern) call.nameIntern(facts.intern.id);
   const entry = passGate(order, facts);
-  const unlocked = unlockKey(entry, await keys.unlock(entry.internId));
+  const opened = keys.unlock(entry.internId);
+  const unlocked = unlockKey(entry, opened instanceof Promise ? await opened : opened);
   const draft = draftProof(unlocked, clock.check(), seconds(now()), nonces.draw());
   const taken = await turns.take(entry, reservationOf(draft), dpop?.take());
   if (typeof taken === 'string') throw unspent(taken);
   const turn = throttle(draft, taken);
   try {
-    const proof = await recordAndSign(turn, taken.reserved, call, parts);
-    return { proof, turns: turn.verdict };
+    const reserved = reserveNonce(turn, taken.reserved) ?? (await reserveAnother(turn, parts));
+    call.deadline.check();
+    const line = renderAuditLine(reserved, call.requestId, now());
+    const recorded = record(reserved, line, await audit.append(line));
+    // The write may have used up the rest of the time; then the response is 408.
+    call.deadline.check();
+    return { proof: sign(recorded), turns: turn.verdict, bound: dpop !== undefined };
   } catch (error) {
     // No proof was issued; a caller who left got nothing for it either.
     turns.refund(entry, turn.verdict);
@@ -164,23 +168,8 @@ async function issue(
   }
 }
 
-async function recordAndSign(
-  turn: Turn,
-  isReserved: boolean,
-  { deadline, requestId }: SigningCall,
-  parts: SigningParts,
-): Promise<SignedProof> {
-  const reserved = reserveNonce(turn, isReserved) ?? (await reserveAnother(turn, parts));
-  deadline.check();
-  const line = renderAuditLine(reserved, requestId, parts.now());
-  const recorded = record(reserved, line, await parts.audit.append(line));
-  // The write may have used up the rest of the time; then the response is 408.
-  deadline.check();
-  return sign(recorded);
-}
-
 function requestOf({ target, method, dpopProofs }: SigningCall, { token }: Bearer): ProvenRequest {
-  return { ...target, method, proofs: dpopProofs(), accessToken: token };
+  return { ...target, method, proofs: dpopProofs, accessToken: token };
 }
 
 /** Draws nonces until one is unused, without charging another turn. */

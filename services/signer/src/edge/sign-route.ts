@@ -31,7 +31,10 @@ export function signRoute(
     const exchange = exchangeOf(req);
     const { requestId, client, deadline, facts } = exchange;
     // Every answer to a DPoP proof has the nonce for the next one: RFC 9449, section 8.2.
-    const dpopNonce = () => (req.headers['dpop'] === undefined ? undefined : parts.dpopNonces.current());
+    const giveNonce = () => {
+      if (req.headers['dpop'] !== undefined && !res.headersSent)
+        res.setHeader('DPoP-Nonce', parts.dpopNonces.current());
+    };
     let intern: string | undefined;
     let subject: string | undefined;
     try {
@@ -43,7 +46,7 @@ export function signRoute(
           authorizations: valuesOf(req, 'authorization'),
           method: req.method ?? '',
           target: { origin, path: parseTarget(req.originalUrl)?.path ?? '' },
-          dpopProofs: () => valuesOf(req, 'dpop'),
+          dpopProofs: valuesOf(req, 'dpop'),
           internId: internIdIn(req.params),
           countFor(account, of) {
             subject = of;
@@ -57,12 +60,12 @@ export function signRoute(
         },
         parts,
       );
-      send(res, answer, dpopNonce());
+      giveNonce();
+      send(res, answer);
       facts['bound'] = answer.bound;
       metrics.proofIssued('x-ori-invoke-nonce' in answer.proof ? 'v2' : 'v1', answer.bound);
     } catch (error) {
-      const nonce = dpopNonce();
-      if (nonce !== undefined && !res.headersSent) res.setHeader('DPoP-Nonce', nonce);
+      giveNonce();
       const reason = reasonOf(error);
       Object.assign(facts, { reason }, idsOf(subject, intern));
       metrics.refused(reason);
@@ -72,13 +75,12 @@ export function signRoute(
   };
 }
 
-function send(res: ServerResponse, { proof, turns }: SigningAnswer, dpopNonce: string | undefined): void {
+function send(res: ServerResponse, { proof, turns }: SigningAnswer): void {
   const body = JSON.stringify(proof);
   res.writeHead(200, {
     'Content-Type': 'application/json',
     'Content-Length': body.length,
     'Cache-Control': 'no-store',
-    ...(dpopNonce !== undefined && { 'DPoP-Nonce': dpopNonce }),
     ...rateLimitHeaders(turns),
   });
   res.end(body);

@@ -21,7 +21,7 @@ const CALLS = [
   'turns.take',
   'throttle',
   'reserveNonce',
-  'parts.audit.append',
+  'audit.append',
   'record',
   'sign',
 ];
