@@ -127,7 +127,6 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Id
         return facts && { apiKey: facts };
       }
       if (bearer.kind === 'opaque' && introspecting(bearer.token) === undefined) return undefined;
-      const isFamiliar = known.peek(digest, { allowStale: true }) !== undefined;
       const remembered = known.get(digest);
       onLookup?.(remembered !== undefined);
       if (remembered !== undefined) return { token: remembered };
@@ -136,6 +135,7 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Id
         throw new IdentityError(refusal.code, refusal.message, {
           ...(refusal.claim && { claim: refusal.claim }),
         });
+      const isFamiliar = known.peek(digest, { allowStale: true }) !== undefined;
       const asked = underWay.get(digest) ?? find(bearer, digest, { network, isFamiliar });
       underWay.set(digest, asked);
       return { token: await asked };

@@ -51,7 +51,7 @@ export function selfTest(key: SigningKey, published: Uint8Array): void {
 }
 
 /** Random bytes for future nonces: drawing many at once costs little more than drawing one. */
-const randomness = new Uint8Array(NONCE_BYTES * 256);
+const randomness = Buffer.alloc(NONCE_BYTES * 256);
 let used = randomness.length;
 
 /** 16 random bytes in base64url: 22 characters. No byte is used twice. */
@@ -61,5 +61,5 @@ export function createNonce(): string {
     used = 0;
   }
   used += NONCE_BYTES;
-  return base64url.encode(randomness.subarray(used - NONCE_BYTES, used));
+  return randomness.toString('base64url', used - NONCE_BYTES, used);
 }
