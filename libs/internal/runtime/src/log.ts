@@ -12,7 +12,8 @@ export interface Logger extends PinoLogger {
   plain(level: 'info' | 'error', fields: PlainFields, message: string): void;
 }
 
-export type PlainFields = Readonly<Record<string, string | number | boolean | null>>;
+/** A field that is undefined is left out. */
+export type PlainFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];

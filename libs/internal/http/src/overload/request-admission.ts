@@ -90,7 +90,7 @@ export function createRequestAdmission(
       facts: {},
     };
     beginExchange(req, exchange);
-    res.once('close', () => {
+    res.on('close', () => {
       if (res.writableFinished) deadline.clear();
       else deadline.abandon(new BodyError('body_aborted', 'the client disconnected before the answer'));
       admission.leave(network, exchange.account);
@@ -121,7 +121,7 @@ export function createRequestAdmission(
       res.shouldKeepAlive = false;
       req.socket.pause();
     }
-    res.once('close', () => {
+    res.on('close', () => {
       settle(req, res, connection);
       const status = res.headersSent ? res.statusCode : undefined;
       const seconds = (performance.now() - receivedAt) / 1000;

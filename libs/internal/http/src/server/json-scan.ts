@@ -10,6 +10,7 @@ export interface JsonBudget {
 
 /** The buffer of a text that arrives in chunks grows by this many bytes at a time. */
 const GROWTH = 65_536;
+const EMPTY = Buffer.alloc(0);
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -22,7 +23,7 @@ const BACKSLASH = 0x5c;
 export class JsonScanner {
   readonly #budget: JsonBudget;
   readonly #onGrow: (bytes: number) => void;
-  #kept: Buffer = Buffer.alloc(0);
+  #kept: Buffer = EMPTY;
   #length = 0;
   #depth = 0;
   #values = 0;
@@ -105,13 +106,13 @@ export class JsonScanner {
     const size = Math.min(this.#kept.length === 0 ? wanted : wanted + GROWTH, this.#budget.bytesMax + 1);
     this.#onGrow(size - this.#kept.length);
     const grown = Buffer.allocUnsafe(size);
-    grown.set(this.text);
+    this.#kept.copy(grown, 0, 0, this.#length);
     this.#kept = grown;
   }
 
   #giveUp(): void {
     this.#isBeyond = true;
-    this.#kept = Buffer.alloc(0);
+    this.#kept = EMPTY;
     this.#length = 0;
   }
 }

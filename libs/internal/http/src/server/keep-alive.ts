@@ -31,13 +31,13 @@ export function governKeepAlive(
   { connection, isFromGateway, isClosing }: KeepAliveOptions,
 ): void {
   const isWanted = res.shouldKeepAlive;
-  const isUntouched = () => req.readableFlowing === null && req.headers.expect === undefined;
   const isShort = Number(req.headers['content-length']) <= DISCARDED_BYTES_MAX;
   res.shouldKeepAlive = isWanted && !isClosing() && !hasUnreadBody(req);
   const decide = () => {
     const mayKeep = isWanted && !isClosing();
     const isUnread = hasUnreadBody(req);
-    const isDiscarded = mayKeep && isUnread && isFromGateway && isShort && isUntouched();
+    const isUntouched = req.readableFlowing === null && req.headers.expect === undefined;
+    const isDiscarded = mayKeep && isUnread && isFromGateway && isShort && isUntouched;
     res.shouldKeepAlive = mayKeep && (!isUnread || isDiscarded);
     if (isDiscarded) req.once('end', () => connection?.bodyDiscarded()).resume();
   };

@@ -2,6 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { presentDeadline } from './deadline.ts';
 import { renderEnvelope } from './envelope.ts';
 import type { Presentation } from './presentation.ts';
+import { onlyValueOf } from './raw-headers.ts';
 import { parseTarget } from './target.ts';
 
 /** The answer to bytes that are not a valid request, by the parser's error code. */
@@ -45,8 +46,7 @@ const CODING_NOT_CHUNKED: Presentation = {
 
 /** Why a request is refused before the application sees it; `undefined` if it is not. */
 export function judgeHead(req: IncomingMessage): Presentation | undefined {
-  const names = req.rawHeaders.filter((_text, index) => index % 2 === 0);
-  if (names.filter((name) => name.toLowerCase() === 'host').length !== 1) return HOST_NOT_SINGLE;
+  if (onlyValueOf(req, 'host') === undefined) return HOST_NOT_SINGLE;
   const coding = req.headers['transfer-encoding'];
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') return CODING_NOT_CHUNKED;
   return parseTarget(req.url) === undefined ? NOT_ORIGIN_FORM : undefined;

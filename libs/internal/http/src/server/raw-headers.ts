@@ -7,11 +7,8 @@ import type { IncomingMessage } from 'node:http';
  */
 export function valuesOf(req: Pick<IncomingMessage, 'rawHeaders'>, name: string): string[] {
   const values: string[] = [];
-  for (let index = 0; index < req.rawHeaders.length; index += 2) {
-    const other = req.rawHeaders[index] ?? '';
-    if (other.length === name.length && other.toLowerCase() === name)
-      values.push(req.rawHeaders[index + 1] ?? '');
-  }
+  for (let at = indexOf(req, name, 0); at !== -1; at = indexOf(req, name, at + 2))
+    values.push(req.rawHeaders[at + 1] ?? '');
   return values;
 }
 
@@ -22,6 +19,15 @@ export function valuesOf(req: Pick<IncomingMessage, 'rawHeaders'>, name: string)
  * @param name in lower case
  */
 export function onlyValueOf(req: Pick<IncomingMessage, 'rawHeaders'>, name: string): string | undefined {
-  const values = valuesOf(req, name);
-  return values.length === 1 ? values[0] : undefined;
+  const at = indexOf(req, name, 0);
+  return at === -1 || indexOf(req, name, at + 2) !== -1 ? undefined : req.rawHeaders[at + 1];
+}
+
+/** The index of the next header with this name, or -1. */
+function indexOf({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>, name: string, from: number): number {
+  for (let index = from; index < rawHeaders.length; index += 2) {
+    const other = rawHeaders[index] ?? '';
+    if (other.length === name.length && other.toLowerCase() === name) return index;
+  }
+  return -1;
 }

@@ -22,23 +22,22 @@ export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exc
   const durationMs = performance.now() - exchange.receivedAt;
   const { requestId, client, route, error, facts } = exchange;
   const method = req.method ?? '';
-  const traceId = parseTraceparent(req.headers['traceparent'])?.traceId;
   const status = res.headersSent ? res.statusCode : undefined;
   sinks.metrics?.requestEnded({ route, method, status, seconds: durationMs / 1000 });
   if (error instanceof BusyError) sinks.metrics?.budgetExhausted(error.budget);
   const line = {
     ...facts,
     requestId,
-    ...(traceId === undefined ? {} : { traceId }),
+    traceId: parseTraceparent(req.headers['traceparent'])?.traceId ?? facts['traceId'],
     client: client.address,
     method,
     route: route ?? null,
     status: status ?? null,
     durationMs: Math.round(durationMs * 10) / 10,
-    ...(res.writableFinished ? undefined : { aborted: true }),
+    aborted: res.writableFinished ? undefined : true,
   };
   const level = status !== undefined && status >= 500 ? 'error' : 'info';
   const why = level === 'error' ? explainFailure(error) : undefined;
   if (error === undefined) sinks.log?.plain(level, line, 'request');
-  else sinks.log?.[level]({ ...line, ...(why && { why }), err: error }, 'request');
+  else sinks.log?.[level]({ ...line, why, err: error }, 'request');
 }
