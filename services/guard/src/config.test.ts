@@ -16,6 +16,11 @@ const problemsOf = (env: Record<string, string>): readonly string[] => {
 
 it.each([
   [{ GUARD_INTERN_ID: 'a b' }, /^GUARD_INTERN_ID: expected/],
+  [{ GUARD_KEYS_URL: 'http://api.example/jwks.json' }, /^GUARD_KEYS_URL: expected https/],
+  [
+    { GUARD_KEYS_URL: 'https://127.0.0.1/interns/int_2/daemon/jwks.json' },
+    /^GUARD_KEYS_URL: it names another/,
+  ],
   [{ GUARD_DAEMON_URL: 'http://127.0.0.1:1/api' }, /^GUARD_DAEMON_URL: expected an origin/],
   [{ GUARD_OPEN_PATHS: '/a?b' }, /^GUARD_OPEN_PATHS: expected/],
   [{ GUARD_OPEN_PATHS: 'healthz' }, /^GUARD_OPEN_PATHS: expected/],
@@ -32,6 +37,13 @@ it.each([
 ])('refuses %o', (env, problem) => {
   expect(problemsOf(env)).toContainEqual(expect.stringMatching(problem));
 });
+
+it.each(['http://127.0.0.1:8080', 'http://localhost/v1', 'http://[::1]:1', 'https://api.example/v1'])(
+  'takes the keys of its intern from %s',
+  (base) => {
+    expect(problemsOf({ GUARD_KEYS_URL: `${base}/interns/int_1/daemon/jwks.json` })).toEqual([]);
+  },
+);
 
 it('takes a key for answers in Redis', () => {
   expect(problemsOf({ GUARD_ANSWERS: 'true', GUARD_ANSWERS_KEY: KEY, ...REDIS })).toEqual([]);

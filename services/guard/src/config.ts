@@ -149,6 +149,7 @@ export function loadGuardConfig(env: Environment): GuardConfig {
   const { pathname, search, hash } = new URL(config.daemonUrl);
   if (pathname !== '/' || search !== '' || hash !== '')
     problems.push('GUARD_DAEMON_URL: expected an origin without a path: paths are passed on unchanged');
+  problems.push(...problemsOfKeys(config));
   if (!config.openPaths.every(isPath)) problems.push('GUARD_OPEN_PATHS: a path is too long');
   if (config.replay === 'redis' && !config.redisUrl) problems.push(missing('GUARD_REDIS_URL'));
   if (config.replay === 'postgres' && !config.databaseUrl) problems.push(missing('GUARD_DATABASE_URL'));
@@ -162,6 +163,15 @@ export function loadGuardConfig(env: Environment): GuardConfig {
   return { ...config, root: readRoot(config.rootFile) };
 }
 
+const SAFE_URL = /^(?:https:\/\/|http:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])[:/])/;
+const KEYS_PATH = /\/interns\/([^/]+)\/daemon\/jwks\.json$/;
+
+function problemsOfKeys({ keysUrl, internId }: Config<typeof GUARD_SPEC>): string[] {
+  if (!SAFE_URL.test(keysUrl)) return ['GUARD_KEYS_URL: expected https, or http on this machine'];
+  const [, owner = internId] = KEYS_PATH.exec(keysUrl) ?? [];
+  return owner === internId ? [] : ['GUARD_KEYS_URL: it names another intern than GUARD_INTERN_ID'];
+}
+
 const missing = (name: string) => `${name}: required for this GUARD_REPLAY`;
 
 function readRoot(file: string | undefined): GuardConfig['root'] {
@@ -169,7 +179,8 @@ function readRoot(file: string | undefined): GuardConfig['root'] {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    const why = error instanceof SyntaxError ? 'it is not JSON' : systemErrorCode(error);
+    const why =
+      error instanceof SyntaxError ? 'expected a public JWK, or an array of them' : systemErrorCode(error);
     throw new ConfigError([`GUARD_ROOT_FILE: cannot read ${JSON.stringify(file)} (${why})`]);
   }
 }

@@ -60,14 +60,20 @@ describe.skipIf(PYTHON === undefined)('the FastAPI daemons of README.md and port
   test('the one with the dependency accepts a call once, and refuses a body that was read before', async () => {
     await using keyServer = await startKeyServer();
     const keys = keyServer.open(GOOD);
-    const readsFirst = `
+    const reading = `
 @app.post("/api/reads")
 def reads(payload: Invoke, proven: Proven = Depends(caller)) -> dict[str, str]:
     return {"user": proven.user}
+
+
+@app.post("/api/reads-after")
+async def reads_after(request: Request, proven: Proven = Depends(caller)) -> list[object]:
+    return [await request.json(), (await request.body()).decode()]
 `;
     const code = DAEMON.replace(/https:[^"]+/, keys.url).replace('MemoryStore())', 'store)');
     const early = 'store = MemoryStore()\nstore.fence -= 1000\n';
-    const { url, log } = await serve(code.replace('app = FastAPI()', `${early}app = FastAPI()`) + readsFirst);
+    const app = code.replace('app = FastAPI()', `from fastapi import Request\n${early}app = FastAPI()`);
+    const { url, log } = await serve(app + reading);
     const bench = createBench(
       { url, keys },
       { internId: 'int_7Qm2', path: '/api/invoke', bodyBytesMax: 1e6 },
@@ -86,6 +92,9 @@ def reads(payload: Invoke, proven: Proven = Depends(caller)) -> dict[str, str]:
     expect(read.status).toBe(500);
     expect(read.milliseconds).toBeLessThan(10_000);
     await expect.poll(log).toContain('the body was read before its proof was judged');
+    const after = await bench.tell({ claim: { path: '/api/reads-after', body: Buffer.from('{"a": 1}') } });
+    expect([after.status, JSON.parse(after.body)]).toEqual([200, [{ a: 1 }, '{"a": 1}']]);
+    expect(log()).toContain('no root is pinned');
   });
 
   test('its own test accepts a call once, with the signer for tests', () => {

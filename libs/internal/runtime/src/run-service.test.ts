@@ -84,6 +84,21 @@ it('prints its version without a configuration', async () => {
   expect(said.out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
+it('prints its commands for --help', async () => {
+  const { program, said } = programOf('--help');
+  await runService(program, service());
+  expect(said).toEqual({ out: 'usage: main.ts [check-config | settings | --version | --help]\n', err: '' });
+});
+
+it('names the settings of a port that is taken', async () => {
+  const { program, said } = programOf();
+  const taken = Object.assign(new Error('address in use'), { code: 'EADDRINUSE' });
+  const opsPort = integer({ min: 1, max: 2, default: 1, doc: 'The other port', unit: 'port' });
+  const options = { settings: { opsPort }, start: () => Promise.reject(taken) };
+  await expect(runService(program, service(options))).rejects.toMatchObject({ code: 1 });
+  expect(said.err).toContain('THING_PORT and THING_OPS_PORT');
+});
+
 it.each([
   [['serve'], {}, 64],
   [['check-config', 'twice'], {}, 64],

@@ -3,6 +3,7 @@ import { coreFileLimit } from './core-file-limit.ts';
 import { describeSettings } from './describe-settings.ts';
 import { type HardenedProcess, weaknessesOf } from './hardening.ts';
 import { createLogger, type Logger, type LogLevel } from './log.ts';
+import { systemErrorCode } from './system-error-code.ts';
 import { VERSION } from './version.ts';
 
 /** Exit codes of a service; 0 after a graceful stop. */
@@ -64,8 +65,13 @@ export async function runService<Config extends ProgramConfig>(
     return;
   }
   const words = ['check-config', 'settings', ...Object.keys(service.commands ?? {})];
+  const usage = `usage: ${program.argv[1]} [${[...words, '--version', '--help'].join(' | ')}]`;
+  if (command === '--help') {
+    program.stdout.write(`${usage}\n`);
+    return;
+  }
   if (rest.length > 0 || (command !== undefined && !words.includes(command))) {
-    return fail(EXIT.usage, new Error(`usage: ${program.argv[1]} [${[...words, '--version'].join(' | ')}]`));
+    return fail(EXIT.usage, new Error(usage));
   }
   if (command === 'settings') {
     program.stdout.write(describeSettings(service.prefix, service.settings));
@@ -93,6 +99,9 @@ export async function runService<Config extends ProgramConfig>(
     attend(program, running, fail);
     await running;
   } catch (error) {
+    const isPortTaken = systemErrorCode(error) === 'EADDRINUSE' && 'opsPort' in service.settings;
+    if (isPortTaken)
+      program.stderr.write(`The ports are ${service.prefix}_PORT and ${service.prefix}_OPS_PORT.\n`);
     fail(error instanceof ConfigError ? EXIT.configuration : EXIT.failed, error);
   }
 }

@@ -1,5 +1,5 @@
 import { type Html, html } from '@ori/faces/html';
-import { markdown } from './markdown.ts';
+import { markdown, markdownLine } from './markdown.ts';
 import { renderMembers, renderValue, type Schema, typeOf } from './render-schema.ts';
 
 interface Content {
@@ -50,7 +50,7 @@ ${operation['x-codeSamples'].map(({ source }) => html`<pre><code>${source}</code
 ${parameters.length === 0 ? undefined : html`<h4>Parameters</h4>\n<ul>${parameters.map(renderParameter)}</ul>`}
 ${requestBody && html`<h4>Body</h4>\n${contentsOf(requestBody.content)}`}
 <h4>Answers</h4>
-${Object.entries(responses).map(([status, answer]) => foldable(`${status}: ${answer.description}`, renderAnswer(answer)))}
+${Object.entries(responses).map(([status, answer]) => foldable(html`${status}: ${markdownLine(answer.description)}`, renderAnswer(answer)))}
 </section>
 `;
 }
@@ -97,7 +97,7 @@ function json(value: unknown): Html {
 `;
 }
 
-function foldable(title: string, content: Html): Html {
+function foldable(title: string | Html, content: Html): Html {
   return html`<details><summary>${title}</summary>
 ${content}</details>
 `;

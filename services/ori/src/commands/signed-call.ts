@@ -154,7 +154,7 @@ export function readyCall(
       const sent = await deliver(delivery, attempt).catch(tellOfQuestion);
       const seconds = pauseNamed(sent.answer);
       if (seconds === undefined) return sent;
-      context.terminal.note(`The daemon’s replay store was restarted; signing again in ${seconds} s.`);
+      context.terminal.note(`The daemon’s replay store is a few seconds old; signing again in ${seconds} s.`);
       sent.answer.end();
       await waited(seconds * 1000, context.interrupted);
       return deliver(delivery).catch(tellOfQuestion);

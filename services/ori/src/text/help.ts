@@ -102,8 +102,8 @@ Examples:
 
 export const DOCTOR_CALL_HELP = `
 This makes a real call: if the daemon accepts it, it is carried out. The answer is not printed.
-If the daemon refuses it, the report says what changed on the way; for that, the daemon must report what it received:
-requireProof(verifier, { bodyBytesMax, diagnose: true }).
+If the daemon refuses it, the report says what changed on the way, if the daemon reports what it received: one with
+@ori/verifier does, with requireProof(verifier, { bodyBytesMax, diagnose: true }).
 
 Examples:
   ori doctor call int_7Qm2 /api/invoke --data '{"prompt":"hello"}'

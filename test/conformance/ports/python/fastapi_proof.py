@@ -25,6 +25,8 @@ def require_proof(
     app: FastAPI, verifier: Verifier, body_bytes_max: int = BODY_BYTES_MAX
 ) -> Callable[[Request], Awaitable[Proven]]:
     """The dependency. `app` answers refusals as SPEC.md, section 5, requires. One verifier serves all routes."""
+    if not isinstance(app, FastAPI) or not isinstance(verifier, Verifier):
+        raise TypeError("expected the FastAPI application, then the Verifier")
 
     async def answer(_: Request, refused: Exception) -> JSONResponse:
         assert isinstance(refused, Refused)
@@ -35,7 +37,10 @@ def require_proof(
         # A second reader would wait for bytes that never come, and then blame the client.
         if hasattr(request, "_body") or getattr(request, "_stream_consumed", False):
             raise RuntimeError(READ_BEFORE)
-        return await prove(verifier, request.scope, request.receive, body_bytes_max)
+        found = await prove(verifier, request.scope, request.receive, body_bytes_max)
+        # Where request.body() and request.json() find it: they would wait for it, too.
+        request._body = found.body
+        return found
 
     # FastAPI reads the annotations of a nested function when the route is declared.
     proven.__annotations__ = {"request": Request, "return": Proven}

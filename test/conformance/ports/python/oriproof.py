@@ -9,6 +9,7 @@ import base64
 import hashlib
 import heapq
 import json
+import logging
 import math
 import re
 import threading
@@ -24,6 +25,7 @@ from typing import Any, Callable, Protocol, TypedDict
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+LOG = logging.getLogger("oriproof")
 BODY_SECONDS = 30
 # With re.ASCII, re.IGNORECASE folds only ASCII. Unlike `$`, fullmatch rejects a trailing line feed.
 FLAGS = re.ASCII | re.IGNORECASE
@@ -172,6 +174,8 @@ class RootedSet:
         named = KEY_SET_URL.fullmatch(url)
         if not named or not roots:
             raise ValueError("expected {base}/interns/{internId}/daemon/jwks.json and a root")
+        if isinstance(roots, dict) or not all(isinstance(root, dict) for root in roots):
+            raise ValueError('expected a list of public JWKs as roots: [{"kty": "OKP", "crv": "Ed25519", "x": "..."}]')
         self.base, self.intern = named.groups()
         self.roots = [Key(root) for root in roots]
         self.body: bytes | None = None
@@ -279,6 +283,8 @@ class RemoteKeys:
     def __init__(self, url: str, roots: Sequence[dict[str, Any]] = ()) -> None:
         if not re.match(r"https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/]", url):
             raise ValueError("expected an https address")
+        if not roots:
+            LOG.warning("%s: no root is pinned, so anyone who can answer for it decides whose proofs are accepted", url)
         self.url, self.fresh, self.fetched, self.tried = url, 0, -math.inf, -math.inf
         self.keys: list[Key] = []
         self.lock = threading.Lock()
@@ -293,10 +299,11 @@ class RemoteKeys:
                 try:
                     with urllib.request.build_opener(NoRedirect).open(self.url, timeout=2) as answer:
                         text = answer.read(65537)
-                        if answer.status == 200 and len(text) <= 65536:
-                            self.take(text, answer.headers, now)
-                except (OSError, ValueError, HTTPException):
-                    pass
+                        if answer.status != 200 or len(text) > 65536:
+                            raise ValueError(f"status {answer.status}, at least {len(text)} bytes")
+                        self.take(text, answer.headers, now)
+                except (OSError, ValueError, HTTPException) as error:
+                    LOG.warning("%s: the keys were not taken: %s", self.url, error)
             if now >= min(self.fetched + self.fresh + 600, self.ends) or time.time() >= self.until:
                 raise Refused("keys_unavailable")
             return self.keys
@@ -308,6 +315,8 @@ class RemoteKeys:
             wall, stated = int(time.time() * 1000), headers.get_all("x-ori-key-set")
             self.keys, until = self.rooted.judge(text, ", ".join(stated) if stated else None, wall)
             self.ends, self.until = now + (until - wall) / 1000, until / 1000
+        if not self.keys:
+            LOG.warning("%s: the set has no usable key: check the intern id in its address", self.url)
         self.fresh, self.fetched = fresh_for(headers), now
 
 
@@ -421,6 +430,8 @@ class Verifier:
                 raise ValueError(f"expected whole seconds from {least} to {most}")
         if not INTERN_ID.fullmatch(intern_id) or not CONFIGURED_TYPE.fullmatch(content_type):
             raise ValueError("intern_id or content_type")
+        if not hasattr(keys, "current") or isinstance(store, type) or not hasattr(store, "spend"):
+            raise TypeError("expected keys, as RemoteKeys(url), and a store, as MemoryStore()")
         self.intern_id, self.keys, self.store, self.max_age, self.tolerance = intern_id, keys, store, max_age, tolerance
         self.accept_v1, self.content_type, self.clock = accept_v1, content_type, clock
         store.attach(self)

@@ -18,7 +18,8 @@ const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = 
   nonce_replayed:
     'The daemon has seen this proof before: something repeated the request. Run the command again.',
   nonce_not_issued: 'The daemon shares no Redis with the signer that made this proof.',
-  proof_before_fence: 'The daemon’s replay store was just restarted. Run the command again in a few seconds.',
+  proof_before_fence:
+    'The daemon’s replay store is a few seconds old. Run the command again in a few seconds. If that does not help, the daemon makes a new store for each request.',
   body_too_large: 'Send a smaller body.',
   keys_unavailable: 'The daemon cannot get the public keys of this intern. Try again in a moment.',
   replay_store_unavailable: 'The daemon’s replay store is down. Try again in a moment.',

@@ -19,8 +19,8 @@ export const DOCTOR_FAILURES = {
     exit: EXIT.daemonRefused,
     what: ({ status, code }) =>
       `The daemon answered ${status} (${code}) and does not report what it received.`,
-    next: () =>
-      'Enable it in the daemon, with requireProof(verifier, { bodyBytesMax, diagnose: true }), then run this again.',
+    next: ({ code }) =>
+      [UNCHANGED_ADVICE[code], DIAGNOSES].filter((advice) => advice !== undefined).join(' '),
   }),
   call_not_judged: failure<{ status: number; location?: string | undefined }>({
     exit: EXIT.daemonRefused,
@@ -30,16 +30,19 @@ export const DOCTOR_FAILURES = {
   }),
 };
 
+const DIAGNOSES =
+  'Whether the request changed on the way is seen only by a daemon with @ori/verifier and requireProof(verifier, { bodyBytesMax, diagnose: true }).';
+
 const ANSWERED_BY_ANOTHER =
   'Either a gateway answered, or the daemon accepted the proof and answered this itself: check its address and the path. A gateway may also have cut or rewritten the path.';
 
 const WITHOUT_A_CODE =
   'It is a refusal, but not in the form of a verifier, which is {"error":{"code":"…"}} and nothing around it: does the framework wrap the daemon’s answers, as "detail" in FastAPI? Otherwise a gateway asks for credentials of its own.';
 
-/** Advice on codes that have other causes when the request arrived unchanged. */
+/** Advice on codes that have these causes when the request arrived unchanged. */
 const UNCHANGED_ADVICE: Readonly<Record<string, string>> = {
   signature_invalid:
-    'The daemon serves another intern, or has this intern’s keys from another signer. Check the intern’s id and the address.',
+    'Does the daemon serve another intern, or have this intern’s keys from another signer? Check the intern’s id and the address of its keys.',
   nonce_replayed:
     'Something sent the request twice, or another daemon received a copy first: look for a mirror or a retry in the gateway.',
   request_not_coverable: 'This daemon accepts another media type; see --content-type.',
