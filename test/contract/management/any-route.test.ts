@@ -87,3 +87,16 @@ it('serves its metrics and its readiness on the ops port alone', async () => {
   expect(await ready.json()).toEqual({ status: 'ready', checks: { postgresql: 'ok', issuer: 'ok' } });
   expect((await world.call({ path: '/metrics' })).status).toBe(404);
 });
+
+it('measures each call of the database', async () => {
+  const measured = async () => {
+    const metrics = await (await fetch(`${world.opsUrl}/metrics`)).text();
+    return Number(
+      /^ori_dependency_duration_seconds_count\{dependency="postgresql"\} (\d+)$/m.exec(metrics)?.[1],
+    );
+  };
+  const before = await measured();
+  for (let n = 0; n < 5; n += 1) await world.call({ path: '/keys' });
+  // Two for each request; each look at the metrics asks the database too.
+  expect((await measured()) - before).toBeGreaterThanOrEqual(10);
+});
