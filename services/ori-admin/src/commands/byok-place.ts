@@ -1,4 +1,4 @@
-import { AdminError, organizationOf, ownerOfCredential } from '@ori/store/admin';
+import { AdminError, organizationOf } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
 import { z } from 'zod';
 import { UsageError } from '../failure.ts';
@@ -24,7 +24,13 @@ export async function placeOf(
 
 /** The organization of a stored credential. @throws AdminError `not_found` */
 export async function credentialOwner(db: Database, id: string): Promise<{ organizationId: string }> {
-  const organizationId = z.uuid().safeParse(id).success ? await ownerOfCredential(db, { id }) : undefined;
-  if (organizationId === undefined) throw new AdminError('not_found', `no BYOK credential ${id}`);
-  return { organizationId };
+  const found = z.uuid().safeParse(id).success
+    ? await db.kysely
+        .selectFrom('byok_credentials')
+        .select('organization_id')
+        .where('id', '=', id)
+        .executeTakeFirst()
+    : undefined;
+  if (found === undefined) throw new AdminError('not_found', `no BYOK credential ${id}`);
+  return { organizationId: found.organization_id };
 }

@@ -1,5 +1,5 @@
 import { type InsertObject, type Selectable, sql } from 'kysely';
-import type { Database, Handle } from '../../database.ts';
+import type { Handle } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
 import type { ByokCredentialsTable } from '../../schema-management.ts';
 import { judged } from './admin-error.ts';
@@ -26,17 +26,4 @@ export async function disableCredential(db: Handle, { id }: { readonly id: strin
 
 export async function deleteCredential(db: Handle, { id }: { readonly id: string }): Promise<void> {
   await changeRow(db, `BYOK credential ${id}`, sql`delete from byok_credentials where id = ${id}`);
-}
-
-/** The organization of a credential, by its UUID; undefined if it does not exist. */
-export async function ownerOfCredential(
-  db: Database,
-  { id }: { readonly id: string },
-): Promise<string | undefined> {
-  const row = await db.kysely
-    .selectFrom('byok_credentials')
-    .select('organization_id')
-    .where('id', '=', id)
-    .executeTakeFirst();
-  return row?.organization_id;
 }
