@@ -123,7 +123,16 @@ export default defineConfig({
       {
         test: { name: 'lab-alone', include: labAlone, maxWorkers: 1, sequence: { groupOrder: 2 }, ...limits },
       },
-      { test: { name: 'alone', include: alone, maxWorkers: 1, sequence: { groupOrder: 2 }, ...limits } },
+      {
+        test: {
+          name: 'alone',
+          include: alone,
+          isolate: false,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+          ...limits,
+        },
+      },
     ],
   },
 });

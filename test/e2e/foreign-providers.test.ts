@@ -74,14 +74,12 @@ describe.each(FOREIGN_PROVIDERS.filter(({ missing }) => missing === undefined))(
     const nonce = client.randomNonce();
     const code_challenge = await client.calculatePKCECodeChallenge(pkceCodeVerifier);
     const url = client.buildAuthorizationUrl(config, {
-      ...{
-        redirect_uri: REDIRECT_URI,
-        scope,
-        code_challenge,
-        code_challenge_method: 'S256',
-        nonce,
-        ...indicator,
-      },
+      redirect_uri: REDIRECT_URI,
+      scope,
+      code_challenge,
+      code_challenge_method: 'S256',
+      nonce,
+      ...indicator,
     });
     const callback = await provider.visit(url);
     return client.authorizationCodeGrant(

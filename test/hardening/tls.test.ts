@@ -46,11 +46,9 @@ test('the hardened signer trusts the authorities of files, and presents a certif
   const words = {
     'tls-port': String(tlsPort),
     'tls-auth-clients': 'yes',
-    ...{
-      'tls-cert-file': file('tls.crt'),
-      'tls-key-file': file('tls.key'),
-      'tls-ca-cert-file': file('tls.crt'),
-    },
+    'tls-cert-file': file('tls.crt'),
+    'tls-key-file': file('tls.key'),
+    'tls-ca-cert-file': file('tls.crt'),
   };
   const args = Object.entries(words).flatMap(([name, value]) => [`--${name}`, value]);
   await using redis = await startRedis({ arguments: args });

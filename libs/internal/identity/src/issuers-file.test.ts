@@ -25,14 +25,12 @@ test('an entry with nothing but its issuer is one of RFC 9068 with the defaults'
     problems: [],
     issuers: [
       {
-        ...{
-          ...defaults,
-          lifetimeMaxSeconds: 86_400,
-          requiresAuthTime: false,
-          issuer: 'https://one.test',
-          tokenTypes: ['at+jwt'],
-          introspectionWithoutAudience: false,
-        },
+        ...defaults,
+        lifetimeMaxSeconds: 86_400,
+        requiresAuthTime: false,
+        issuer: 'https://one.test',
+        tokenTypes: ['at+jwt'],
+        introspectionWithoutAudience: false,
         signIn: { clientId: 'ori-cli', scopes: ['vault:read', 'interns'], resource: true },
       },
     ],
