@@ -3,9 +3,8 @@ import { AdminError } from '@ori/store/admin';
 import { InvalidCredential } from '@ori/store/byok/invalid-credential';
 import { MigrationError } from '@ori/store/migrate';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
-import { CommanderError } from 'commander';
 import { expect, test } from 'vitest';
-import { fromCommander, tell, UsageError } from './failure.ts';
+import { tell, UsageError } from './failure.ts';
 
 test.each([
   [new UsageError('x'), 2],
@@ -25,9 +24,4 @@ test.each([
 test('an unexpected error is reported as a defect', () => {
   expect(tell(new TypeError('x'))).toBeUndefined();
   expect(tell(undefined)).toBeUndefined();
-});
-
-test('does not repeat the value of an unknown option', () => {
-  const error = new CommanderError(1, 'commander.unknownOption', "error: unknown option '--key=sk-1'");
-  expect(fromCommander(error).message).toBe("Unknown option '--key'.");
 });

@@ -1,3 +1,4 @@
+import { toSentence } from '@ori/faces/usage';
 import { ConfigError } from '@ori/runtime/config';
 import { SecretFileError } from '@ori/runtime/secret-file';
 import { KmsError } from '@ori/sealing/key-wrapper';
@@ -6,7 +7,6 @@ import { AdminError, type AdminErrorCode } from '@ori/store/admin';
 import { InvalidCredential } from '@ori/store/byok/invalid-credential';
 import { MigrationError } from '@ori/store/migrate';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
-import type { CommanderError } from 'commander';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
 /** The command line cannot be executed. Says what to do next; never quotes a secret. */
@@ -116,18 +116,4 @@ function reasonOf(error: StoreUnavailable): string {
   const { cause } = error;
   const why = cause instanceof Error && 'severity' in cause ? ` Its message: ${cause.message}.` : '';
   return `${error.message}${why}`;
-}
-
-/** The error of commander without the value of an option, which may be a misplaced secret. */
-export function fromCommander({ code, message }: CommanderError): UsageError {
-  if (code === 'commander.help') return new UsageError('Missing command.');
-  const what = message
-    .replace(/^error: /, '')
-    .replace(/'(--?[\w-]+)=[^']*'/, "'$1'")
-    .replace(/\s*\n\s*/g, ' ');
-  return new UsageError(toSentence(what));
-}
-
-function toSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/(?<![.?])$/, '.')}`;
 }

@@ -1,4 +1,5 @@
 import { printable, printableJson, printableLines } from '@ori/faces/printable';
+import { explainUsage } from '@ori/faces/usage';
 import { VERSION } from '@ori/runtime/version';
 import { CommanderError } from 'commander';
 import { Command } from './command.ts';
@@ -19,7 +20,7 @@ import { addUserCommands } from './commands/user.ts';
 import { addWorkspaceCommands } from './commands/workspace.ts';
 import { createContext, type HostEnvironment } from './context.ts';
 import { EXIT } from './exit-codes.ts';
-import { fromCommander, type Told, tell } from './failure.ts';
+import { type Told, tell, UsageError } from './failure.ts';
 import { MAIN_HELP } from './help.ts';
 
 /**
@@ -32,7 +33,7 @@ export async function run(args: readonly string[], host: HostEnvironment): Promi
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
-    const failure = error instanceof CommanderError ? fromCommander(error) : error;
+    const failure = error instanceof CommanderError ? new UsageError(explainUsage(error)) : error;
     return report(failure, host, args.includes('--json'));
   }
 }

@@ -79,6 +79,12 @@ it.each([
   expect({ exit, stderr }).toEqual({ exit: EXIT.usage, stderr: expect.stringContaining(`${meant}?`) });
 });
 
+it('does not repeat the value of an unknown option, which may be a token', async () => {
+  const { exit, stderr } = await ori('login', '--token=sk-secret');
+  expect([exit, stderr]).toEqual([EXIT.usage, expect.stringContaining("Unknown option '--token'")]);
+  expect(stderr).not.toContain('sk-secret');
+});
+
 it('reports a missing command to a script as one JSON error', async () => {
   const { exit, stdout, stderr } = await ori('--json');
   expect([exit, stdout]).toEqual([EXIT.usage, '']);

@@ -1,4 +1,5 @@
 import { printable, printableJson, printableLines } from '@ori/faces/printable';
+import { explainUsage } from '@ori/faces/usage';
 import { type Command, CommanderError } from 'commander';
 import type { HostEnvironment } from './commands/context.ts';
 import { CliError, isCliError } from './core/errors.ts';
@@ -23,13 +24,7 @@ export function toFailure(error: unknown, command: string): unknown {
   const next = `See: ${command} --help`;
   if (isCliError(error, 'usage')) return new CliError('usage', { next, ...error.facts });
   if (!(error instanceof CommanderError)) return error;
-  // The help for a missing command was already printed.
-  if (error.code === 'commander.help') return new CliError('usage', { detail: 'Missing command.', next });
-  const detail = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
-  return new CliError('usage', {
-    detail: `${detail.charAt(0).toUpperCase()}${detail.slice(1).replace(/\.?$/, '.')}`,
-    next,
-  });
+  return new CliError('usage', { detail: explainUsage(error), next });
 }
 
 /** Writes a failure to stderr, as text or as JSON, and returns its exit code. */
