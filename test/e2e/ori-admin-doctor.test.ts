@@ -6,8 +6,6 @@ import { startOpsServer } from '../../libs/internal/http/src/observe/ops.ts';
 import { type RedisServer, startRedis } from '../env/redis.ts';
 import { type OperatorWorld, startOperatorWorld } from './ori-admin-world.ts';
 
-/** A ring that is replaced after a row was sealed; several commands, each a process. */
-const LONG = { timeout: 60_000 };
 const PASSWORD = 'canary-redis-password';
 
 let world: OperatorWorld;
@@ -68,47 +66,39 @@ async function doctor(environment: Record<string, string> = {}, args: string[] =
   return { exit: run.exit, all: data, wrong: Object.fromEntries(wrong.map((one) => [one.check, one])) };
 }
 
-it(
-  'finds nothing wrong with a deployment that works, and says what to do in each other line',
-  LONG,
-  async () => {
-    const { exit, all, wrong } = await doctor();
-    expect(wrong).toEqual({});
-    expect(exit).toBe(0);
-    expect(all.filter(({ state, fix }) => (state === 'ok' ? fix !== undefined : !fix))).toEqual([]);
-    expect(all.map(({ check }) => check)).toEqual(
-      expect.arrayContaining([
-        'database',
-        'signer login',
-        'management login',
-        'signer ring',
-        'management ring',
-      ]),
-    );
-    const told = await world.admin.run(['doctor', '--settings', envFile]);
-    expect(told.stdout).toContain('ok    redis: answers, evicts nothing, and has the same time\n');
-  },
-);
+it('finds nothing wrong with a deployment that works, and says what to do in each other line', async () => {
+  const { exit, all, wrong } = await doctor();
+  expect(wrong).toEqual({});
+  expect(exit).toBe(0);
+  expect(all.filter(({ state, fix }) => (state === 'ok' ? fix !== undefined : !fix))).toEqual([]);
+  expect(all.map(({ check }) => check)).toEqual(
+    expect.arrayContaining([
+      'database',
+      'signer login',
+      'management login',
+      'signer ring',
+      'management ring',
+    ]),
+  );
+  const told = await world.admin.run(['doctor', '--settings', envFile]);
+  expect(told.stdout).toContain('ok    redis: answers, evicts nothing, and has the same time\n');
+});
 
-it(
-  'says what unbound sessions leave open, and that an issuer without DPoP cannot bind them',
-  LONG,
-  async () => {
-    const { issuer } = world;
-    const [signer, management] = ['signer', 'management'].map((name) => `${name} issuer ${issuer.url}`);
-    issuer.announce({ dpop_signing_alg_values_supported: ['ES256'] });
-    const open = await doctor({ MANAGEMENT_REQUIRE_DPOP: 'true' });
-    const found = (check: string | undefined) => open.all.find((one) => one.check === check)?.found;
-    expect(found(signer)).toContain('but SIGNER_REQUIRE_DPOP=false leaves');
-    expect(found(management)).toContain('must be bound');
-    issuer.announce({});
-    const { wrong } = await doctor({ MANAGEMENT_REQUIRE_DPOP: 'true' });
-    expect(Object.keys(wrong)).toContain(management);
-    expect(Object.keys(wrong)).not.toContain(signer);
-  },
-);
+it('says what unbound sessions leave open, and that an issuer without DPoP cannot bind them', async () => {
+  const { issuer } = world;
+  const [signer, management] = ['signer', 'management'].map((name) => `${name} issuer ${issuer.url}`);
+  issuer.announce({ dpop_signing_alg_values_supported: ['ES256'] });
+  const open = await doctor({ MANAGEMENT_REQUIRE_DPOP: 'true' });
+  const found = (check: string | undefined) => open.all.find((one) => one.check === check)?.found;
+  expect(found(signer)).toContain('but SIGNER_REQUIRE_DPOP=false leaves');
+  expect(found(management)).toContain('must be bound');
+  issuer.announce({});
+  const { wrong } = await doctor({ MANAGEMENT_REQUIRE_DPOP: 'true' });
+  expect(Object.keys(wrong)).toContain(management);
+  expect(Object.keys(wrong)).not.toContain(signer);
+});
 
-it('names the cause of each dependency that a service would not start with', LONG, async () => {
+it('names the cause of each dependency that a service would not start with', async () => {
   const { exit, wrong } = await doctor({
     SIGNER_DATABASE_URL: world.databaseUrl,
     SIGNER_REDIS_URL: redis.url.replace(PASSWORD, 'canary-wrong'),
@@ -129,7 +119,7 @@ it('names the cause of each dependency that a service would not start with', LON
   expect(JSON.stringify(wrong)).not.toContain('canary');
 });
 
-it('repeats why a running instance is not ready', LONG, async () => {
+it('repeats why a running instance is not ready', async () => {
   const down = async () => {
     throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED', syscall: 'connect' });
   };
@@ -141,13 +131,13 @@ it('repeats why a running instance is not ready', LONG, async () => {
   expect(wrong[world.issuer.url]).toMatchObject({ fix: 'give the address of the ops port' });
 });
 
-it('finds a Redis that evicts', LONG, async () => {
+it('finds a Redis that evicts', async () => {
   await using evicting = await startRedis({ arguments: ['--maxmemory-policy', 'volatile-lru'] });
   const { wrong } = await doctor({ SIGNER_REDIS_URL: evicting.url });
   expect(wrong['redis']).toMatchObject({ fix: expect.stringContaining('noeviction') });
 });
 
-it('finds rows that the ring does not open, and a database behind this version', LONG, async () => {
+it('finds rows that the ring does not open, and a database behind this version', async () => {
   const other = join(world.room.directory, 'other.json');
   await world.admin.get('kek', 'generate', 'signer', '--out', other);
   await world.query("COMMENT ON TABLE ori_migrations IS '0000-before'");
@@ -159,7 +149,7 @@ it('finds rows that the ring does not open, and a database behind this version',
   await world.admin.get('migrate');
 });
 
-it('says for which claim a token is refused', LONG, async () => {
+it('says for which claim a token is refused', async () => {
   const { issuer } = world;
   const good = await doctor({}, ['--token'], await issuer.token());
   expect(good.wrong).toEqual({});

@@ -17,9 +17,6 @@ import { type OperatorWorld, startOperatorWorld, verified } from './ori-admin-wo
 const PROVIDER_KEY = 'sk-proj-canary-4f1c09aa7be2d5';
 const NEXT_PROVIDER_KEY = '{"api_key":"sk-proj-canary-9d0e11bb3c6f77","region":"europe"}';
 
-/** Many commands, each a process. */
-const LONG = { timeout: 120_000 };
-
 let world: OperatorWorld;
 beforeAll(async () => {
   world = await startOperatorWorld();
@@ -31,7 +28,7 @@ const made = { org: '', ws: '', ada: '', intern: '', apiKey: '', managementKeyFi
 let other = '';
 let signingKey = '';
 
-it('requires a migration first, then migrates an empty database, once', LONG, async () => {
+it('requires a migration first, then migrates an empty database, once', async () => {
   const { admin } = world;
   const early = await admin.run(['org', 'list']);
   expect(early).toMatchObject({ exit: 4, stderr: expect.stringContaining('Run ori-admin migrate') });
@@ -40,7 +37,7 @@ it('requires a migration first, then migrates an empty database, once', LONG, as
   expect(await admin.json('migrate')).toEqual({ applied: [] });
 });
 
-it('builds a whole tenant', LONG, async () => {
+it('builds a whole tenant', async () => {
   const { admin, issuer, kekFile, managementKekFile, room } = world;
   expect(await admin.run(['kek', 'generate', 'signer', '--out', kekFile])).toMatchObject({ exit: 0 });
   await admin.get('kek', 'generate', 'management', '--out', managementKekFile);
@@ -74,7 +71,7 @@ it('builds a whole tenant', LONG, async () => {
   ]);
 });
 
-it('lets signing keys end after 90 days, and rotates every one that is due', LONG, async () => {
+it('lets signing keys end after 90 days, and rotates every one that is due', async () => {
   const { admin } = world;
   const now = Date.now() / 1000;
   const [key] = (await admin.json('signing-key', 'list', '--intern', made.intern)).data;
@@ -90,58 +87,47 @@ it('lets signing keys end after 90 days, and rotates every one that is due', LON
   expect(await admin.run(['intern', 'delete', intern, '--yes'])).toMatchObject({ exit: 0 });
 });
 
-it(
-  'creates what a signer needs for a proof, which a daemon verifies; limits and disabling take effect',
-  LONG,
-  async () => {
-    await using _signer = await world.startSigner();
-    const ask = () => world.sign(made.intern);
-    const answer = await ask();
-    expect(answer.status).toBe(200);
-    const proof = (await answer.json()) as Record<string, string>;
-    expect(await verified(world, made.intern, proof)).toMatchObject({
-      user: 'ada',
-      internId: made.intern,
-      version: 2,
-    });
+it('creates what a signer needs for a proof, which a daemon verifies; limits and disabling take effect', async () => {
+  await using _signer = await world.startSigner();
+  const ask = () => world.sign(made.intern);
+  const answer = await ask();
+  expect(answer.status).toBe(200);
+  const proof = (await answer.json()) as Record<string, string>;
+  expect(await verified(world, made.intern, proof)).toMatchObject({
+    user: 'ada',
+    internId: made.intern,
+    version: 2,
+  });
 
-    const { admin } = world;
-    const quota = async () => /;q=(\d+)/.exec((await ask()).headers.get('ratelimit-policy') ?? '')?.[1];
-    const usual = await quota();
-    const limit = ['org', 'limits', made.org, '--turns-per-user'];
-    expect(await admin.json(...limit, '20')).toMatchObject({ turnsPerUser: 20, turnsPerOrganization: null });
-    await expect.poll(quota, { timeout: 5000 }).toBe('20');
-    const answers: Response[] = [];
-    while (answers.at(-1)?.status !== 429) answers.push(await ask());
-    const left = (response?: Response) => /;r=(\d+)/.exec(response?.headers.get('ratelimit') ?? '')?.[1];
-    expect(left(answers.at(-2))).toBe('0');
-    await admin.get(...limit, 'default');
-    await expect.poll(quota, { timeout: 5000 }).toBe(usual);
-    expect((await ask()).status).toBe(200);
-    const { data: changes } = await admin.json(
-      'audit',
-      'list',
-      '--row',
-      made.org,
-      '--table',
-      'organizations',
-    );
-    expect(changes.slice(0, 2)).toMatchObject([
-      { before: { turns_per_user: 20 }, after: { turns_per_user: null } },
-      { before: { turns_per_user: null }, after: { turns_per_user: 20 } },
-    ]);
-    expect(await admin.run(['org', 'limits', 'org_absent', '--turns-per-user', '5'])).toMatchObject({
-      exit: 3,
-    });
-    for (const wrong of ['0', '-1', '1.5', '1e3', '9999999', ''])
-      expect(await admin.run([...limit, wrong]), wrong).toMatchObject({ exit: 2 });
-    expect(await admin.run(['org', 'limits', made.org])).toMatchObject({ exit: 2 });
+  const { admin } = world;
+  const quota = async () => /;q=(\d+)/.exec((await ask()).headers.get('ratelimit-policy') ?? '')?.[1];
+  const usual = await quota();
+  const limit = ['org', 'limits', made.org, '--turns-per-user'];
+  expect(await admin.json(...limit, '20')).toMatchObject({ turnsPerUser: 20, turnsPerOrganization: null });
+  await expect.poll(quota, { timeout: 5000 }).toBe('20');
+  const answers: Response[] = [];
+  while (answers.at(-1)?.status !== 429) answers.push(await ask());
+  const left = (response?: Response) => /;r=(\d+)/.exec(response?.headers.get('ratelimit') ?? '')?.[1];
+  expect(left(answers.at(-2))).toBe('0');
+  await admin.get(...limit, 'default');
+  await expect.poll(quota, { timeout: 5000 }).toBe(usual);
+  expect((await ask()).status).toBe(200);
+  const { data: changes } = await admin.json('audit', 'list', '--row', made.org, '--table', 'organizations');
+  expect(changes.slice(0, 2)).toMatchObject([
+    { before: { turns_per_user: 20 }, after: { turns_per_user: null } },
+    { before: { turns_per_user: null }, after: { turns_per_user: 20 } },
+  ]);
+  expect(await admin.run(['org', 'limits', 'org_absent', '--turns-per-user', '5'])).toMatchObject({
+    exit: 3,
+  });
+  for (const wrong of ['0', '-1', '1.5', '1e3', '9999999', ''])
+    expect(await admin.run([...limit, wrong]), wrong).toMatchObject({ exit: 2 });
+  expect(await admin.run(['org', 'limits', made.org])).toMatchObject({ exit: 2 });
 
-    await admin.get('user', 'disable', made.ada);
-    await expect.poll(async () => (await ask()).status, { timeout: 5000 }).toBe(403);
-    await admin.get('user', 'enable', made.ada);
-  },
-);
+  await admin.get('user', 'disable', made.ada);
+  await expect.poll(async () => (await ask()).status, { timeout: 5000 }).toBe(403);
+  await admin.get('user', 'enable', made.ada);
+});
 
 it('creates what the management service shows to its keys', async () => {
   const { issuer, managementKekFile } = world;
@@ -253,7 +239,6 @@ it.each([
   ['management', 'SELECT sealed_key AS text FROM byok_credentials'],
 ] as const)(
   'replaces the KEK of the %s in steps, each refused before its time',
-  LONG,
   async (owner, sealedTexts) => {
     const { admin, room } = world;
     const variable = `ORI_ADMIN_${owner.toUpperCase()}_KEK_FILE`;
@@ -319,7 +304,7 @@ it.each([
   },
 );
 
-it('wraps the keys of a ring by the KMS that is configured, and unwraps them', LONG, async () => {
+it('wraps the keys of a ring by the KMS that is configured, and unwraps them', async () => {
   const { admin, room } = world;
   // A KMS that gives back what it gets, as a transit engine does.
   const kms = await listen(async (request, response) => {
@@ -357,7 +342,7 @@ it('wraps the keys of a ring by the KMS that is configured, and unwraps them', L
   });
 });
 
-it('records the API key that created an intern, instead of a user', LONG, async () => {
+it('records the API key that created an intern, instead of a user', async () => {
   const { admin } = world;
   const hash = createHash('sha256').update(made.apiKey).digest('hex');
   const create = ['intern', 'create', 'made by a key', '--workspace', made.ws, '--created-by-key', hash];
@@ -370,7 +355,7 @@ it('records the API key that created an intern, instead of a user', LONG, async 
   await admin.get('intern', 'delete', id, '--yes');
 });
 
-it('changes an intern, clears named fields, checks an icon by its bytes', LONG, async () => {
+it('changes an intern, clears named fields, checks an icon by its bytes', async () => {
   const { admin, room } = world;
   await admin.get(
     'intern',
@@ -396,33 +381,29 @@ it('changes an intern, clears named fields, checks an icon by its bytes', LONG, 
   expect(await admin.run(['intern', 'icon', made.intern, svg])).toMatchObject({ exit: 2 });
 });
 
-it(
-  'disables a key, ends a membership, voids sessions, moves the default, turns the switch',
-  LONG,
-  async () => {
-    const { admin } = world;
-    const create = ['key', 'create', '--kind', 'api', '--workspace', made.ws, '--name', 'gone'];
-    const { hash } = await admin.json(...create);
-    other = await admin.get('workspace', 'create', 'Other', '--organization', made.org);
-    await Promise.all([
-      admin.get('key', 'disable', hash),
-      admin.get('member', 'revoke-sessions', made.ada, '--yes'),
-      admin.get('workspace', 'set-default', other),
-      admin.get('org', 'rename', made.org, 'Difference Engines'),
-      admin.get('lifecycle', 'off'),
-    ]);
-    await admin.get('member', 'remove', made.ws, made.ada);
-    const keys = (await admin.json('key', 'list')).data as { hash: string; disabled_at: string | null }[];
-    expect(keys.find((key) => key.hash === hash)?.disabled_at).not.toBeNull();
-    expect((await admin.json('member', 'list')).data).toMatchObject([
-      { user_id: made.ada, removed_at: expect.any(String), sessions_valid_from: expect.any(Number) },
-    ]);
-    expect((await admin.json('org', 'list')).data).toMatchObject([
-      { name: 'Difference Engines', workspaces: 2 },
-    ]);
-    expect(await admin.get('lifecycle', 'show')).toBe('off');
-  },
-);
+it('disables a key, ends a membership, voids sessions, moves the default, turns the switch', async () => {
+  const { admin } = world;
+  const create = ['key', 'create', '--kind', 'api', '--workspace', made.ws, '--name', 'gone'];
+  const { hash } = await admin.json(...create);
+  other = await admin.get('workspace', 'create', 'Other', '--organization', made.org);
+  await Promise.all([
+    admin.get('key', 'disable', hash),
+    admin.get('member', 'revoke-sessions', made.ada, '--yes'),
+    admin.get('workspace', 'set-default', other),
+    admin.get('org', 'rename', made.org, 'Difference Engines'),
+    admin.get('lifecycle', 'off'),
+  ]);
+  await admin.get('member', 'remove', made.ws, made.ada);
+  const keys = (await admin.json('key', 'list')).data as { hash: string; disabled_at: string | null }[];
+  expect(keys.find((key) => key.hash === hash)?.disabled_at).not.toBeNull();
+  expect((await admin.json('member', 'list')).data).toMatchObject([
+    { user_id: made.ada, removed_at: expect.any(String), sessions_valid_from: expect.any(Number) },
+  ]);
+  expect((await admin.json('org', 'list')).data).toMatchObject([
+    { name: 'Difference Engines', workspaces: 2 },
+  ]);
+  expect(await admin.get('lifecycle', 'show')).toBe('off');
+});
 
 it.each([
   ['signing-key revoke', () => signingKey],
@@ -461,7 +442,7 @@ it('creates no user whose subject belongs to another', async () => {
   expect((await admin.json('user', 'list')).data).toMatchObject([{ name: 'Grace', subjects: [] }]);
 });
 
-it('replaces every key: revoked with --yes only, then rotated until none is left', LONG, async () => {
+it('replaces every key: revoked with --yes only, then rotated until none is left', async () => {
   const { admin } = world;
   const intern = await admin.get('intern', 'create', 'last', '--workspace', other);
   const first = await admin.get('signing-key', 'add', intern);
@@ -509,7 +490,7 @@ it('exits with 6 if the database cannot be reached, and with 2 for a login witho
   });
 });
 
-it('tells who changed what, and after a restore what to take away again', LONG, async () => {
+it('tells who changed what, and after a restore what to take away again', async () => {
   const { admin, room, databaseUrl } = world;
   const eve = await admin.get('user', 'create', 'Eve');
   await admin.get('user', 'disable', eve);
@@ -549,7 +530,7 @@ it('tells who changed what, and after a restore what to take away again', LONG, 
   ]);
 });
 
-it('prints hostile names and subjects on one line each, and repeats their removal', LONG, async () => {
+it('prints hostile names and subjects on one line each, and repeats their removal', async () => {
   const { admin, room } = world;
   const values = HOSTILE.flatMap((text) => [text, `x${text}`]);
   expect(values.length).toBeGreaterThanOrEqual(50);
