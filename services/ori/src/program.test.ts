@@ -79,10 +79,13 @@ it.each([
   expect({ exit, stderr }).toEqual({ exit: EXIT.usage, stderr: expect.stringContaining(`${meant}?`) });
 });
 
-it('does not repeat the value of an unknown option, which may be a token', async () => {
-  const { exit, stderr } = await ori('login', '--token=sk-secret');
-  expect([exit, stderr]).toEqual([EXIT.usage, expect.stringContaining("Unknown option '--token'")]);
-  expect(stderr).not.toContain('sk-secret');
+it.each([
+  [['login', "--token=it's sk-secret"], "Unknown option '--token'"],
+  [['call', 'int_1', '/', '--timeout', "it's sk-secret"], 'argument is invalid'],
+])('does not repeat a value of %j, which may be a token', async (args, problem) => {
+  const { exit, stderr } = await ori(...args);
+  expect([exit, stderr]).toEqual([EXIT.usage, expect.stringContaining(problem)]);
+  expect(stderr).not.toContain('secret');
 });
 
 it('reports a missing command to a script as one JSON error', async () => {
