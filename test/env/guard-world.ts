@@ -80,8 +80,9 @@ export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<G
     (_req, res) => void res.end(JSON.stringify(options.jwks ?? signer.jwks)),
     stack,
   );
-  const keysUrl = `${keysOrigin}/v1/interns/${INTERN}/daemon/jwks.json`;
-  const environment = { GUARD_INTERN_ID: INTERN, GUARD_KEYS_URL: keysUrl, GUARD_DAEMON_URL: daemonUrl };
+  const internId = options.env?.['GUARD_INTERN_ID'] ?? INTERN;
+  const keysUrl = `${keysOrigin}/v1/interns/${internId}/daemon/jwks.json`;
+  const environment = { GUARD_INTERN_ID: internId, GUARD_KEYS_URL: keysUrl, GUARD_DAEMON_URL: daemonUrl };
   const env = {
     GUARD_PORT: '0',
     GUARD_OPS_PORT: '0',
