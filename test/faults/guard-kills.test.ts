@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { test } from 'vitest';
 import { guardProcess, openGuardWorld } from '../env/guard-world.ts';
 import { rawClient } from '../env/raw-client.ts';
 import { sharedRedisUrl } from '../env/redis.ts';
@@ -14,10 +14,10 @@ const KILL_WITHIN_MS = 25;
 const PATIENT = { timeout: 20_000, interval: 50 };
 
 // Concurrently: a start waits until its store accepts proofs.
-test.concurrent.each(['redis', 'memory'])(
+test.concurrent.for(['redis', 'memory'])(
   'a guard with its spent proofs in %s, killed again and again under load: no call arrives twice, none that was answered is lost, and each start serves',
   { timeout: KILLS * 30_000 },
-  async (replay) => {
+  async (replay, { expect }) => {
     await using world = await openGuardWorld();
     await using room = await openRoom('ori-guard-kills');
     const { port, guard } = await guardProcess(world, room, {

@@ -1,12 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { inLanes } from '../../env/in-lanes.ts';
 import { rawClient } from '../../env/raw-client.ts';
+import { startRedis } from '../../env/redis.ts';
 import { useSignerWorld, V2_BODY } from '../signer-world.ts';
 import { createDpopWorld, steadyClock } from './dpop-world.ts';
 
 const clock = steadyClock();
-const world = await useSignerWorld({ parts: { now: clock, clocks: {} } });
+// Of this file alone: it counts the spent proofs of all sessions.
+const redis = await startRedis();
+afterAll(() => redis[Symbol.asyncDispose]());
+const world = await useSignerWorld({ redis, parts: { now: clock, clocks: {} } });
 const dpop = await createDpopWorld(world, clock);
 
 /** Per ending. One per byte and more takes minutes; the positions of the default differ from run to run. */

@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import { memorySpentProofs } from '@ori/identity/dpop/memory-spent-proofs';
 import { Secret } from '@ori/runtime/secret';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
+import { openAdmin } from '@ori/test-env/redis-admin';
 import { startTcpProxy } from '@ori/test-env/tcp-proxy';
 import { createTurnLimiter, turnKey } from '@ori/turns/limiter';
 import { createMemoryTurnLimiter } from '@ori/turns/memory';
 import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
 import { issuedKey } from '@ori/verifier/redis';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { memoryNonces } from './memory-nonces.ts';
 import { redisNonces } from './nonces.ts';
 import { redisSpentProofs } from './spent-proofs.ts';
@@ -164,31 +165,35 @@ test.each(places)('a DPoP proof of another epoch takes no turn and is not spent:
 });
 
 describe('a new epoch begins', async () => {
-  type Event = (server: RedisServer, client: RedisClient) => Promise<unknown>;
-  const back = (client: RedisClient) => (client.status === 'ready' ? undefined : once(client, 'ready'));
-  const events: [string, Event][] = [
-    ['a flush', (_, client) => client.flushall()],
-    ['a restart without files', (server) => server.restart()],
+  type Event = (server: RedisServer, admin: ReturnType<typeof openAdmin>) => Promise<unknown>;
+  const events: [string, 'stays' | 'closes', Event][] = [
+    ['a flush', 'stays', (_, admin) => admin.flushall()],
+    ['a restart without files', 'closes', (server) => server.restart()],
     [
       'a crash, and a start from a file older than the proofs',
+      'closes',
       async (server) => {
         await server.kill();
         await server.start();
       },
     ],
-    ['another database in its place', (_, client) => client.swapdb(0, 1)],
+    ['another database in its place', 'stays', (_, admin) => admin.swapdb(0, 1)],
   ];
-  test.each(events)('after %s, and a proof of before is not accepted', async (_, lose) => {
+  test.each(events)('after %s, and a proof of before is not accepted', async (_, connection, lose) => {
     await using server = await startRedis();
+    const admin = openAdmin(server.url);
+    onTestFinished(() => admin.disconnect());
     const client = await connected(server.url);
     const { who, reservation } = subject(client);
     const options = partsIn(client);
     const turns = limiterTurns(options);
     const proof = await proofOf(reservation.nonce, options);
-    await client.save();
+    await admin.save();
     expect(await turns.take(who, reservation, proof)).toMatchObject({ reserved: true });
-    await lose(server, client);
-    await back(client);
+    const isBack =
+      connection === 'stays' ? undefined : once(client, 'close').then(() => once(client, 'ready'));
+    await lose(server, admin);
+    await isBack;
     expect(await turns.take(who, reservation, proof)).toBe('forgotten');
     // Learned with that answer, so that the caller gets a nonce that is good.
     const renewed = options.spentProofs.epoch() ?? '';

@@ -34,7 +34,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 test('the grants of the README, made by an owner without superuser rights, are enough for a daemon', async () => {
   const { internId, verifierOn, request } = await daemonOn(server, { acceptV1: true });
-  const { verifier, replay } = verifierOn(daemonUrl);
+  const { verifier, replay } = verifierOn(daemonUrl, { timeoutMs: 5000, acquireMs: 10_000 });
   await replay.touch();
   const signed = request();
   await expect(verifier.verify(signed)).resolves.toBeDefined();
