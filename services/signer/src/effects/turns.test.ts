@@ -184,14 +184,16 @@ describe('a new epoch begins', async () => {
     const admin = openAdmin(server.url);
     onTestFinished(() => admin.disconnect());
     const client = await connected(server.url);
+    // Not events.once, which an error in between would reject.
+    const happened = (event: 'close' | 'ready') =>
+      new Promise<void>((resolve) => client.once(event, resolve));
     const { who, reservation } = subject(client);
     const options = partsIn(client);
     const turns = limiterTurns(options);
     const proof = await proofOf(reservation.nonce, options);
     await admin.save();
     expect(await turns.take(who, reservation, proof)).toMatchObject({ reserved: true });
-    const isBack =
-      connection === 'stays' ? undefined : once(client, 'close').then(() => once(client, 'ready'));
+    const isBack = connection === 'stays' ? undefined : happened('close').then(() => happened('ready'));
     await lose(server, admin);
     await isBack;
     expect(await turns.take(who, reservation, proof)).toBe('forgotten');
