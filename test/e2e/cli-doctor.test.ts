@@ -154,7 +154,9 @@ it('explains how to enable diagnosis if the daemon does not report', async () =>
     changes: [],
     code: 'call_undiagnosed',
   });
-  expect((await doctor(silent)).stderr).toContain('diagnose: true');
+  const { stderr } = await doctor(silent);
+  expect(stderr).toContain('Does the daemon serve another intern');
+  expect(stderr).toContain('diagnose: true');
 });
 
 it.each<[string, Scripted, object]>([

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -95,6 +95,27 @@ async def reads_after(request: Request, proven: Proven = Depends(caller)) -> lis
     const after = await bench.tell({ claim: { path: '/api/reads-after', body: Buffer.from('{"a": 1}') } });
     expect([after.status, JSON.parse(after.body)]).toEqual([200, [{ a: 1 }, '{"a": 1}']]);
     expect(log()).toContain('no root is pinned');
+  });
+
+  test.each([
+    ['require_proof(verifier, app)', 'expected the FastAPI application, then the Verifier'],
+    ['Verifier("int_1", "https://api.example", MemoryStore())', 'expected keys, as RemoteKeys(url)'],
+    ['Verifier("int_1", LocalKeys([]), MemoryStore)', 'and a store, as MemoryStore()'],
+    [
+      `RemoteKeys("https://a.example/interns/i/daemon/jwks.json", {"x": ""})`,
+      'expected a list of public JWKs',
+    ],
+    ['RemoteKeys("http://127.0.0.1:1/").current()', 'the keys were not taken'],
+  ])('%s says: %s', (call, words) => {
+    const code = `
+from fastapi import FastAPI
+from fastapi_proof import require_proof
+from oriproof import LocalKeys, MemoryStore, RemoteKeys, Verifier
+app, verifier = FastAPI(), Verifier("int_1", LocalKeys([]), MemoryStore())
+${call}
+`;
+    const { status, stderr } = spawnSync(PYTHON ?? '', ['-c', code], { env: environment, encoding: 'utf8' });
+    expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
   });
 
   test('its own test accepts a call once, with the signer for tests', () => {
