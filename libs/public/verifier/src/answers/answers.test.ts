@@ -1,8 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { UnavailableError } from '@ori/proof/wire';
+import Koa from 'koa';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { requireProof as requireProofInKoa } from '../adapters/koa.ts';
 import { type Proven, requireProof } from '../adapters/node.ts';
 import { createLocalKeySet } from '../keys/local.ts';
 import { memoryReplayStore } from '../replay/memory/store.ts';
@@ -17,7 +21,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse, proven: Prov
 
 async function world(
   handler: Handler,
-  { answers = true as true | object, replay = createTestReplayStore() } = {},
+  { answers = true as true | object, replay = createTestReplayStore(), isKoa = false } = {},
 ) {
   const signer = createTestSigner({ internId: 'int_1' });
   const verifier = createVerifier({
@@ -27,7 +31,13 @@ async function world(
     answers,
   });
   const ran = vi.fn(handler);
-  const server = createServer(requireProof(verifier, { bodyBytesMax: 1000 }, ran)).listen(0, '127.0.0.1');
+  const options = { bodyBytesMax: 1000 };
+  const guarded = isKoa
+    ? new Koa()
+        .use(requireProofInKoa(verifier, options, (ctx, proven) => ran(ctx.req, ctx as never, proven)))
+        .callback()
+    : requireProof(verifier, options, ran);
+  const server = createServer(guarded).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
     server.closeAllConnections();
@@ -119,6 +129,27 @@ test('keeps an answer of a known length for a client that disconnects in the mid
   await lose();
   resolve();
   await vi.waitFor(async () => expect(await (await ask()).text()).toBe('late'));
+});
+
+// Koa ends its streams by on-finished, which listens to the socket.
+test.each([
+  ['Koa', true],
+  ['pipeline', false],
+])('keeps the stream of %s, whose client disconnects in the middle of it', async (_name, isKoa) => {
+  const body = new PassThrough();
+  body.write('la');
+  const piped = vi.fn();
+  const { lose, ask } = await world(
+    async (_request, response) => {
+      if (isKoa) Object.assign(response, { body });
+      else await pipeline(body, response).then(piped);
+    },
+    { isKoa },
+  );
+  await lose();
+  body.end('te');
+  await vi.waitFor(async () => expect(await (await ask()).text()).toBe('late'));
+  expect(piped).toHaveBeenCalledTimes(isKoa ? 0 : 1);
 });
 
 // SPEC.md N19, N20.

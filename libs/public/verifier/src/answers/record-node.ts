@@ -20,6 +20,8 @@ const RECORDING = Symbol('recording');
 
 interface Recorded extends ServerResponse {
   [RECORDING]: Recording;
+  /** Of on-finished, with which Koa, Express and their middleware learn that a response is over: who waits for it. */
+  __onFinished?: { queue: ((error: null, response: Recorded) => void)[] | null } | null;
 }
 
 /**
@@ -32,6 +34,10 @@ export function recordAnswer(response: ServerResponse, recorder: Recorder): void
   const state = { isBegun: false, isEnded: false, isInside: false, isGone: false, patience: undefined };
   const recorded = response as Recorded;
   recorded[RECORDING] = { recorder, ...former, ...state };
+  // It listens to the socket, and would end a stream when the client leaves.
+  const { __onFinished: waiting } = recorded;
+  recorded.__onFinished = { queue: waiting?.queue ?? [] };
+  if (waiting) waiting.queue = null;
   // Functions that all responses share: V8 keeps a response with a closure of its own until the next full garbage collection.
   response.writeHead = recordHead as typeof writeHead;
   response.write = recordWrite as typeof write;
@@ -71,6 +77,8 @@ function recordEnd(this: Recorded, ...args: unknown[]): unknown {
   recorder.end(bytesOf(args));
   recording.isEnded = true;
   if (isGone) {
+    // What no client will read counts as written, so that `pipeline` succeeds.
+    Object.defineProperty(this, 'writableFinished', { value: true });
     close(this);
     callBack(args);
   }
@@ -90,8 +98,10 @@ function recordEmit(this: Recorded, ...args: unknown[]): unknown {
   const { emit, isEnded, isGone } = this[RECORDING];
   // Node's own listener would fail on a response without a socket, and end the process.
   if (isGone && args[0] === 'finish') return false;
-  if (args[0] !== 'close' || isEnded || !(this instanceof ServerResponse))
+  if (args[0] !== 'close' || isEnded || !(this instanceof ServerResponse)) {
+    if (args[0] === 'finish' || args[0] === 'close') tell(this);
     return Reflect.apply(emit, this, args);
+  }
   leave(this);
   return false;
 }
@@ -137,7 +147,17 @@ function close(response: Recorded): void {
   clearTimeout(patience);
   response[RECORDING].isEnded = true;
   response.destroyed = true;
-  process.nextTick(() => emit.call(response, 'close'));
+  process.nextTick(() => {
+    tell(response);
+    emit.call(response, 'close');
+  });
+}
+
+/** In place of on-finished. */
+function tell(response: Recorded): void {
+  const waiting = response.__onFinished?.queue ?? [];
+  response.__onFinished = null;
+  for (const each of waiting) each(null, response);
 }
 
 function callBack(args: unknown[]): void {
