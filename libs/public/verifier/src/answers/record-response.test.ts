@@ -73,6 +73,16 @@ test('an error of the handler, or of its body, is passed on; the answer is lost'
   expect(broken.end()).toBe('lost');
 });
 
+test('the answer is lost if what the handler returns is no response, or was read', async () => {
+  const read = new Response('mine');
+  read.body?.getReader();
+  for (const returned of [undefined as never, read]) {
+    const { answered, end } = await record(returned);
+    expect(answered).toBeInstanceOf(TypeError);
+    expect(end()).toBe('lost');
+  }
+});
+
 test('reads the rest for the question to come when the client disconnects', async () => {
   const { body, cancel } = streamOf(['do', 'ne']);
   const { answered, end } = await record(new Response(body));
@@ -91,18 +101,21 @@ test('stops reading when the answer is too large, and says why to the handler', 
 
 test('waits ten minutes for a handler that goes on', async () => {
   vi.useFakeTimers();
-  const { answered, end } = await record(new Response(streamOf(['do', '…']).body));
-  void answered.body?.cancel();
+  const { body, cancel } = streamOf(['do', '…']);
+  const { answered, end } = await record(new Response(body));
+  void answered.body?.cancel('left');
   await vi.advanceTimersByTimeAsync(599_999);
-  expect(end()).toBeUndefined();
+  expect([end(), cancel.mock.calls]).toEqual([undefined, []]);
   await vi.advanceTimersByTimeAsync(1);
-  expect(end()).toBe('lost');
+  expect([end(), cancel.mock.calls]).toEqual(['lost', [['left']]]);
 });
 
 test('leaves no timer behind', async () => {
   vi.useFakeTimers();
   const { answered } = await record(new Response(streamOf(['do']).body));
   await answered.body?.cancel();
+  const broken = await record(new Response(streamOf(['do', new Error('mine')]).body));
+  await broken.answered.body?.cancel().catch(() => undefined);
   expect(vi.getTimerCount()).toBe(0);
 });
 

@@ -10,19 +10,19 @@ export async function recordResponse<Answered extends Response>(
   answered: () => Answered | Promise<Answered>,
 ): Promise<Answered> {
   if (recorder === undefined) return answered();
-  let response: Answered;
   try {
-    response = await answered();
+    const response = await answered();
+    // An upgrade, which cannot be given again.
+    if (response.status < 200) recorder.lose();
+    recorder.begin(response.status, Object.fromEntries(response.headers));
+    if (response.body === null) recorder.end();
+    if (recorder.isOver || response.body === null) return response;
+    return new Response(recorded(response.body, recorder), response) as Answered;
   } catch (error) {
+    // Of the handler, or of what it returned: nothing, or a response that was read.
     recorder.lose();
     throw error;
   }
-  // An upgrade, which cannot be given again.
-  if (response.status < 200) recorder.lose();
-  recorder.begin(response.status, Object.fromEntries(response.headers));
-  if (response.body === null) recorder.end();
-  if (recorder.isOver || response.body === null) return response;
-  return new Response(recorded(response.body, recorder), response) as Answered;
 }
 
 function recorded(body: ReadableStream<Uint8Array>, recorder: Recorder): ReadableStream<Uint8Array> {
@@ -47,9 +47,15 @@ function recorded(body: ReadableStream<Uint8Array>, recorder: Recorder): Readabl
       else controller.enqueue(chunk);
     },
     async cancel(reason) {
-      const timer = setTimeout(() => recorder.lose(), ANSWER_SECONDS * 1000);
-      while (!recorder.isOver) await next();
-      clearTimeout(timer);
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const late = new Promise((resolve) => {
+        timer = setTimeout(resolve, ANSWER_SECONDS * 1000, 'late');
+      });
+      try {
+        while (!recorder.isOver) if ((await Promise.race([next(), late])) === 'late') recorder.lose();
+      } finally {
+        clearTimeout(timer);
+      }
       await reader.cancel(reason);
     },
   });
