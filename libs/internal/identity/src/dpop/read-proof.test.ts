@@ -40,8 +40,13 @@ describe('claims', () => {
     expect(readClaims(encode({ ...honest, ...changes }))).toMatchObject({ ...honest, ...changes });
   });
 
-  test('with a time beyond all numbers are refused', () => {
-    const text = JSON.stringify(honest).replace(/"iat":\d+/, '"iat":1e999');
-    expect(() => readClaims(Buffer.from(text).toString('base64url'))).toThrow(REFUSED);
+  test.each([
+    ['a time beyond all numbers', JSON.stringify(honest).replace(/"iat":\d+/, '"iat":1e999')],
+    ['bytes that are no UTF-8', Buffer.from(JSON.stringify({ ...honest, jti: 'é' }), 'latin1')],
+    ['null in their place', 'null'],
+    ['a list in their place', '[]'],
+    ['no JSON in their place', 'jti'],
+  ])('with %s are refused', (_, claims) => {
+    expect(() => readClaims(Buffer.from(claims).toString('base64url'))).toThrow(REFUSED);
   });
 });
