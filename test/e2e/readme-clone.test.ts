@@ -55,7 +55,7 @@ function commandsOf(section: string, at: number): string {
 
 it.runIf(canRunSteps && CAN_BUILD && !UPDATES)(
   'works as the README says, pasted to the last line in a new clone with an empty home',
-  { timeout: 180_000 },
+  { timeout: 400_000 },
   async () => {
     await run('bash', ['-euc', commandsOf('Two commands', 1)], { cwd: clone, env });
     const alone = { cwd: '/', env: { HOME: folder } };
