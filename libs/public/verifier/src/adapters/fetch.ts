@@ -26,6 +26,6 @@ export function requireProof<Req extends Request, Rest extends unknown[]>(
     const judgement = await guard.judge(arrivalOf(request, rest[0]));
     if (judgement.proven === undefined) return responseOf(judgement);
     const { proven, recorder } = judgement;
-    return recordResponse(recorder, () => handler(request, proven, ...rest));
+    return recordResponse(recorder, request, () => handler(request, proven, ...rest));
   };
 }

@@ -30,6 +30,6 @@ export function requireProof<E extends Env = any, Answered extends Response = Re
     // Hono's own cache of a body that was read.
     const bytes = proven.body.slice().buffer;
     Object.assign(context.req.bodyCache, { arrayBuffer: Promise.resolve(bytes) });
-    return recordResponse(recorder, () => handler(context, proven));
+    return recordResponse(recorder, context.req.raw, () => handler(context, proven));
   };
 }

@@ -93,9 +93,22 @@ test.each([
   response.end('ne', ended);
   await ticks();
   expect(end()).toMatchObject({ status: 200, body: 'done' });
+  expect(response.writableFinished).toBe(true);
   expect([wrote, ended, closed].map(({ mock }) => mock.calls.length)).toEqual([1, 1, 1]);
   expect(finished).not.toHaveBeenCalled();
   expect(response.destroyed).toBe(true);
+});
+
+test('the signal of the request tells it when the response does', async () => {
+  const { response, disconnect } = record();
+  const { signal } = response.req as { signal?: AbortSignal };
+  response.req.socket.destroy();
+  disconnect();
+  await ticks();
+  expect(signal?.aborted).not.toBe(true);
+  response.end();
+  await ticks();
+  expect(signal?.aborted).not.toBe(false);
 });
 
 test('the handler of a client that left is told as soon as there is nothing more to record', async () => {

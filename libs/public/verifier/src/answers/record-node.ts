@@ -1,6 +1,7 @@
 import { type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { ANSWER_SECONDS } from '../replay/replay-store.ts';
 import type { Recorder } from './recorder.ts';
+import { holdSignal, tellSignal } from './signal.ts';
 
 type GivenHeaders = OutgoingHttpHeaders | readonly (string | number)[];
 
@@ -38,6 +39,7 @@ export function recordAnswer(response: ServerResponse, recorder: Recorder): void
   const { __onFinished: waiting } = recorded;
   recorded.__onFinished = { queue: waiting?.queue ?? [] };
   if (waiting) waiting.queue = null;
+  if (response.req) holdSignal(response.req);
   // Functions that all responses share: V8 keeps a response with a closure of its own until the next full garbage collection.
   response.writeHead = recordHead as typeof writeHead;
   response.write = recordWrite as typeof write;
@@ -148,6 +150,7 @@ function close(response: Recorded): void {
   response[RECORDING].isEnded = true;
   response.destroyed = true;
   process.nextTick(() => {
+    if (response.req) tellSignal(response.req);
     tell(response);
     emit.call(response, 'close');
   });

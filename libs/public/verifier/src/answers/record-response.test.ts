@@ -6,10 +6,13 @@ import { Recorder } from './recorder.ts';
 afterEach(() => void vi.useRealTimers());
 
 /** The response as the server gets it, and how the recorder settled. */
-async function record(response: Response | Error, bytesMax = 100) {
+async function record(
+  response: Response | Error,
+  { bytesMax = 100, request = new Request('http://d') } = {},
+) {
   const settle = vi.fn<(end: CallEnd) => void>();
   const recorder = new Recorder({ bytesMax, noStore: false }, settle);
-  const answered = await recordResponse(recorder, () => {
+  const answered = await recordResponse(recorder, request, () => {
     if (response instanceof Error) throw response;
     return response;
   }).catch((error: unknown) => error as Error);
@@ -91,9 +94,44 @@ test('reads the rest for the question to come when the client disconnects', asyn
   expect(cancel).not.toHaveBeenCalled();
 });
 
+test('records text, which some servers take for bytes', async () => {
+  const body = ReadableStream.from(['do', 'é'] as never[]);
+  const { answered, end } = await record(new Response(body));
+  expect(await answered.text()).toBe('doé');
+  expect(textOf(end())).toMatchObject({ body: 'doé' });
+});
+
+/** A request whose handler listened to its signal, and what that tells when the client leaves. */
+async function listen(response: Response, bytesMax?: number) {
+  const client = new AbortController();
+  const request = new Request('http://d', { signal: client.signal });
+  const told = vi.fn();
+  const returned = async () => {
+    request.signal.addEventListener('abort', () => told(request.signal.reason));
+    return response;
+  };
+  const recorder = new Recorder({ bytesMax: bytesMax ?? 100, noStore: false }, vi.fn());
+  const answered = await recordResponse(recorder, request, returned);
+  return { answered, request, told, leave: () => client.abort('left') };
+}
+
+test('the signal does not tell that the client left before there is nothing more to record', async () => {
+  const { answered, request, told, leave } = await listen(new Response(streamOf(['do', 'ne']).body), 3);
+  leave();
+  expect([told.mock.calls, request.signal.aborted]).toEqual([[], false]);
+  await answered.body?.cancel('left');
+  expect([told.mock.calls, request.signal.aborted]).toEqual([[['left']], true]);
+});
+
+test('the signal tells it of an answer that is not kept', async () => {
+  const { told, leave } = await listen(new Response('mine', { headers: { 'cache-control': 'no-store' } }));
+  leave();
+  expect(told.mock.calls).toEqual([['left']]);
+});
+
 test('stops reading when the answer is too large, and says why to the handler', async () => {
   const { body, cancel } = streamOf(['do', 'ne', 'and', 'more']);
-  const { answered, end } = await record(new Response(body), 3);
+  const { answered, end } = await record(new Response(body), { bytesMax: 3 });
   await answered.body?.cancel('left');
   expect(end()).toBe('too_large');
   expect(cancel).toHaveBeenCalledExactlyOnceWith('left');
@@ -121,5 +159,5 @@ test('leaves no timer behind', async () => {
 
 test('without a recorder the response is passed on', async () => {
   const response = new Response('mine');
-  expect(await recordResponse(undefined, () => response)).toBe(response);
+  expect(await recordResponse(undefined, new Request('http://d'), () => response)).toBe(response);
 });

@@ -1,23 +1,29 @@
 import { ANSWER_SECONDS } from '../replay/replay-store.ts';
 import type { Recorder } from './recorder.ts';
+import { holdSignal, passSignal, tellSignal } from './signal.ts';
 
 /**
- * Records the response that a handler returns. If the client disconnects, the rest of its body is read for the question to come: for ten
- * minutes at most, and only as long as there is something to record.
+ * Records the response that a handler returns. If the client disconnects, the handler is not told, and the rest of its body is read for
+ * the question to come: for ten minutes at most, and only as long as there is something to record.
  */
 export async function recordResponse<Answered extends Response>(
   recorder: Recorder | undefined,
+  request: Request,
   answered: () => Answered | Promise<Answered>,
 ): Promise<Answered> {
   if (recorder === undefined) return answered();
+  holdSignal(request);
   try {
     const response = await answered();
     // An upgrade, which cannot be given again.
     if (response.status < 200) recorder.lose();
     recorder.begin(response.status, Object.fromEntries(response.headers));
     if (response.body === null) recorder.end();
-    if (recorder.isOver || response.body === null) return response;
-    return new Response(recorded(response.body, recorder), response) as Answered;
+    if (recorder.isOver || response.body === null) {
+      passSignal(request);
+      return response;
+    }
+    return new Response(recorded(response.body, recorder, request), response) as Answered;
   } catch (error) {
     // Of the handler, or of what it returned: nothing, or a response that was read.
     recorder.lose();
@@ -25,15 +31,21 @@ export async function recordResponse<Answered extends Response>(
   }
 }
 
-function recorded(body: ReadableStream<Uint8Array>, recorder: Recorder): ReadableStream<Uint8Array> {
+function recorded(
+  body: ReadableStream<Uint8Array | string>,
+  recorder: Recorder,
+  request: Request,
+): ReadableStream<Uint8Array> {
   const reader = body.getReader();
 
   async function next(): Promise<Uint8Array | undefined> {
     try {
       const { done, value } = await reader.read();
-      if (done) recorder.end();
-      else recorder.add(value);
-      return value;
+      // Bun and @hono/node-server take text, too.
+      const chunk = typeof value === 'string' ? new TextEncoder().encode(value) : value;
+      if (done || chunk === undefined) recorder.end();
+      else recorder.add(chunk);
+      return chunk;
     } catch (error) {
       recorder.lose();
       throw error;
@@ -56,6 +68,7 @@ function recorded(body: ReadableStream<Uint8Array>, recorder: Recorder): Readabl
       } finally {
         clearTimeout(timer);
       }
+      tellSignal(request, reason);
       await reader.cancel(reason);
     },
   });
