@@ -24,7 +24,7 @@ it('reads subject, expiry and scope from a JWT, and cannot be renewed', () => {
   });
 });
 
-it.each(['opaque', jwt({ sub: 7, exp: 'soon' }), 'a.b.c'])(
+it.each(['opaque', jwt({ sub: 7, exp: 'soon' }), jwt({ exp: 2 ** 53 - 1 }), 'a.b.c'])(
   'accepts %s without the missing facts',
   (token) => {
     expect(sessionOfToken(token, BASE, 0)).toMatchObject({ subject: 'unknown', expires_at: null, scope: '' });

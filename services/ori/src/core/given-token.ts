@@ -1,6 +1,6 @@
 import { CliError } from './errors.ts';
 import { parseJson } from './parse-json.ts';
-import { isJwt, type Session } from './session.ts';
+import { expiryOf, isJwt, type Session } from './session.ts';
 
 /** b64token of RFC 6750, section 2.1: the characters that the header allows. */
 const BEARER = /^[A-Za-z0-9._~+/-]+=*$/;
@@ -30,7 +30,7 @@ export function sessionOfToken(token: string, baseUrl: string, nowSeconds: numbe
     name: null,
     scope: textOr(scope, ''),
     access_token: trimmed,
-    expires_at: Number.isSafeInteger(exp) ? Number(exp) : null,
+    expires_at: expiryOf(exp),
     refresh_token: null,
     signed_in_at: nowSeconds,
     renewed_at: nowSeconds,

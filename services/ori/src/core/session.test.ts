@@ -51,6 +51,12 @@ it('keeps a rotated refresh token, or the old one if there is no new one', () =>
   expect(kept).toMatchObject({ refresh_token: 'refresh-1', scope: 'openid', expires_at: null });
 });
 
+it.each([1e12, 2 ** 63, 1e300])('stores no expiry that no date can show: in %d s', (expiresInSeconds) => {
+  const endless = renewSession(SESSION, { bound: false, accessToken: 'a2', expiresInSeconds }, NOW);
+  expect(endless.expires_at).toBeNull();
+  expect(parseSession(JSON.stringify(endless))).toEqual(endless);
+});
+
 it('reads its own file format and no other', () => {
   expect(parseSession(JSON.stringify(SESSION))).toEqual(SESSION);
   expect(parseSession(JSON.stringify({ ...SESSION, name: 'Ada', expires_at: null }))).toBeDefined();

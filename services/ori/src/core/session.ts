@@ -86,6 +86,14 @@ export function isAlive(session: Session, nowSeconds: number): boolean {
   return session.expires_at === null || session.expires_at > nowSeconds;
 }
 
+/** The end of the year 9999. Some issuers give a token that never expires a later one, which no date can show. */
+const EXPIRY_MAX = 253_402_300_799;
+
+/** An expiry as it is stored, in whole seconds; null if it is unknown. */
+export function expiryOf(seconds: unknown): number | null {
+  return typeof seconds === 'number' && seconds <= EXPIRY_MAX ? Math.floor(Math.max(0, seconds)) : null;
+}
+
 type Renewed = 'access_token' | 'expires_at' | 'renewed_at';
 
 /** The session after a refresh: a rotated refresh token replaces the old one; without one, the old one is kept. */
@@ -98,7 +106,7 @@ export function renewSession(
     ...session,
     renewed_at: nowSeconds,
     access_token: grant.accessToken,
-    expires_at: grant.expiresInSeconds === undefined ? null : nowSeconds + Math.floor(grant.expiresInSeconds),
+    expires_at: expiryOf(nowSeconds + (grant.expiresInSeconds ?? Number.POSITIVE_INFINITY)),
     refresh_token: grant.refreshToken ?? session.refresh_token,
     scope: grant.scope ?? session.scope,
   };
