@@ -22,6 +22,22 @@ it('waits for the visit with its state, and answers others without accepting the
   expect((await page).status).toBe(200);
 });
 
+it('shows the page to a browser that visits twice before the first answer', async () => {
+  await using server = await startCallbackServer('our-state');
+  const visited = server.visited(30, signal);
+  const leave = new AbortController();
+  const url = `${server.redirectUri}?code=good&state=our-state`;
+  const ahead = fetch(url, { signal: leave.signal });
+  const visit = await visited;
+  leave.abort();
+  await expect(ahead).rejects.toThrow();
+  const page = fetch(url);
+  // Arrives after the other visit.
+  await fetch(server.redirectUri);
+  await visit.answer('signed in');
+  expect((await page).status).toBe(200);
+});
+
 it('answers only under its own address, whatever name resolves to it', async () => {
   await using server = await startCallbackServer('our-state');
   const url = new URL(`${server.redirectUri}?code=good&state=our-state`);

@@ -33,17 +33,20 @@ export async function startCallbackServer(state: string, port = 0): Promise<Call
   visit.promise.catch(() => {});
   let origin = '';
   let last: { readonly outcome: CallbackOutcome; readonly name: string | undefined } | undefined;
+  /** A browser may load the page twice: ahead of the person, or again while the first answer is awaited. */
+  const visits: ServerResponse[] = [];
   const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 10_000 }, (request, response) => {
     if (!isForUs(request, origin)) return send(response, 404, 'unknown');
     if (request.url === DONE && last !== undefined)
       return send(response, last.outcome === 'signed in' ? 200 : 400, last.outcome, last.name);
     const url = new URL(request.url ?? '/', origin);
     if (url.searchParams.get('state') !== state) return send(response, 400, 'unknown');
+    visits.push(response);
     visit.resolve({
       url,
       async answer(outcome, name) {
         last = { outcome, name };
-        await redirected(server, response);
+        await redirected(server, visits);
       },
     });
   });
@@ -82,11 +85,12 @@ function isForUs(request: IncomingMessage, origin: string): boolean {
 }
 
 /** Sends the browser to the page without the code. It may never ask for that page, so the wait ends. */
-async function redirected(server: Server, response: ServerResponse): Promise<void> {
-  if (response.closed) return;
+async function redirected(server: Server, visits: readonly ServerResponse[]): Promise<void> {
+  const waiting = visits.filter((response) => !response.closed);
+  if (waiting.length === 0) return;
   const late = AbortSignal.timeout(PAGE_MS);
   const asked = once(server, 'request', { signal: late }).catch(() => undefined);
-  response.writeHead(303, { ...PAGE_HEADERS, location: DONE }).end();
+  for (const response of waiting) response.writeHead(303, { ...PAGE_HEADERS, location: DONE }).end();
   const page: ServerResponse | undefined = (await asked)?.[1];
   if (page !== undefined && !page.closed) await once(page, 'close', { signal: late }).catch(() => undefined);
 }
