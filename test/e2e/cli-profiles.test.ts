@@ -11,6 +11,7 @@ it('keeps a session for each profile, and lists them', async () => {
   expect(await home.ori(['profiles'])).toMatchObject({ exit: 0, stdout: '' });
   await world.signIn(home);
   await world.signIn(home, { user: 'grace', args: ['--profile', 'work'] });
+  await writeFile(join(home.folder, '.config/ori/profiles/.DS_Store'), 'of a file manager');
 
   expect(await home.ori(CALL)).toMatchObject({ stdout: '{"user":"acct_ada"}' });
   expect(await home.ori([...CALL, '--profile', 'work'])).toMatchObject({ stdout: '{"user":"acct_grace"}' });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { lstat, mkdtemp, rm } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -58,6 +58,13 @@ it('excludes another process, and is released when its holder is killed', async 
   const next = withSessionLock(file, signal, () => Promise.resolve('taken'));
   holder.kill('SIGKILL');
   expect(await next).toBe('taken');
+});
+
+it('says which file it cannot lock', async () => {
+  await mkdir(join(folder, 'ori'), { mode: 0o700 });
+  await writeFile(file, 'not a lock '.repeat(100));
+  const refused = withSessionLock(file, signal, () => Promise.resolve('taken'));
+  await expect(refused).rejects.toMatchObject({ code: 'session_file_unusable', facts: { file } });
 });
 
 it('leaves an empty file that only its owner can access', async () => {

@@ -12,7 +12,8 @@ const SQLITE_BUSY = 5;
 /**
  * Runs `work` while no other `ori` process of this user does. Two concurrent refreshes would invalidate a rotating
  * refresh token, at some issuers the whole session. Uses SQLite's lock on an empty file, which the kernel releases when
- * a process dies. Throws `session_busy` if the lock stays taken, `interrupted` while waiting for it.
+ * a process dies. Throws `session_busy` if the lock stays taken, `session_file_unusable` if the file has something else
+ * in it or the disk does not lock, `interrupted` while waiting for it.
  */
 export async function withSessionLock<T>(
   file: string,
@@ -25,7 +26,7 @@ export async function withSessionLock<T>(
   const lock = new DatabaseSync(file, { timeout: 0 });
   try {
     const giveUpAt = performance.now() + waitSeconds * 1000;
-    while (!taken(lock)) {
+    while (!taken(lock, file)) {
       if (interrupted.aborted) throw new CliError('interrupted', {});
       if (performance.now() > giveUpAt) throw new CliError('session_busy', { file });
       await pause(POLL_MS);
@@ -36,13 +37,14 @@ export async function withSessionLock<T>(
   }
 }
 
-function taken(lock: { exec(sql: string): void }): boolean {
+function taken(lock: { exec(sql: string): void }, file: string): boolean {
   try {
     lock.exec('BEGIN EXCLUSIVE');
     return true;
   } catch (error) {
-    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false;
-    throw error;
+    if (!(error instanceof Error)) throw error;
+    if ('errcode' in error && error.errcode === SQLITE_BUSY) return false;
+    throw new CliError('session_file_unusable', { file, why: error.message }, { cause: error });
   }
 }
 

@@ -46,7 +46,9 @@ export async function useProfile(context: Context, name: string): Promise<void> 
 
 async function namedProfiles(context: Context): Promise<string[]> {
   try {
-    return (await readdir(profilesFolder(context))).toSorted();
+    const entries = await readdir(profilesFolder(context), { withFileTypes: true });
+    // A file manager may leave a file of its own there.
+    return entries.flatMap((entry) => (entry.isFile() ? [] : [entry.name])).toSorted();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;
