@@ -322,6 +322,8 @@ it('gives up on a device that nobody confirms', async () => {
   const login = await runOri(home, ['login', '--oidc', '--device', '--timeout', '1']);
   expect(login).toMatchObject({ exit: 6, stdout: '' });
   expect(login.stderr).toContain('within 1 s');
+  issuer.deviceAnswer = { ...issuer.deviceAnswer, expires_in: 2 };
+  expect((await runOri(home, ['login', '--oidc', '--device'])).stderr).toContain('within 2 s');
 });
 
 it('stops waiting for a device at once when interrupted, whatever the interval', async () => {
@@ -435,10 +437,12 @@ it('spends no refresh token whose successor it could not store', async () => {
 });
 
 it.each([
-  ['refresh_token', {}, { refresh_token: null }],
-  ['expires_in', {}, { expires_in: null }],
-  ['device_authorization_endpoint', { device_authorization_endpoint: null }, {}],
-])('takes null for an absent %s', async (_name, members, tokenMembers) => {
+  ['null', 'refresh_token', {}, { refresh_token: null }],
+  ['null', 'expires_in', {}, { expires_in: null }],
+  ['null', 'device_authorization_endpoint', { device_authorization_endpoint: null }, {}],
+  ['an empty text', 'refresh_token', {}, { refresh_token: '' }],
+  ['an empty text', 'device_authorization_endpoint', { device_authorization_endpoint: '' }, {}],
+])('takes %s for an absent %s', async (_what, _name, members, tokenMembers) => {
   issuer.metadata = members;
   issuer.tokenMembers = tokenMembers;
   expect(await signIn()).toMatchObject({ exit: 0 });

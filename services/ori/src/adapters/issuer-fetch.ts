@@ -42,17 +42,22 @@ export function createIssuerFetch(address: string, signal: AbortSignal): IssuerF
           : await readBounded(response.body, ANSWER_BYTES_MAX, tooLong);
       if (init?.method === 'POST') refreshToken = refreshTokenIn(body) ?? refreshToken;
       const { status, statusText } = response;
-      const content = body.length === 0 ? null : withoutNulls(body);
+      const content = body.length === 0 ? null : withoutAbsent(body);
       return new Response(content, { status, statusText, headers: response.headers });
     },
   };
 }
 
-/** Some issuers write an absent member as null, which the standards do not know (RFC 6749, section 5.1; RFC 8414, section 2). */
-function withoutNulls(body: Buffer): Buffer | string {
+/**
+ * Some issuers write an absent member as null or as an empty string, which the standards do not know (RFC 6749, section
+ * 5.1; RFC 8414, section 2). An empty scope stays: no scope was granted.
+ */
+function withoutAbsent(body: Buffer): Buffer | string {
   const value = parseJson(body.toString('utf8'));
-  if (typeof value !== 'object' || value === null || !Object.values(value).includes(null)) return body;
-  return JSON.stringify(Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)));
+  if (typeof value !== 'object' || value === null) return body;
+  const members = Object.entries(value);
+  const present = members.filter(([name, member]) => member !== null && (member !== '' || name === 'scope'));
+  return present.length === members.length ? body : JSON.stringify(Object.fromEntries(present));
 }
 
 function refreshTokenIn(body: Buffer): string | undefined {

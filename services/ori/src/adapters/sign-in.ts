@@ -98,6 +98,7 @@ export async function signInByDevice(
     const next = 'Sign in with a browser: ori login';
     throw new CliError('sign_in_method_missing', { issuer: issuer.address, method: 'the device flow', next });
   }
+  let seconds = asked.waitSeconds;
   let timeUp: AbortSignal | undefined;
   try {
     client.enableNonRepudiationChecks(config);
@@ -113,14 +114,15 @@ export async function signInByDevice(
       address: started.verification_uri,
       completeAddress: complete,
     });
-    timeUp = AbortSignal.timeout(Math.min(started.expires_in, asked.waitSeconds) * 1000);
+    seconds = Math.min(started.expires_in, seconds);
+    timeUp = AbortSignal.timeout(seconds * 1000);
     const signal = AbortSignal.any([asked.signal, timeUp]);
     return toSignIn(await pollDevice(issuer, started, asked, signal), asked);
   } catch (error) {
     const failure = toIssuerFailure(error, issuer.address, asked.signal);
     if (failure.code === 'interrupted') throw failure;
     if (timeUp?.aborted || isExpired(error)) {
-      throw new CliError('sign_in_timed_out', { seconds: asked.waitSeconds });
+      throw new CliError('sign_in_timed_out', { seconds });
     }
     throw ofSignIn(failure);
   }
