@@ -58,6 +58,19 @@ async function changeKept(home: OriHome, keychain: Record<string, string>, chang
   return JSON.parse(stdout);
 }
 
+/** The environment of an `ori` whose keychain behaves otherwise. */
+async function withKeychain(home: OriHome, behaviour: string): Promise<Record<string, string>> {
+  const file = join(home.folder, 'preload.mjs');
+  const packageFile = JSON.stringify(join(import.meta.dirname, '../../services/ori/package.json'));
+  await writeFile(
+    file,
+    `import { createRequire } from 'node:module';
+     const { prototype } = createRequire(${packageFile})('@napi-rs/keyring').AsyncEntry;
+     ${behaviour}`,
+  );
+  return { NODE_OPTIONS: `--import ${file}` };
+}
+
 describe.skipIf(missing.length > 0)('with a system keychain', () => {
   it('keeps the key of a bound session there too, apart from the tokens, and removes it at sign-out', async () => {
     await using home = await world.newHome();
@@ -104,6 +117,36 @@ describe.skipIf(missing.length > 0)('with a system keychain', () => {
     await mkdir(home.sessionFile, { recursive: true });
     expect(await world.signIn(home, { env })).toMatchObject({ exit: 1, stdout: '' });
     expect(await changeKept(home, env, {})).toBeNull();
+  });
+
+  it('leaves no session in the keychain that has grown too long for it', async () => {
+    await using home = await world.newHome();
+    await using keychain = await startKeychain(home);
+    const { env } = keychain;
+    await world.signIn(home, { env });
+    await changeKept(home, env, { expires_at: 1 });
+    // As Windows does with more than 1280 characters.
+    const tooLong = "prototype.setPassword = () => Promise.reject(new Error('too long'));";
+    const limited = await withKeychain(home, tooLong);
+    const call = await home.ori(CALL, { env: { ...env, ...limited } });
+    expect(call).toMatchObject({ exit: 0, stderr: expect.stringContaining('stored in a file') });
+    expect(await home.ori(CALL, { env })).toMatchObject({ exit: 0 });
+    expect(await changeKept(home, env, {})).toBeNull();
+  });
+
+  it('does not wait for somebody who never unlocks the keychain', async () => {
+    await using home = await world.newHome();
+    await using keychain = await startKeychain(home);
+    await world.signIn(home, { env: keychain.env });
+    // Thirty seconds pass at once, and the call goes on in its thread, as one that waits for a prompt does.
+    const waiting = await withKeychain(
+      home,
+      `const { setTimeout: wait } = globalThis;
+       globalThis.setTimeout = (work, ms, ...more) => wait(work, ms === 30_000 ? 0 : ms, ...more);
+       prototype.getPassword = () => new Promise(() => setInterval(() => {}, 1000));`,
+    );
+    const who = await home.ori(['whoami', '--json'], { env: { ...keychain.env, ...waiting } });
+    expect(who).toMatchObject({ exit: 3, stderr: expect.stringContaining('did not answer within 30 s') });
   });
 
   it('reports that the keychain is gone, and stores a new sign-in in a file', async () => {

@@ -4,7 +4,7 @@ import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { explainSystemError } from '@ori/faces/system-error';
-import { exitAtTheEnd } from './adapters/to-the-end.ts';
+import { exitAtTheEnd, hasAbandoned } from './adapters/to-the-end.ts';
 import { readProxyEnvironment } from './core/proxy-environment.ts';
 
 // Compilation takes half of the start-up time. The cache is in the user's own folder, because the default one is
@@ -64,5 +64,5 @@ export async function main(): Promise<void> {
   });
   process.exitCode = ending ?? exit;
   // Does not wait for anything else after an interruption.
-  if (ending !== undefined) exitAtTheEnd(ending);
+  if (ending !== undefined || hasAbandoned()) exitAtTheEnd(process.exitCode);
 }

@@ -58,6 +58,7 @@ export async function writeKept(
   { keeper, only = false }: Keeping = {},
 ): Promise<Stored> {
   const before = await keeperOf({ file }).catch(() => undefined);
+  let fallback: { why?: string } = {};
   if ((keeper ?? before) === 'keychain') {
     try {
       await writeSecret(file, text, interrupted);
@@ -65,13 +66,13 @@ export async function writeKept(
       return { keptIn: 'keychain' };
     } catch (error) {
       if (only || !isCliError(error, 'keychain_unusable')) throw error;
-      await writePrivateFile(file, text);
-      return { keptIn: 'file', why: error.facts.why };
+      fallback = { why: error.facts.why };
     }
   }
   await writePrivateFile(file, text);
+  // What does not fit into the keychain does not replace what is there.
   if (before === 'keychain') await removeSecret(file, interrupted).catch(() => {});
-  return { keptIn: 'file' };
+  return { keptIn: 'file', ...fallback };
 }
 
 /** A text in the keychain that no file points to would never be removed. */

@@ -1,10 +1,13 @@
 import { CliError } from '../core/errors.ts';
+import { abandon } from './to-the-end.ts';
 
 const SERVICE = 'ori';
+/** The user may be asked to unlock it, where somebody sees that. */
+const ANSWER_SECONDS = 30;
 
 /**
  * The secret of this account in the system keychain (Keychain of macOS, Credential Manager of Windows, Secret Service
- * of a Linux desktop), or undefined. Throws CliError `keychain_unusable` if there is no keychain or it stays locked,
+ * of a Linux desktop), or undefined. Throws CliError `keychain_unusable` if there is no keychain or it stays locked for 30 s,
  * `interrupted`.
  */
 export async function readSecret(account: string, interrupted: AbortSignal): Promise<string | undefined> {
@@ -28,20 +31,25 @@ async function using<T>(
   interrupted: AbortSignal,
   work: (entry: Entry) => Promise<T>,
 ): Promise<T> {
-  // An unlock prompt waits for the user, who may press Ctrl-C instead.
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  // An unlock prompt waits for the user, who may press Ctrl-C instead, or sits at another computer.
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
   const abort = () => reject(new CliError('interrupted', {}));
-  aborted.catch(() => {});
+  const timer = setTimeout(() => {
+    abandon();
+    reject(new CliError('keychain_unusable', { why: `it did not answer within ${ANSWER_SECONDS} s` }));
+  }, ANSWER_SECONDS * 1000);
+  givenUp.catch(() => {});
   interrupted.addEventListener('abort', abort, { once: true });
   try {
     const { AsyncEntry } = await import('@napi-rs/keyring');
     // Not the kernel keyring, which is cleared at logout.
     const entry = new AsyncEntry(SERVICE, account, { linux: { store: 'secret-service' } });
-    return await Promise.race([work(entry), aborted]);
+    return await Promise.race([work(entry), givenUp]);
   } catch (error) {
     if (error instanceof CliError) throw error;
     throw new CliError('keychain_unusable', { why: explain(error) }, { cause: error });
   } finally {
+    clearTimeout(timer);
     interrupted.removeEventListener('abort', abort);
   }
 }

@@ -1,5 +1,6 @@
 let running = 0;
 let exit: number | undefined;
+let isAbandoned = false;
 
 /**
  * Runs `work` to its end, whatever signals arrive meanwhile: a refresh token is spent before its successor is stored.
@@ -14,6 +15,13 @@ export async function toTheEnd<T>(work: () => Promise<T>): Promise<T> {
     if (running === 0 && exit !== undefined) process.exit(exit);
   }
 }
+
+/** Says that work goes on for which nobody waits any more, so that the process would not end by itself. */
+export function abandon(): void {
+  isAbandoned = true;
+}
+
+export const hasAbandoned = (): boolean => isAbandoned;
 
 /** Exits now, or when all that runs {@link toTheEnd} has ended. */
 export function exitAtTheEnd(code: number): void {
