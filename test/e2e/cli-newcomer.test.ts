@@ -101,6 +101,12 @@ it('makes any request to the API, and reads all pages of a list', async () => {
   expect(world.requests.at(-1)?.url).toBe('/v1/interns?starting_after=c1');
   expect(JSON.parse((await ori(['api', 'byok', '--paginate'])).stdout)).toEqual([1, 2, 3]);
   expect(world.requests.at(-1)?.url).toBe('/v1/byok?offset=2');
+  world.scripted.push(
+    { status: 200, body: { data: [6, 7], total_count: 8 } },
+    { status: 200, body: { data: [8], total_count: 8 } },
+  );
+  expect(JSON.parse((await ori(['api', 'byok?offset=5', '--paginate'])).stdout)).toEqual([6, 7, 8]);
+  expect(world.requests.at(-1)?.url).toBe('/v1/byok?offset=7');
 
   world.scripted.push({ status: 200 });
   await ori(['api', '/guardrails/1', '-X', 'patch', '-f', 'name=none', '-f', 'limit_usd=5']);

@@ -52,6 +52,7 @@ export async function api(context: Context, path: string, options: ApiOptions): 
  */
 export async function allPages(context: Context, path: string, query: URLSearchParams): Promise<unknown[]> {
   const records: unknown[] = [];
+  const first = Number(query.get('offset') ?? new URLSearchParams(path.split('?', 2)[1]).get('offset'));
   const notUnderstood = (why: string) =>
     new CliError('answer_not_understood', { what: 'the API', address: path, why });
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
@@ -61,9 +62,11 @@ export async function allPages(context: Context, path: string, query: URLSearchP
     records.push(...page.data);
     if ('next_cursor' in page && typeof page.next_cursor === 'string') {
       query.set('starting_after', page.next_cursor);
-    } else if ('total_count' in page && Number(page.total_count) > records.length && page.data.length > 0) {
-      query.set('offset', String(records.length));
-    } else return records;
+      continue;
+    }
+    const next = first + records.length;
+    if (!('total_count' in page && Number(page.total_count) > next && page.data.length > 0)) return records;
+    query.set('offset', String(next));
   }
   throw notUnderstood('it is endless');
 }
