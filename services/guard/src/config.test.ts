@@ -1,7 +1,17 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ConfigError } from '@ori/runtime/config';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { loadGuardConfig } from './config.ts';
 
+const folder = mkdtempSync(join(tmpdir(), 'ori-guard-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const ROOT = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+const [ROOT_FILE, NO_ROOT_FILE] = [join(folder, 'root.json'), join(folder, 'no-root.json')];
+writeFileSync(ROOT_FILE, JSON.stringify(ROOT));
+writeFileSync(NO_ROOT_FILE, '{}');
+const KEYS_URL = 'https://api.example/v1/interns/int_1/daemon/jwks.json';
 const KEY = Buffer.alloc(32).toString('base64');
 const REDIS = { GUARD_REPLAY: 'redis', GUARD_REDIS_URL: 'redis://127.0.0.1' };
 
@@ -34,6 +44,19 @@ it.each([
   [{ GUARD_ANSWERS_KEY: KEY, GUARD_ANSWERS: 'true' }, /^GUARD_ANSWERS_KEY: expected GUARD_ANSWERS/],
   [{ GUARD_ANSWERS_KEY: 'short', GUARD_ANSWERS: 'true', ...REDIS }, /^GUARD_ANSWERS_KEY: expected 32/],
   [{ GUARD_ROOT_FILE: '/nowhere' }, /^GUARD_ROOT_FILE: cannot read/],
+  [{ GUARD_ROOT_FILE: ROOT_FILE }, /^GUARD_KEYS_URL: with a root, expected \{base\}/],
+  [{ GUARD_ROOT_FILE: import.meta.filename }, /^GUARD_ROOT_FILE: cannot read .*not JSON/],
+  [
+    { GUARD_ROOT_FILE: NO_ROOT_FILE, GUARD_KEYS_URL: KEYS_URL },
+    /^GUARD_ROOT_FILE: expected a public Ed25519 JWK/,
+  ],
+  [
+    { GUARD_KEYS_URL: 'https://ada:canary@api.example/jwks.json' },
+    /^GUARD_KEYS_URL: .*user information.*redacted/,
+  ],
+  [{ GUARD_DAEMON_URL: 'http://127.0.0.1:8086' }, /^GUARD_DAEMON_URL: .*the guard itself/],
+  [{ GUARD_DAEMON_URL: 'http://localhost:81', GUARD_PORT: '81' }, /^GUARD_DAEMON_URL: .*the guard itself/],
+  [{ GUARD_DAEMON_URL: 'http://[::1]:8086', GUARD_HOST: '0.0.0.0' }, /^GUARD_DAEMON_URL: .*the guard itself/],
 ])('refuses %o', (env, problem) => {
   expect(problemsOf(env)).toContainEqual(expect.stringMatching(problem));
 });

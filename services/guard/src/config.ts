@@ -21,7 +21,7 @@ import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { problemsOfAddress } from '@ori/store/postgres-address';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/turns/redis';
-import type { RootJwk } from '@ori/verifier/rooted';
+import { openKeys, type Root } from './keys.ts';
 
 const { regionalHosts, databasePoolMax, otlpEndpoint, ...COMMON_SPEC } = SERVICE_SPEC;
 
@@ -134,7 +134,7 @@ export const GUARD_SPEC = {
   }),
 } as const;
 
-type Loaded = Config<typeof GUARD_SPEC> & { readonly root: RootJwk | RootJwk[] | undefined };
+type Loaded = Config<typeof GUARD_SPEC> & { readonly root: Root };
 
 export type GuardConfig = Loaded & Omit<ServingConstants, keyof Loaded>;
 
@@ -146,10 +146,14 @@ export type GuardConfig = Loaded & Omit<ServingConstants, keyof Loaded>;
 export function loadGuardConfig(env: Environment): GuardConfig {
   const config = loadConfig('GUARD', GUARD_SPEC, env);
   const problems = problemsOfTls('GUARD', config);
-  const { pathname, search, hash } = new URL(config.daemonUrl);
-  if (pathname !== '/' || search !== '' || hash !== '')
+  const daemon = new URL(config.daemonUrl);
+  if (daemon.pathname !== '/' || daemon.search !== '' || daemon.hash !== '')
     problems.push('GUARD_DAEMON_URL: expected an origin without a path: paths are passed on unchanged');
-  problems.push(...problemsOfKeys(config));
+  const isOwnPort = config.mode === 'proxy' && daemon.port === `${config.port}`;
+  if (isOwnPort && isOfMachine(daemon.hostname) && isOfMachine(config.host))
+    problems.push('GUARD_DAEMON_URL: expected the daemon, got the address of the guard itself');
+  const root = readRoot(config.rootFile, problems);
+  judgeKeys({ ...config, root }, problems);
   if (!config.openPaths.every(isPath)) problems.push('GUARD_OPEN_PATHS: a path is too long');
   if (config.replay === 'redis' && !config.redisUrl) problems.push(missing('GUARD_REDIS_URL'));
   if (config.replay === 'postgres' && !config.databaseUrl) problems.push(missing('GUARD_DATABASE_URL'));
@@ -160,27 +164,36 @@ export function loadGuardConfig(env: Environment): GuardConfig {
   if (config.databaseUrl)
     problems.push(...problemsOfAddress('GUARD_DATABASE_URL', config.databaseUrl.reveal()));
   if (problems.length > 0) throw new ConfigError(problems);
-  return { ...config, root: readRoot(config.rootFile) };
+  return { ...config, root };
 }
 
-const SAFE_URL = /^(?:https:\/\/|http:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])[:/])/;
+/** An address that only this machine has, or all that it has. */
+const isOfMachine = (host: string) => /^(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1?\]?)$/.test(host);
+
 const KEYS_PATH = /\/interns\/([^/]+)\/daemon\/jwks\.json$/;
 
-function problemsOfKeys({ keysUrl, internId }: Config<typeof GUARD_SPEC>): string[] {
-  if (!SAFE_URL.test(keysUrl)) return ['GUARD_KEYS_URL: expected https, or http on this machine'];
-  const [, owner = internId] = KEYS_PATH.exec(keysUrl) ?? [];
-  return owner === internId ? [] : ['GUARD_KEYS_URL: it names another intern than GUARD_INTERN_ID'];
+/** As the library does too: it fetches nothing before a key is asked for. */
+function judgeKeys(config: Loaded, problems: string[]): void {
+  const [, owner = config.internId] = KEYS_PATH.exec(config.keysUrl) ?? [];
+  if (owner !== config.internId)
+    problems.push('GUARD_KEYS_URL: it names another intern than GUARD_INTERN_ID');
+  try {
+    openKeys(config.keysUrl, config.root).close();
+  } catch (error) {
+    const { message } = error as TypeError;
+    problems.push(message.replace(/^url/, 'GUARD_KEYS_URL').replace(/^root/, 'GUARD_ROOT_FILE'));
+  }
 }
 
 const missing = (name: string) => `${name}: required for this GUARD_REPLAY`;
 
-function readRoot(file: string | undefined): GuardConfig['root'] {
+function readRoot(file: string | undefined, problems: string[]): Root {
   if (file === undefined) return undefined;
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    const why =
-      error instanceof SyntaxError ? 'expected a public JWK, or an array of them' : systemErrorCode(error);
-    throw new ConfigError([`GUARD_ROOT_FILE: cannot read ${JSON.stringify(file)} (${why})`]);
+    const why = error instanceof SyntaxError ? 'not JSON' : systemErrorCode(error);
+    problems.push(`GUARD_ROOT_FILE: cannot read ${JSON.stringify(file)} (${why})`);
+    return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
@@ -61,17 +62,13 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
         const request = { method, path, headers, body: body ?? null } as Dispatcher.DispatchOptions;
         pool.dispatch(request, stream(res, LIMITS.writeTimeoutMs, { resolve, reject }));
       }),
-    check() {
+    async check() {
       const { hostname, port, protocol } = new URL(daemonUrl);
       const host = hostname.replace(/^\[|\]$/g, '');
-      return new Promise((resolve, reject) => {
-        const socket = connect(Number(port) || (protocol === 'https:' ? 443 : 80), host);
-        socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('timed out connecting')));
-        socket.once('error', reject).once('connect', () => {
-          socket.destroy();
-          resolve();
-        });
-      });
+      const socket = connect(Number(port) || (protocol === 'https:' ? 443 : 80), host);
+      socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('timed out connecting')));
+      await once(socket, 'connect');
+      socket.destroy();
     },
     close: () => pool.destroy(),
   };

@@ -1,18 +1,12 @@
 import { instrumentsOf } from '@ori/runtime/instruments';
-import { createMetrics, type Metrics } from '@ori/runtime/metrics';
+import { createMetrics } from '@ori/runtime/metrics';
 import { PROOF_OUTCOMES, type ProofOutcome } from '@ori/verifier';
 import { CHECK_ROUTE } from './check.ts';
 import { DAEMON_FAILURES, type DaemonFailure } from './daemon.ts';
 import { PROXY_ROUTES } from './proxy.ts';
 
-export interface GuardMetrics {
-  readonly http: Metrics;
-  judged(outcome: ProofOutcome): void;
-  daemonFailed(failure: DaemonFailure): void;
-}
-
 /** The guard's own metrics. The first has the name that every daemon uses, so the daemons' alerts apply to it. */
-export function createGuardMetrics(): GuardMetrics {
+export function createGuardMetrics() {
   const http = createMetrics({ service: 'guard', routes: [...Object.values(PROXY_ROUTES), CHECK_ROUTE] });
   const { counter } = instrumentsOf(http.registry);
   const proofs = counter('ori_proof_verifications_total', 'Verified requests by outcome.', 'outcome');
@@ -25,7 +19,7 @@ export function createGuardMetrics(): GuardMetrics {
   for (const kind of DAEMON_FAILURES) failures.inc({ kind }, 0);
   return {
     http,
-    judged: (outcome) => proofs.inc({ outcome }),
-    daemonFailed: (kind) => failures.inc({ kind }),
+    judged: (outcome: ProofOutcome) => proofs.inc({ outcome }),
+    daemonFailed: (kind: DaemonFailure) => failures.inc({ kind }),
   };
 }

@@ -32,14 +32,7 @@ export function openReplay(
   if (replay === 'redis') {
     const redis = connectRedis(config.redisUrl as Secret, { purpose: 'guard', log });
     const store = redisReplayStore(redis, { mode: 'spend', replicas, answersKey });
-    return {
-      store,
-      check: () => store.touch(),
-      async close() {
-        store.close();
-        redis.disconnect();
-      },
-    };
+    return onServer(store, () => redis.disconnect());
   }
   const pool = new pg.Pool({
     connectionString: (config.databaseUrl as Secret).reveal(),
@@ -47,13 +40,14 @@ export function openReplay(
     connectionTimeoutMillis: CONNECT_MS,
     application_name: 'ori-guard',
   });
-  const store = postgresReplayStore(pool, { replicas, answersKey });
-  return {
-    store,
-    check: () => store.touch(),
-    async close() {
-      store.close();
-      await pool.end();
-    },
-  };
+  return onServer(postgresReplayStore(pool, { replicas, answersKey }), () => pool.end());
 }
+
+const onServer = (store: ReturnType<typeof redisReplayStore>, disconnect: () => unknown): Replay => ({
+  store,
+  check: () => store.touch(),
+  async close() {
+    store.close();
+    await disconnect();
+  },
+});

@@ -64,8 +64,7 @@ export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts)
     headers['transfer-encoding'] === undefined &&
     Number(headers['content-length'] ?? 0) === 0;
 
-  function settingsFor(exchange: Exchange) {
-    const { requestId, client } = exchange;
+  function settingsFor({ requestId, client }: Exchange) {
     return { requestId, client: client.address, trustGateway: config.trustGateway };
   }
 

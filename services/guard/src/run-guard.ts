@@ -1,6 +1,5 @@
 import { runService } from '@ori/runtime/run-service';
-import { GUARD_SPEC } from './config.ts';
-import { loadGuardConfig, startGuard } from './start-guard.ts';
+import { GUARD_SPEC, loadGuardConfig, startGuard } from './start-guard.ts';
 
 /** The main program, from wherever it is started. */
 export const runGuard = (): Promise<void> =>

@@ -1,10 +1,10 @@
 import { openPorts } from '@ori/http/open-ports';
 import { createLogger, type Logger } from '@ori/runtime/log';
-import { createRemoteKeySet, createVerifier } from '@ori/verifier';
-import { createRootedKeySet } from '@ori/verifier/rooted';
+import { createVerifier } from '@ori/verifier';
 import { createCheck } from './check.ts';
 import type { GuardConfig } from './config.ts';
 import { createDaemon } from './daemon.ts';
+import { openKeys } from './keys.ts';
 import { createGuardMetrics } from './metrics.ts';
 import { openReplay } from './open-replay.ts';
 import { createProxy } from './proxy.ts';
@@ -27,7 +27,7 @@ export async function startGuard(
   const metrics = createGuardMetrics();
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
-  const keys = openKeys(config, log);
+  const keys = openKeys(config.keysUrl, config.root, log);
   stack.defer(() => keys.close());
   const replay = openReplay(config, { log, now });
   stack.defer(replay.close);
@@ -66,11 +66,4 @@ export async function startGuard(
   );
   log.info({ url: api.url, opsUrl, mode, replay: config.replay }, 'listening');
   return { url: api.url, opsUrl, stop };
-}
-
-function openKeys({ keysUrl, root }: GuardConfig, log: Logger) {
-  if (root !== undefined) return createRootedKeySet(keysUrl, { root });
-  return createRemoteKeySet(keysUrl, {
-    onRefusedKey: ({ error }) => log.warn({ err: error }, 'a key of the set was ignored'),
-  });
 }
