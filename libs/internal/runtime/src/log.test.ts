@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { describe, expect, it } from 'vitest';
+import { createLogger } from './log.ts';
 import { scrub } from './scrub.ts';
 import { Secret } from './secret.ts';
 
@@ -124,6 +125,13 @@ it('truncates long text, and redacts a token at the cut completely', () => {
   expect(text().length).toBeLessThan(3000);
   expect(text()).not.toContain(jwt.slice(0, 10));
   expect(lines).toHaveLength(1);
+});
+
+it('waits for the exit of the process once, however many loggers there are', () => {
+  const listeners = () => process.listenerCount('exit');
+  const before = listeners();
+  for (let index = 0; index < 3; index += 1) createLogger({ service: 'test', level: 'info' });
+  expect(listeners() - before).toBeLessThanOrEqual(1);
 });
 
 it.each([

@@ -19,6 +19,8 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const STDOUT = 1;
+/** Of all loggers of this process: two could break each other's lines, and each would wait for the exit. */
+let standardOutput: DestinationStream | undefined;
 
 export interface LoggerOptions {
   service: string;
@@ -35,7 +37,8 @@ export interface LoggerOptions {
  */
 export function createLogger({ service, level, destination }: LoggerOptions): Logger {
   const fields = (value: object) => scrubDeep(value) as Record<string, unknown>;
-  const output = scrubbed(destination ?? createLogSink(STDOUT, service));
+  standardOutput ??= createLogSink(STDOUT, service);
+  const output = scrubbed(destination ?? standardOutput);
   const log = pino(
     {
       level,
