@@ -3,7 +3,8 @@ import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { useTestStore } from '@ori/test-env/stores';
 import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
-import type { Database } from '../database.ts';
+import type { Database, Handle } from '../database.ts';
+import { createNamedIntern, createNamedKey, createNamedOrganization } from '../queries/admin/named.ts';
 import { type ApplyOptions, applyTeam } from './apply-team.ts';
 import { TeamFile } from './team.ts';
 
@@ -179,6 +180,33 @@ it('two at once make one organization', async () => {
   const [one, other] = await Promise.all([apply(teamOf('twice')), apply(teamOf('twice'))]);
   expect(one.id).toBe(other.id);
   expect([one.told.length, other.told.length].sort()).toEqual([0, 12]);
+});
+
+it.each<[string, (db: Handle, workspaceId: string) => Promise<unknown>, object]>([
+  ['an organization', (db) => createNamedOrganization(db, { name: 'raced anew' }), { name: 'raced anew' }],
+  [
+    'an intern',
+    (db, workspaceId) => createNamedIntern(db, { workspaceId, name: 'ada' }),
+    { name: 'raced', workspaces: [{ name: 'Yard', interns: [{ name: 'ada' }] }] },
+  ],
+  [
+    'a key',
+    (db, workspaceId) => createNamedKey(db, { kind: 'api', workspaceId, name: 'ci' }),
+    { name: 'raced', workspaces: [{ name: 'Yard', keys: ['ci'] }] },
+  ],
+])('makes no second one of %s that somebody creates in the same moment', async (_what, create, team) => {
+  const { id } = await apply({ name: 'raced', workspaces: [{ name: 'Yard' }] });
+  const yard = sql<{ id: string }>`select id from workspaces where organization_id = ${id}`;
+  const workspaceId = (await yard.execute(store.owner.kysely)).rows[0]?.id ?? '';
+  let applied: Promise<unknown> | undefined;
+  await store.owner.kysely.transaction().execute(async (trx) => {
+    await create({ kysely: trx }, workspaceId);
+    applied = apply(team).catch(({ code }) => code);
+    const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
+    await expect.poll(async () => (await waiting.execute(trx)).rows.length).toBe(1);
+  });
+  expect(await applied).toBe('conflict');
+  expect((await apply(team)).told).toEqual([]);
 });
 
 it.each([

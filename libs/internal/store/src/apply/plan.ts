@@ -1,9 +1,10 @@
 import type { Transaction } from 'kysely';
 import { AdminError } from '../queries/admin/admin-error.ts';
-import { type CreatedApiKey, createApiKey, disableApiKey } from '../queries/admin/api-keys.ts';
+import { type CreatedApiKey, disableApiKey } from '../queries/admin/api-keys.ts';
 import { newId, slugOf } from '../queries/admin/ids.ts';
-import { createIntern, deleteIntern, updateIntern } from '../queries/admin/interns.ts';
+import { deleteIntern, updateIntern } from '../queries/admin/interns.ts';
 import { addMembers, removeMembers } from '../queries/admin/members.ts';
+import { createNamedIntern, createNamedKey, createNamedOrganization } from '../queries/admin/named.ts';
 import {
   createOrganization,
   makeDefault,
@@ -70,7 +71,8 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
   const add: Add = (sign, what, take) => changes.push({ sign, what, take });
   const organizationId = state.organization?.id ?? team.id ?? newId('org');
   if (state.organization === undefined) {
-    add('+', 'organization', (db) => createOrganization(db, { id: organizationId, name: team.name }));
+    const create = team.id === undefined ? createNamedOrganization : createOrganization;
+    add('+', 'organization', (db) => create(db, { id: organizationId, name: team.name }));
   }
   planLimits(organizationId, team, state, add);
   const people = planPeople(team, state, issuer, add);
@@ -129,7 +131,7 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
       const internId = known?.id ?? wanted.id ?? newId('int');
       const what = `${slug}: intern ${wanted.name}`;
       if (known === undefined) {
-        add('+', what, (db) => createIntern(db, { ...wanted, id: internId, workspaceId }));
+        add('+', what, (db) => createNamedIntern(db, { ...wanted, id: internId, workspaceId }));
       } else {
         const { status, model, hostname, description, instructions } = wanted;
         const given = Object.entries({ status, model, hostname, description, instructions });
@@ -166,7 +168,7 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
     const stored = state.keys.filter(({ workspace_id }) => workspace_id === (workspace?.id ?? null));
     for (const name of names.filter((wanted) => !stored.some((key) => key.name === wanted))) {
       add('+', `${prefix}key ${name}`, async (db) => {
-        const made = await createApiKey(
+        const made = await createNamedKey(
           db,
           workspace === undefined
             ? { kind: 'management', name, organizationId }

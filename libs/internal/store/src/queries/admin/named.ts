@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Database, Handle } from '../../database.ts';
+import type { Handle } from '../../database.ts';
 import { AdminError } from './admin-error.ts';
 import { type CreatedApiKey, createApiKey, type NewApiKey } from './api-keys.ts';
 import { createIntern } from './interns.ts';
@@ -9,51 +9,57 @@ import { createOrganization } from './organizations.ts';
 const NAME_LOCK = 716_309_452;
 
 /**
- * Creates something, unless something of this kind has the name already.
+ * Creates something, unless something of this kind has the name in its place already. Also within a transaction, which
+ * keeps others from the name until it ends.
  *
  * @throws AdminError `conflict`, which names what there is
  */
 function unlessNamed<Made>(
-  db: Database,
-  what: string,
-  name: string,
+  { kysely }: Handle,
+  { what, place = '', name }: { readonly what: string; readonly place?: string; readonly name: string },
   existing: RawBuilder<{ id: string }>,
   create: (db: Handle) => Promise<Made>,
 ): Promise<Made> {
-  return db.kysely.transaction().execute(async (trx) => {
-    await sql`select pg_advisory_xact_lock(${sql.lit(NAME_LOCK)}, hashtext(${name}))`.execute(trx);
+  const take = async (trx: Handle['kysely']) => {
+    await sql`select pg_advisory_xact_lock(${sql.lit(NAME_LOCK)}, hashtext(${place + name}))`.execute(trx);
     const { rows } = await existing.execute(trx);
     if (rows[0] !== undefined) {
       throw new AdminError('conflict', `${what} is named ${JSON.stringify(name)} already: ${rows[0].id}`);
     }
     return await create({ kysely: trx });
-  });
+  };
+  return kysely.isTransaction ? take(kysely) : kysely.transaction().execute(take);
 }
 
 type Input<Create extends (db: Handle, input: never) => unknown> = Parameters<Create>[1];
 
 /** @throws AdminError as `createOrganization`, and `conflict` if one has the name */
-export function createNamedOrganization(db: Database, input: Input<typeof createOrganization>) {
-  const existing = sql<{ id: string }>`select id from organizations where name = ${input.name} limit 1`;
-  return unlessNamed(db, 'an organization', input.name, existing, (trx) => createOrganization(trx, input));
-}
-
-/** @throws AdminError as `createIntern`, and `conflict` if one of the workspace has the name */
-export function createNamedIntern(db: Database, input: Input<typeof createIntern>) {
-  const existing = sql<{ id: string }>`
-    select id from interns where workspace_id = ${input.workspaceId} and name = ${input.name} limit 1`;
-  return unlessNamed(db, 'an intern of the workspace', input.name, existing, (trx) =>
-    createIntern(trx, input),
+export function createNamedOrganization(db: Handle, input: Input<typeof createOrganization>) {
+  const { name } = input;
+  const existing = sql<{ id: string }>`select id from organizations where name = ${name} limit 1`;
+  return unlessNamed(db, { what: 'an organization', name }, existing, (trx) =>
+    createOrganization(trx, input),
   );
 }
 
+/** @throws AdminError as `createIntern`, and `conflict` if one of the workspace has the name */
+export function createNamedIntern(db: Handle, input: Input<typeof createIntern>) {
+  const { workspaceId: place, name } = input;
+  const existing = sql<{ id: string }>`
+    select id from interns where workspace_id = ${place} and name = ${name} limit 1`;
+  const wanted = { what: 'an intern of the workspace', place, name };
+  return unlessNamed(db, wanted, existing, (trx) => createIntern(trx, input));
+}
+
 /** @throws AdminError as `createApiKey`, and `conflict` if one of its place that is not disabled has the name */
-export function createNamedKey(db: Database, input: NewApiKey): Promise<CreatedApiKey> {
-  const place =
+export function createNamedKey(db: Handle, input: NewApiKey): Promise<CreatedApiKey> {
+  const { name } = input;
+  const isThere =
     input.kind === 'management'
       ? sql`organization_id = ${input.organizationId} and kind = 'management'`
       : sql`workspace_id = ${input.workspaceId} and intern_id is not distinct from ${input.internId ?? null}`;
   const existing = sql<{ id: string }>`
-    select hash as id from api_keys where ${place} and name = ${input.name} and disabled_at is null limit 1`;
-  return unlessNamed(db, 'a key', input.name, existing, (trx) => createApiKey(trx, input));
+    select hash as id from api_keys where ${isThere} and name = ${name} and disabled_at is null limit 1`;
+  const place = input.kind === 'management' ? input.organizationId : input.workspaceId;
+  return unlessNamed(db, { what: 'a key', place, name }, existing, (trx) => createApiKey(trx, input));
 }
