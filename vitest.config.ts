@@ -72,7 +72,8 @@ const report = process.env['TEST_REPORT'];
 
 /** Tests break what a verifier depends on, by the hundred; those of its warnings listen for them. */
 const execArgv = ['--disable-warning=OriVerifierWarning'];
-const limits = { testTimeout: 60_000, hookTimeout: 120_000, execArgv };
+/** What a test waits for may take long while other files run. */
+const limits = { testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } }, execArgv };
 const without = (...others: readonly string[][]) => [...configDefaults.exclude, ...others.flat()];
 
 export default defineConfig({

@@ -20,7 +20,7 @@ const refusal = (status: number, reason: string): Scripted => ({
 
 it('signs and verifies once at each scrape, each time another body', async () => {
   // Its replay store accepts no proof of its first seconds.
-  await expect.poll(isUp, { timeout: 10_000 }).toBe(true);
+  await expect.poll(isUp).toBe(true);
   world.requests.length = 0;
   expect(await scrape()).toMatch(/^ori_canary_duration_seconds 0\.\d+$/m);
   expect(await isUp()).toBe(true);

@@ -2,6 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { findProgram } from '../env/room.ts';
@@ -29,8 +30,8 @@ async function startKeychain(home: OriHome): Promise<{ env: Record<string, strin
     Promise.reject(new Error(`no keychain: exit ${status}`)),
   );
   exit.catch(() => {});
-  const [address] = await Promise.race([once(child.stdout, 'data'), exit]);
-  const env = { DBUS_SESSION_BUS_ADDRESS: String(address).trim(), ORI_SESSION_STORE: '' };
+  const [address] = await Promise.race([once(createInterface(child.stdout), 'line'), exit]);
+  const env = { DBUS_SESSION_BUS_ADDRESS: address, ORI_SESSION_STORE: '' };
   return {
     env,
     async [Symbol.asyncDispose]() {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { openGuardWorld } from '@ori/test-env/guard-world';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -145,9 +146,9 @@ it('gives a program that was cut off the answer to the call that it repeats', as
     await running.result;
     await daemon.stop();
   });
-  const [url] = (await once(running.child.stdout as Readable, 'data')).map(String);
+  const [url] = await once(createInterface(running.child.stdout as Readable), 'line');
   const post = (body: string, signal?: AbortSignal) =>
-    fetch(`${url?.trim()}/pay`, {
+    fetch(`${url}/pay`, {
       method: 'POST',
       body,
       headers: { 'content-type': 'application/json', 'idempotency-key': 'invoice 7' },
@@ -155,7 +156,7 @@ it('gives a program that was cut off the answer to the call that it repeats', as
     });
   const cut = new AbortController();
   const first = post('{}', cut.signal);
-  await vi.waitFor(() => expect(ran).toHaveBeenCalled());
+  await expect.poll(() => ran).toHaveBeenCalled();
   cut.abort();
   await expect(first).rejects.toThrow();
   left.resolve();

@@ -104,13 +104,13 @@ it('creates what a signer needs for a proof, which a daemon verifies; limits and
   const usual = await quota();
   const limit = ['org', 'limits', made.org, '--turns-per-user'];
   expect(await admin.json(...limit, '20')).toMatchObject({ turnsPerUser: 20, turnsPerOrganization: null });
-  await expect.poll(quota, { timeout: 5000 }).toBe('20');
+  await expect.poll(quota).toBe('20');
   const answers: Response[] = [];
   while (answers.at(-1)?.status !== 429) answers.push(await ask());
   const left = (response?: Response) => /;r=(\d+)/.exec(response?.headers.get('ratelimit') ?? '')?.[1];
   expect(left(answers.at(-2))).toBe('0');
   await admin.get(...limit, 'default');
-  await expect.poll(quota, { timeout: 5000 }).toBe(usual);
+  await expect.poll(quota).toBe(usual);
   expect((await ask()).status).toBe(200);
   const { data: changes } = await admin.json('audit', 'list', '--row', made.org, '--table', 'organizations');
   expect(changes.slice(0, 2)).toMatchObject([
@@ -125,7 +125,7 @@ it('creates what a signer needs for a proof, which a daemon verifies; limits and
   expect(await admin.run(['org', 'limits', made.org])).toMatchObject({ exit: 2 });
 
   await admin.get('user', 'disable', made.ada);
-  await expect.poll(async () => (await ask()).status, { timeout: 5000 }).toBe(403);
+  await expect.poll(async () => (await ask()).status).toBe(403);
   await admin.get('user', 'enable', made.ada);
 });
 

@@ -41,7 +41,7 @@ test.skipIf(PRLIMIT === undefined)(
       return [status, status === 200 ? undefined : JSON.parse(body).error.code];
     };
     // A store in memory refuses the proofs of the seconds after its start; the guard keeps this connection open.
-    await expect.poll(() => send(call('"ready"')), { timeout: 20_000 }).toEqual([200, undefined]);
+    await expect.poll(() => send(call('"ready"'))).toEqual([200, undefined]);
 
     limitTo(reserveOf(guard.pid) + 1);
     const large = call(JSON.stringify('large'.repeat(20_000)));

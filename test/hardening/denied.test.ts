@@ -82,15 +82,15 @@ test('code inside the signer is denied everything that the signer does not need,
   );
   expect(outcomesIn(signer.output)).toEqual(ATTEMPTS);
   const sign = () => signAt(signer.url, world);
-  await expect.poll(sign, { timeout: 20_000 }).toBe(200);
+  await expect.poll(sign).toBe(200);
 
   const audit = env['SIGNER_AUDIT_FILE'] ?? '';
   const linesOf = async (path: string) =>
     (await readFile(path, 'utf8').catch(() => 'missing')).split('\n').slice(0, -1).length;
   await rename(audit, `${audit}.1`);
   process.kill(signer.pid ?? Number.NaN, 'SIGHUP');
-  await expect.poll(() => readFile(audit, 'utf8').catch(() => 'missing'), { timeout: 20_000 }).toBe('');
-  await expect.poll(sign, { timeout: 20_000 }).toBe(200);
+  await expect.poll(() => readFile(audit, 'utf8').catch(() => 'missing')).toBe('');
+  await expect.poll(sign).toBe(200);
   expect([await linesOf(`${audit}.1`), await linesOf(audit)]).toEqual([1, 1]);
 });
 

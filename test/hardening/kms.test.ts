@@ -105,11 +105,7 @@ it.each(found)(
       room,
     );
     const ready = () =>
-      expect
-        .poll(() => fetch(`${signer.opsUrl}/readyz`).then(({ status }) => status), {
-          timeout: 20_000,
-        })
-        .toBe(200);
+      expect.poll(() => fetch(`${signer.opsUrl}/readyz`).then(({ status }) => status)).toBe(200);
     const sign = () => signAt(signer.url, world);
     await ready();
     expect(await sign()).toBe(200);
@@ -117,9 +113,7 @@ it.each(found)(
     expect(await sign()).toBe(200);
     await signer.stop();
     const starting = signer.start();
-    await expect
-      .poll(() => signer.output.join('\n'), { timeout: 20_000 })
-      .toContain('the KMS did not unwrap the KEK ring');
+    await expect.poll(() => signer.output.join('\n')).toContain('the KMS did not unwrap the KEK ring');
     await expect(fetch(signer.url)).rejects.toThrow('fetch failed');
     await kms.start();
     await starting;

@@ -102,7 +102,7 @@ test('the hardened signer trusts the authorities of files, and presents a certif
   const readiness = async (opsUrl: string) => (await fetch(`${opsUrl}/readyz`)).text();
   await using anonymous = await startWith('anonymous', { ...ofAll, SIGNER_DATABASE_URL: databaseUrl.href });
   await expect
-    .poll(() => readiness(anonymous.opsUrl), { timeout: 20_000 })
+    .poll(() => readiness(anonymous.opsUrl))
     .toMatch(/"redis":"failing.*"postgresql":"failing|"postgresql":"failing.*"redis":"failing/);
   await using trusting = await startWith('trusting', { ...ofAll, ...presented });
   await using signer = await startWith('signer', {
@@ -118,8 +118,7 @@ test('the hardened signer trusts the authorities of files, and presents a certif
     const question = { method: 'POST', path: world.signPath, bearer, json: JSON.parse(SIGN_BODY) };
     return (await client.ask(question)).status;
   };
-  const ready = ({ opsUrl } = signer) =>
-    expect.poll(() => readiness(opsUrl), { timeout: 20_000 }).toContain('"ready"');
+  const ready = ({ opsUrl } = signer) => expect.poll(() => readiness(opsUrl)).toContain('"ready"');
   await ready(trusting);
   await ready();
   expect(await sign()).toBe(200);

@@ -111,7 +111,7 @@ test.concurrent.each(CELLS)(
       await vi.waitFor(
         async () =>
           expect(await daemon.send({ headers: signed(), body: BODY })).toMatchObject({ status: 200 }),
-        { timeout: 15_000, interval: 500 },
+        { timeout: 20_000, interval: 500 },
       );
       const before = await ran();
       const headers = signed();
@@ -143,7 +143,7 @@ test.concurrent.each(CELLS)(
         expect(total).toBe(disconnected.total + DISCONNECTED.length);
         expect(outcomes).toMatchObject({ aborted: expect.any(Number) });
         expect(outcomes).not.toHaveProperty('internal_error');
-      });
+      }, 20_000);
       // A stranger must not be able to fill the log. Koa itself logs a socket that failed.
       if (adapter !== 'koa') expect(said()).not.toMatch(/Error|at .*\.js:/);
     } finally {

@@ -35,7 +35,7 @@ async function startGuard(daemon: RequestListener, environment: Record<string, s
     client.send(world.signed({ ...CALL, path: '/ready' }));
     return (await client.answer()).status;
   };
-  await expect.poll(served, { timeout: 20_000 }).toBe(200);
+  await expect.poll(served).toBe(200);
   forgetPeak(guard.pid);
   const open = (): Socket => {
     const socket = connect(port, '127.0.0.1');
@@ -66,7 +66,7 @@ test(`an answer of ${ANSWER_BYTES / MIB} MiB waits in the daemon until the clien
     lately = sent;
     return isSame;
   };
-  await expect.poll(isStalled, { timeout: 20_000, interval: 100 }).toBe(true);
+  await expect.poll(isStalled, { interval: 100 }).toBe(true);
   // Most of it is in the buffers of the system.
   expect(sent).toBeLessThan(32 * MIB);
   let received = 0;

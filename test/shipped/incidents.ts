@@ -41,12 +41,9 @@ export function describeIncidents(on: () => Stack): void {
         try {
           const fires = { timeout: ALERT_WITHIN_MS, interval: 200 };
           await expect.poll(() => firing(incident), fires).not.toEqual([]);
-          if (refusal !== undefined)
-            await expect.poll(callers.outcome, { timeout: 20_000 }).toContain(refusal);
+          if (refusal !== undefined) await expect.poll(callers.outcome).toContain(refusal);
           if (also !== undefined)
-            await expect
-              .poll(() => firing({ ...incident, alerts: [also] }), { timeout: 20_000 })
-              .toEqual([also]);
+            await expect.poll(() => firing({ ...incident, alerts: [also] })).toEqual([also]);
         } finally {
           await incident.end(on());
         }

@@ -37,7 +37,7 @@ export function describeMetrics(on: () => Stack): void {
         return samples.map(({ metric, value }) => `${metric['job']} ${metric['instance']} ${value}`).sort();
       };
       await expect
-        .poll(up, { timeout: 20_000 })
+        .poll(up)
         .toEqual(
           [
             ...on().signers.map(({ opsAddress }) => `signer ${opsAddress} 1`),
@@ -49,9 +49,9 @@ export function describeMetrics(on: () => Stack): void {
           ].sort(),
         );
       const toRedis = 'ori_dependency_up{job="signer", dependency="redis"} == 1';
-      await expect.poll(() => on().prometheus.query(toRedis), { timeout: 20_000 }).toHaveLength(2);
+      await expect.poll(() => on().prometheus.query(toRedis)).toHaveLength(2);
       const answered = async () => (await on().prometheus.query('probe_success == 1')).length;
-      await expect.poll(answered, { timeout: 20_000 }).toBe(3);
+      await expect.poll(answered).toBe(3);
       const month = await on().prometheus.query(
         'probe_ssl_earliest_cert_expiry{job="certificates"} - time() > 29 * 86400',
       );
@@ -70,9 +70,7 @@ export function describeMetrics(on: () => Stack): void {
 
     test('a hardened signer still reports its process metrics', async () => {
       await expect
-        .poll(async () => (await on().prometheus.query('process_open_fds{job="signer"} > 0')).length, {
-          timeout: 20_000,
-        })
+        .poll(async () => (await on().prometheus.query('process_open_fds{job="signer"} > 0')).length)
         .toBe(2);
       expect((await on().prometheus.query('signer_hardened == 1')).length).toBe(2);
     });

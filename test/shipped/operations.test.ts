@@ -120,7 +120,7 @@ describe.skipIf(NGINX === undefined)('behind the shipped gateway, of two signers
       bearer = await newToken();
       await run(operated);
       // A daemon that lost its spent proofs refuses those from before.
-      if (interrupts) await expect.poll(callDaemon, { timeout: 20_000 }).toBeUndefined();
+      if (interrupts) await expect.poll(callDaemon).toBeUndefined();
       await pause(250);
     }
     await load.end();
@@ -166,12 +166,12 @@ async function linesOf({ folder }: Service): Promise<string[]> {
 }
 
 async function linesBeyond(service: Service, count: number): Promise<void> {
-  await expect.poll(async () => (await linesOf(service)).length, { timeout: 20_000 }).toBeGreaterThan(count);
+  await expect.poll(async () => (await linesOf(service)).length).toBeGreaterThan(count);
 }
 
 async function said({ output }: Service, sentence: string): Promise<void> {
   const heard = () => output.some((line) => line.includes(sentence));
-  await expect.poll(heard, { timeout: 20_000, interval: 20 }).toBe(true);
+  await expect.poll(heard, { interval: 20 }).toBe(true);
 }
 
 /** The status, and the reason if it has one. */

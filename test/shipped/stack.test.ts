@@ -34,10 +34,8 @@ describe.skipIf(!isPossible)('what ships, through its gateway over TLS', () => {
     await ask(keySet(), signing);
     await ask('/v1/interns', listing);
     const spanOf = (service: string) => ({ service, parentSpanId: PARENT_ID, status: 0 });
-    await expect.poll(() => requestSpan(signing), { timeout: 10_000 }).toMatchObject(spanOf('ori-signer'));
-    await expect
-      .poll(() => requestSpan(listing), { timeout: 10_000 })
-      .toMatchObject(spanOf('ori-management'));
+    await expect.poll(() => requestSpan(signing)).toMatchObject(spanOf('ori-signer'));
+    await expect.poll(() => requestSpan(listing)).toMatchObject(spanOf('ori-management'));
     const log = await stack.gateway.accessLog();
     for (const id of [signing, listing]) expect(log).toContain(`"traceId":"${id}"`);
   });

@@ -29,11 +29,11 @@ it('with GUARD_ANSWERS, goes on when the client leaves, and gives the answer aga
   await using _ = world;
   const socket = connect(world.port, '127.0.0.1');
   socket.write(request);
-  await vi.waitFor(() => expect(called).toHaveBeenCalled());
+  await expect.poll(() => called).toHaveBeenCalled();
   socket.destroy();
   expect(await ask()).toMatchObject({ status: 409, body: expect.stringContaining('call_running') });
   resolve();
-  await vi.waitFor(async () => expect(await ask()).toMatchObject({ status: 201, body: 'done' }));
+  await expect.poll(ask).toMatchObject({ status: 201, body: 'done' });
   expect((await ask()).headers.get('ori-answer')).toBe('kept');
   expect(called).toHaveBeenCalledOnce();
 });
@@ -57,7 +57,7 @@ it('goes on when the client reads nothing, and is cut off', async () => {
   const socket = connect(world.port, '127.0.0.1');
   socket.write(request);
   await once(socket, 'close');
-  await vi.waitFor(async () => expect(await ask()).toMatchObject({ status: 200, body: 'x'.repeat(200_000) }));
+  await expect.poll(ask).toMatchObject({ status: 200, body: 'x'.repeat(200_000) });
 });
 
 it('keeps that the daemon failed', async () => {

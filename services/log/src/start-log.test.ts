@@ -36,7 +36,7 @@ it('compacts its journal, and goes on from there after a restart', async () => {
   const bytes = () => stat(journal).then(({ size }) => size);
   const log = await world.start({}, { journalBytesMax: 16_384 });
   await untilSize(clientOf(log), 300);
-  await expect.poll(bytes, { timeout: 10_000 }).toBeLessThan(16_384);
+  await expect.poll(bytes).toBeLessThan(16_384);
   await log.stop();
   const again = await world.start();
   await appendLines(world.auditFile, lines.slice(300));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Secret } from '@ori/runtime/secret';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { loadStandaloneConfig } from './config.ts';
 import { RedisUnreachable } from './open-replay.ts';
 import { PortTaken } from './reserve-port.ts';
@@ -23,10 +23,8 @@ afterEach(() => rmSync(home, { recursive: true }));
 
 /** Node forgets a closed listener a moment after it closed. */
 function expectListeners(count: number): Promise<void> {
-  return vi.waitFor(() => {
-    const resources = process.getActiveResourcesInfo();
-    expect(resources.filter((kind) => kind === 'TCPServerWrap')).toHaveLength(count);
-  });
+  const open = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap');
+  return expect.poll(open).toHaveLength(count);
 }
 
 async function listen(server: Server): Promise<number> {

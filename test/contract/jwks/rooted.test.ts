@@ -102,7 +102,7 @@ test('a role is replaced while daemons run: the next one states what the former 
   expect(
     (await restateKeys(store, { ...next, baseUrl: world.baseUrl }, { former })).stated.length,
   ).toBeGreaterThan(0);
-  await expect.poll(() => kidsOf(keys).catch(() => []), { timeout: 5000 }).toEqual([kid]);
+  await expect.poll(() => kidsOf(keys).catch(() => [])).toEqual([kid]);
 });
 
 // SPEC.md R16.

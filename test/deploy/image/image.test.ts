@@ -140,7 +140,7 @@ describe.skipIf(why)('in the image', () => {
       const before = await filesOf(image(name));
       const service = runContained(image(name), entrypoint, env);
       try {
-        await expect.poll(service.output, { timeout: 20_000 }).toContain('"listening"');
+        await expect.poll(service.output).toContain('"listening"');
         expect(await runContained(image(name), health, env).exited).toBe(0);
         const elsewhere = { ...env, [`${prefix}_OPS_PORT`]: '1' };
         expect(await runContained(image(name), health, elsewhere).exited).toBe(1);

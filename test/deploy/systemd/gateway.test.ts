@@ -47,7 +47,7 @@ test.skipIf(!canRun)('the unit’s nginx serves as an ordinary user, and its log
   room.admit(child, 'KILL');
   const ended = once(child, 'exit');
   const ask = () => fetch(`http://127.0.0.1:${port}/elsewhere`).then(({ status }) => status);
-  await expect.poll(() => ask().catch(() => 0), { timeout: 20_000 }).toBe(404);
+  await expect.poll(() => ask().catch(() => 0)).toBe(404);
   const [, ...check] = placed(valuesOf('ori-gateway.service', 'ExecReload')[0]);
   await run(setpriv as string, [...asUser, NGINX as string, ...check]);
 
@@ -70,7 +70,7 @@ test.skipIf(!canRun)('the unit’s nginx serves as an ordinary user, and its log
   const lines = async (name: string) =>
     (await readFile(join(state, 'logs', name), 'utf8')).split('\n').length - 1;
   const old = (await readdir(join(state, 'logs'))).find((name) => name.startsWith('access.log-'));
-  await expect.poll(() => lines('access.log').catch(() => -1), { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => lines('access.log').catch(() => -1)).toBe(0);
   const before = await lines(old as string);
   expect(await ask()).toBe(404);
   await expect.poll(() => lines('access.log')).toBe(1);

@@ -31,10 +31,10 @@ it('is read again within seconds after its link is replaced, and kept if the new
     const extended = extendKekRing(first, 'signer');
     const { kids } = parseKekRing(extended);
     await write('second', extended);
-    await expect.poll(() => opened.ring.kids, { timeout: 10_000 }).toEqual(kids);
+    await expect.poll(() => opened.ring.kids).toEqual(kids);
     expect(opened.ring.revision).toBe(1);
     await write('third', generateKekRing('management'));
-    await expect.poll(() => logged.at(-1)?.['msg'], { timeout: 10_000 }).toMatch(/unusable/);
+    await expect.poll(() => logged.at(-1)?.['msg']).toMatch(/unusable/);
     expect(opened.ring.kids).toEqual(kids);
     const registry = new Registry();
     collectKeks(registry, opened.ring);
@@ -88,7 +88,7 @@ it('misses no change of its file while the KMS has not answered yet', async () =
   answered.resolve();
   const { ring, close } = await opening;
   try {
-    await expect.poll(() => ring.kids, { timeout: 10_000 }).toEqual(parseKekRing(extended).kids);
+    await expect.poll(() => ring.kids).toEqual(parseKekRing(extended).kids);
   } finally {
     close();
     server.close();
@@ -118,10 +118,10 @@ it('keeps the former ring while the KMS does not unwrap a new one, and takes it 
     const next = await wrap(extended);
     isSealed = true;
     await writeFile(kekFile, next);
-    await expect.poll(() => logged.at(-1)?.['msg'], { timeout: 10_000 }).toMatch(/trying again/);
+    await expect.poll(() => logged.at(-1)?.['msg']).toMatch(/trying again/);
     expect(opened.ring.kids).toEqual(kids);
     isSealed = false;
-    await expect.poll(() => opened.ring.kids, { timeout: 10_000 }).toEqual(parseKekRing(extended).kids);
+    await expect.poll(() => opened.ring.kids).toEqual(parseKekRing(extended).kids);
   } finally {
     opened.close();
     server.close();

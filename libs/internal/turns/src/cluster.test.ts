@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Secret } from '@ori/runtime/secret';
 import { freePort } from '@ori/test-env/ports';
 import { type RedisServer, startRedis } from '@ori/test-env/redis';
@@ -83,9 +84,9 @@ it('a Cluster fails at once what it cannot send, and is used again once it is ba
   const client = await ready(open(url()));
   await expect.poll(() => client.set('n', '1').catch(() => undefined)).toBe('OK');
   await cluster.freeze();
-  const begun = performance.now();
-  await expect(client.incr('n')).rejects.toThrow('Command timed out');
-  expect(performance.now() - begun).toBeLessThan(400);
+  // Of two timers of one process the shorter one ends first, however busy the machine is.
+  const told = client.incr('n').catch(({ message }: Error) => message);
+  expect(await Promise.race([told, pause(400, 'late')])).toBe('Command timed out');
   await cluster.thaw();
   await expect.poll(() => client.get('n').catch(() => undefined)).toMatch(/^[12]$/);
 });

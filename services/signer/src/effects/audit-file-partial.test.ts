@@ -84,7 +84,7 @@ test('a write that does not end refuses its lines and the queued ones, which are
   const { promise: thaw, resolve } = Promise.withResolvers<void>();
   plan.push(thaw);
   const stuck = log.append('stuck');
-  await vi.waitUntil(() => plan.length === 0);
+  await expect.poll(() => plan).toEqual([]);
   const behind = log.append('behind');
   for (const outcome of await Promise.allSettled([stuck, behind])) {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { dependency: 'audit' } });

@@ -164,7 +164,7 @@ function change(path: string, text: string, seen: () => unknown) {
     await rename(`${path}.new`, path);
     return seen();
   };
-  return expect.poll(again, { timeout: 8000 });
+  return expect.poll(again);
 }
 
 test('reloads changed delegations, and keeps the former if they are bad', async () => {
@@ -224,5 +224,5 @@ test('a change is not missed while a KMS has not answered yet', async () => {
   await writeFile(root.delegationsFile, until(end + 1));
   answered.resolve();
   const { now } = await opening;
-  await expect.poll(() => now()[0], { timeout: 8000 }).toBe(end + 1);
+  await expect.poll(() => now()[0]).toBe(end + 1);
 });

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
+import { rawClient } from '@ori/test-env/raw-client';
 import { describe, expect, it } from 'vitest';
 import { Deadline, DeadlineError } from './deadline.ts';
 import { readJsonBody } from './json-body.ts';
@@ -159,14 +160,12 @@ describe('readJsonBody', () => {
       res.end(await readJsonBody(req, { bytesMax: 5 }));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    using client = await rawClient((server.address() as AddressInfo).port);
     for (const text of ['12345', '67890']) {
-      socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n${text}`);
-      const [answer] = await once(socket, 'data');
-      expect(String(answer)).toContain(text);
+      client.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n${text}`);
+      expect((await client.answer()).body).toBe(text);
     }
     await Promise.all(ended);
-    socket.destroy();
     server.close();
   });
 

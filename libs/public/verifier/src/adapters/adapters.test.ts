@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { connect } from 'node:net';
+import { rawClient } from '@ori/test-env/raw-client';
 import { ADAPTERS, type Adapter, PATH } from '@ori/test-env/verifier/guarded-daemons';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { KeySet } from '../keys/key-set.ts';
@@ -84,7 +84,7 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
     process.on('warning', stop);
     onTestFinished(() => void process.off('warning', stop));
     await daemon.send({ headers: signed(), body: BODY, cutAfter: 5 });
-    await vi.waitFor(() => expect(reports.map(({ outcome }) => outcome)).toEqual(['aborted']));
+    await expect.poll(() => reports.map(({ outcome }) => outcome)).toEqual(['aborted']);
     expect(ran).not.toHaveBeenCalled();
     expect(stop).not.toHaveBeenCalled();
   });
@@ -117,11 +117,9 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
     const { daemon } = await world(start);
     if (daemon.port === undefined) return;
     const answers = async (length: number) => {
-      const socket = connect(daemon.port as number, '127.0.0.1');
-      onTestFinished(() => void socket.destroy());
-      socket.write(`POST ${PATH} HTTP/1.1\r\nhost: daemon\r\ncontent-length: ${length}\r\n\r\n`);
-      const [head] = await once(socket.setEncoding('latin1'), 'data');
-      return String(head).toLowerCase().includes('connection: close') ? 'closes' : 'stays';
+      using client = await rawClient(daemon.port as number);
+      client.send(`POST ${PATH} HTTP/1.1\r\nhost: daemon\r\ncontent-length: ${length}\r\n\r\n`);
+      return (await client.answer()).headers.get('connection') === 'close' ? 'closes' : 'stays';
     };
     expect([await answers(1000), await answers(1001)]).toEqual(['stays', 'closes']);
   });
@@ -141,12 +139,12 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
       const lines = [['host', 'd'], ['content-length', `${BODY.length}`], ...headers];
       const head = lines.map((line) => line.join(': ')).join('\r\n');
       socket.write(`POST ${PATH} HTTP/1.1\r\n${head}\r\n\r\n${BODY}`);
-      await vi.waitFor(() => expect(ran).toHaveBeenCalled());
+      await expect.poll(() => ran).toHaveBeenCalled();
       socket.destroy();
     }
     expect(await ask()).toEqual({ status: 409, code: 'call_running' });
     resolve();
-    await vi.waitFor(async () => expect(await ask()).toEqual({ status: 200, code: undefined }));
+    await expect.poll(ask).toEqual({ status: 200, code: undefined });
     expect(ran).toHaveBeenCalledOnce();
   });
 

@@ -67,7 +67,7 @@ async function world(
       const head = lines.map((pair) => pair.join(': ')).join('\r\n');
       const socket = connect(port, '127.0.0.1').on('error', () => undefined);
       socket.write(`POST ${PATH} HTTP/1.1\r\n${head}\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`);
-      await vi.waitFor(() => expect(ran).toHaveBeenCalled());
+      await expect.poll(() => ran).toHaveBeenCalled();
       const [, response] = ran.mock.lastCall ?? [];
       const left = once(response?.socket ?? socket, 'close');
       socket.destroy();
@@ -115,7 +115,7 @@ test('keeps the answer for a client that disconnects while the handler runs', as
   expect(await codeOf(await ask())).toEqual([409, 'call_running']);
   expect(closed).not.toHaveBeenCalled();
   resolve();
-  await vi.waitFor(async () => expect(await (await ask()).text()).toBe('late'));
+  await expect.poll(async () => (await ask()).text()).toBe('late');
   expect(closed).toHaveBeenCalledOnce();
 });
 
@@ -128,7 +128,7 @@ test('keeps an answer of a known length for a client that disconnects in the mid
   });
   await lose();
   resolve();
-  await vi.waitFor(async () => expect(await (await ask()).text()).toBe('late'));
+  await expect.poll(async () => (await ask()).text()).toBe('late');
 });
 
 // Koa ends its streams by on-finished, which listens to the socket.
@@ -246,6 +246,6 @@ test('keeps an answer that the store refused at first', async () => {
   const { call, ask } = await world((_request, response) => response.end('mine'), { replay });
   await call();
   expect((await codeOf(await ask()))[1]).toBe('call_running');
-  await vi.waitFor(async () => expect(await (await ask()).text()).toBe('mine'));
+  await expect.poll(async () => (await ask()).text()).toBe('mine');
   expect(keep).toHaveBeenCalledTimes(2);
 });

@@ -122,7 +122,7 @@ describe('the operator', () => {
       await sql`select from interns where id = ${intern.internId} for update`.execute(tx);
       const all = Array.from({ length: 4 }, () => addSigningKey(store.owner, intern));
       const settled = Promise.allSettled(all);
-      await expect.poll(waiting, { timeout: 20_000 }).toBe(4);
+      await expect.poll(waiting).toBe(4);
       return { settled };
     });
     const results = await added.settled;

@@ -126,7 +126,7 @@ describe('two concurrent operators', () => {
         .execute();
       const pending = resealTable(store.owner, 'management', { ring });
       // Re-sealing has read the former key and waits for the row lock.
-      await expect.poll(() => waitingForLocks(tx), { timeout: 10_000 }).toBe(1);
+      await expect.poll(() => waitingForLocks(tx)).toBe(1);
       return { pending };
     });
     await resealing.pending;

@@ -48,11 +48,11 @@ test('accepts nothing twice across SIGKILL and restart under load, and soon acce
       if (signed !== undefined) await present(other, signed);
     }
   });
-  await expect.poll(() => accepted.length, { timeout: 20_000 }).toBeGreaterThan(20);
+  await expect.poll(() => accepted.length).toBeGreaterThan(20);
   await server.kill();
   await server.start();
   const restarted = accepted.length;
-  await expect.poll(() => accepted.length, { timeout: 20_000 }).toBeGreaterThan(restarted + 20);
+  await expect.poll(() => accepted.length).toBeGreaterThan(restarted + 20);
   isOver = true;
   await Promise.all([...callers, ...adversaries]);
   for (const signed of accepted) await present(other, signed);
@@ -112,8 +112,8 @@ test('does not wait for a frozen server; a spend without an answer counts as spe
   expect(impatient.pool.totalCount).toBeLessThanOrEqual(Math.max(before, 1));
   await server.thaw();
   await pool.query('SELECT 1');
-  await expect.poll(() => verdictOf(verifier, signed), { timeout: 10_000 }).toBe('nonce_replayed');
-  await expect.poll(() => verdictOf(impatient.verifier, request()), { timeout: 10_000 }).toBe('accepted');
+  await expect.poll(() => verdictOf(verifier, signed)).toBe('nonce_replayed');
+  await expect.poll(() => verdictOf(impatient.verifier, request())).toBe('accepted');
 });
 
 test('refuses a spend that no standby acknowledged, even if the wait is cancelled; it stays spent, and no more are sent', async () => {
@@ -133,7 +133,7 @@ test('refuses a spend that no standby acknowledged, even if the wait is cancelle
   const [first, second] = [request(), request()];
 
   const asked = verdictOf(verifier, first);
-  await expect.poll(async () => (await admin.query(waiting)).rowCount, { timeout: 5000 }).toBe(1);
+  await expect.poll(async () => (await admin.query(waiting)).rowCount).toBe(1);
   await admin.query(`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`);
   expect(await asked).toBe('replay_store_unsafe');
 
@@ -142,13 +142,11 @@ test('refuses a spend that no standby acknowledged, even if the wait is cancelle
   await Promise.all([1, 2, 3].map(() => verdictOf(hasty.verifier, request())));
   expect((await admin.query(waiting)).rowCount).toBe(1);
   await expect
-    .poll(
-      () =>
-        hasty.replay.touch().then(
-          () => '',
-          (error) => error.message,
-        ),
-      { timeout: 10_000 },
+    .poll(() =>
+      hasty.replay.touch().then(
+        () => '',
+        (error) => error.message,
+      ),
     )
     .toContain('commits wait for a standby');
   for (let index = 0; index < 50; index += 1) await verdictOf(hasty.verifier, request());
@@ -156,7 +154,7 @@ test('refuses a spend that no standby acknowledged, even if the wait is cancelle
 
   await admin.query('ALTER SYSTEM RESET synchronous_standby_names');
   await admin.query('SELECT pg_reload_conf()');
-  await expect.poll(async () => (await admin.query(waiting)).rowCount, { timeout: 5000 }).toBe(0);
+  await expect.poll(async () => (await admin.query(waiting)).rowCount).toBe(0);
   const alone = verifierOn(server.url);
   await alone.replay.touch();
   for (const signed of [first, second])

@@ -125,7 +125,7 @@ test('a spend that was checked before its partition was emptied is refused', asy
   );
   const replayed = spend(1, timestamp);
   const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%ori_replay.spend%'`;
-  await expect.poll(async () => (await sql(waiting)).length, { timeout: 5000 }).toBe(1);
+  await expect.poll(async () => (await sql(waiting)).length).toBe(1);
   await emptier.query(`CREATE OR REPLACE FUNCTION ori_replay.clock() RETURNS double precision LANGUAGE sql VOLATILE
     AS $$ SELECT extract(epoch FROM pg_catalog.clock_timestamp())::double precision + 3000 $$`);
   const { rows } = await emptier.query('SELECT emptied FROM ori_replay.forget(ori_replay.clock(), 2, 0)');

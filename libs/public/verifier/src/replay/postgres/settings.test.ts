@@ -55,7 +55,7 @@ test.each([
         () => true,
         () => false,
       );
-    await expect.poll(accepted, { timeout: 10_000 }).toBe(true);
+    await expect.poll(accepted).toBe(true);
   },
 );
 

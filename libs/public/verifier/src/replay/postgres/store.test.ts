@@ -85,13 +85,11 @@ describe('spend', () => {
     const signed = request({ timestamp: Math.floor((Date.now() + 3900) / 1000) });
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_not_yet_valid' });
     await expect
-      .poll(
-        () =>
-          verifier.verify(signed).then(
-            () => true,
-            () => false,
-          ),
-        { timeout: 5000 },
+      .poll(() =>
+        verifier.verify(signed).then(
+          () => true,
+          () => false,
+        ),
       )
       .toBe(true);
   });
@@ -234,7 +232,7 @@ describe('spends and the state that they depend on', () => {
     expect(rows[0]).toMatchObject({ verdict: 'spent' });
     await sql('DELETE FROM ori_replay.v1');
     const touched = (await accepting).replay.touch();
-    await expect.poll(async () => (await sql(waiting)).length, { timeout: 5000 }).toBe(1);
+    await expect.poll(async () => (await sql(waiting)).length).toBe(1);
     expect(await sql('SELECT FROM ori_replay.v1')).toEqual([]);
     await client.query('COMMIT');
     client.release();
@@ -258,7 +256,7 @@ describe('spends and the state that they depend on', () => {
     await one.query('BEGIN');
     expect((await ask(one, Buffer.alloc(16, 3), 0)).rows).toEqual([{ verdict: 'spent' }]);
     const asked = ask(other, nonce, older);
-    await expect.poll(async () => (await sql(waiting)).length, { timeout: 5000 }).toBe(1);
+    await expect.poll(async () => (await sql(waiting)).length).toBe(1);
     await one.query('COMMIT');
     expect((await asked).rows).toEqual([{ verdict: 'replayed' }]);
     for (const client of [one, other]) client.release();
@@ -272,7 +270,7 @@ describe('spends and the state that they depend on', () => {
     await client.query('BEGIN');
     await client.query('LOCK TABLE ori_replay.ledger IN EXCLUSIVE MODE');
     await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unavailable' });
-    await expect.poll(async () => (await sql(waiting)).length, { timeout: 5000 }).toBe(0);
+    await expect.poll(async () => (await sql(waiting)).length).toBe(0);
     await client.query('ROLLBACK');
     client.release();
     await replay.touch();

@@ -30,7 +30,7 @@ async function startCluster() {
   await second.redis.call('CLUSTER', 'SET-CONFIG-EPOCH', '2');
   await first.redis.call('CLUSTER', 'MEET', '127.0.0.1', String(second.server.port), second.busPort);
   for (const { redis } of servers) {
-    await expect.poll(() => redis.call('CLUSTER', 'INFO'), { timeout: 20_000 }).toContain('cluster_state:ok');
+    await expect.poll(() => redis.call('CLUSTER', 'INFO')).toContain('cluster_state:ok');
   }
   const cluster = new Cluster(
     servers.map(({ server }) => ({ host: server.host, port: server.port })),

@@ -114,9 +114,7 @@ async function pair() {
     '0',
   );
   const redis = await connect(primary.url);
-  await expect
-    .poll(() => redis.info('replication'), { timeout: 20_000 })
-    .toMatch(/slave0:.*state=online.*lag=[01]\r/);
+  await expect.poll(() => redis.info('replication')).toMatch(/slave0:.*state=online.*lag=[01]\r/);
   return { primary, replica, redis };
 }
 
@@ -142,13 +140,11 @@ test('refuses a spend that no replica acknowledged, and the proof stays spent', 
   });
   await replica.thaw();
   await expect
-    .poll(
-      () =>
-        verifier.verify(signed).then(
-          () => 'accepted',
-          (error) => error.code,
-        ),
-      { timeout: 10_000 },
+    .poll(() =>
+      verifier.verify(signed).then(
+        () => 'accepted',
+        (error) => error.code,
+      ),
     )
     .toBe('nonce_replayed');
 });

@@ -20,7 +20,7 @@ test.each(['const redis = new Redis(', 'const client = createClient('])(
     const operator = await connect(primary.url);
     // The store of the first recipe is unsafe until the replica follows.
     const replication = async () => String(await operator.call('INFO', 'replication'));
-    await expect.poll(async () => hasReplicas(await replication(), 1), { timeout: 20_000 }).toBe(true);
+    await expect.poll(async () => hasReplicas(await replication(), 1)).toBe(true);
     const daemon = await startRecipe(line, { url: primary.url });
     const ids = async () =>
       [...String(await operator.call('CLIENT', 'LIST', 'TYPE', 'normal')).matchAll(/^id=(\d+)/gm)].map(
@@ -28,9 +28,7 @@ test.each(['const redis = new Redis(', 'const client = createClient('])(
       );
     const before = await ids();
     await operator.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await expect
-      .poll(async () => (await ids()).some((id) => !before.includes(id)), { timeout: 10_000 })
-      .toBe(true);
+    await expect.poll(async () => (await ids()).some((id) => !before.includes(id))).toBe(true);
     await daemon.ready();
   },
 );
