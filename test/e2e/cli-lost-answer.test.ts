@@ -129,6 +129,34 @@ it('gives the answer of a gateway to a call of which the daemon says nothing', a
   expect(await run(url)).toMatchObject({ exit: 8, stdout: 'Bad Gateway' });
 });
 
+/** A proxy, and what a program sends to it with one key. */
+async function startProxy(daemonUrl: string) {
+  const running = home.start(['proxy', INTERN_ID], { stdin: null, env: { ORI_DAEMON_URL: daemonUrl } });
+  onTestFinished(async () => {
+    running.child.kill();
+    await running.result;
+  });
+  const [url] = await once(createInterface(running.child.stdout as Readable), 'line');
+  return (body: string, signal?: AbortSignal) =>
+    fetch(`${url}/pay`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'invoice 7' },
+      ...(signal === undefined ? {} : { signal }),
+    });
+}
+
+it.each([
+  ['signs a call again that was refused before it was carried out', 'busy', 201, 2],
+  ['does not sign a call again that failed', 'broken', 504, 1],
+])('%s, for a program that repeats it', async (_what, code, status, calls) => {
+  const daemon = await losing((res) => send(res, said(503, code)));
+  const post = await startProxy(daemon.url);
+  expect((await post('{}')).status).toBe(503);
+  expect((await post('{}')).status).toBe(status);
+  expect(daemon.nonces).toHaveLength(calls);
+});
+
 it('gives a program that was cut off the answer to the call that it repeats', async () => {
   const [ran, left] = [vi.fn(), Promise.withResolvers<void>()];
   const daemon = await guarded(
@@ -140,20 +168,8 @@ it('gives a program that was cut off the answer to the call that it repeats', as
     },
     { answers: true },
   );
-  const running = home.start(['proxy', INTERN_ID], { stdin: null, env: { ORI_DAEMON_URL: daemon.url } });
-  onTestFinished(async () => {
-    running.child.kill();
-    await running.result;
-    await daemon.stop();
-  });
-  const [url] = await once(createInterface(running.child.stdout as Readable), 'line');
-  const post = (body: string, signal?: AbortSignal) =>
-    fetch(`${url}/pay`, {
-      method: 'POST',
-      body,
-      headers: { 'content-type': 'application/json', 'idempotency-key': 'invoice 7' },
-      ...(signal === undefined ? {} : { signal }),
-    });
+  onTestFinished(() => daemon.stop());
+  const post = await startProxy(daemon.url);
   const cut = new AbortController();
   const first = post('{}', cut.signal);
   await expect.poll(() => ran).toHaveBeenCalled();

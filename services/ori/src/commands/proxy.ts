@@ -7,6 +7,7 @@ import { bodyOfStream } from '../adapters/request-body.ts';
 import { isCliError } from '../core/errors.ts';
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
 import { answeredHeaders, passedHeaders } from '../core/extra-headers.ts';
+import { isNotCarriedOut } from '../core/failures/daemon-advice.ts';
 import {
   corsHeaders,
   isPreflight,
@@ -89,13 +90,14 @@ async function serve(
       } finally {
         answer.end();
       }
+      return isNotCarriedOut(answer.status, answer.code);
     };
     const key = request.headers['idempotency-key'];
     if (typeof key !== 'string') await pass({});
     else
-      await repeats.run(key, `${body.sha256} ${contentType} ${path}`, (repeated) => {
+      await repeats.run(key, `${body.sha256} ${contentType} ${path}`, async (repeated) => {
         const onSigned = (proof: ProofHeaderValues) => Object.assign(repeated, { proof });
-        return pass({ earlier: repeated.proof, onSigned });
+        if (await pass({ earlier: repeated.proof, onSigned })) delete repeated.proof;
       });
   } catch (error) {
     code = isCliError(error, 'not_proxied') ? error.facts.why : recordOf(error).code;

@@ -48,6 +48,15 @@ export function daemonAdvice(status: number, code: string | undefined, body: Bod
   return answer;
 }
 
+/** Refusals of the guard before it passes a call on (services/guard/README.md). */
+const GUARD_REFUSALS = new Set(['503 busy', '503 body_not_kept', '502 daemon_unreachable']);
+
+/** Whether a refusal says that the call was not carried out; a copy of one that was replayed may have been. */
+export function isNotCarriedOut(status: number, code: string | undefined): boolean {
+  if (code === undefined || code === 'nonce_replayed') return false;
+  return isKnown(code) || GUARD_REFUSALS.has(`${status} ${code}`);
+}
+
 function isKnown(code: string): code is keyof typeof ADVICE {
   return Object.hasOwn(ADVICE, code);
 }
