@@ -79,6 +79,7 @@ it.runIf(PYTHON !== undefined)(
     expect(JSON.parse(stdout)).toEqual({
       interns: ['analytical', 'greeter', 'jacquard'],
       made: 'generated',
+      ends: true,
       hasKey: true,
       isListed: true,
     });

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from datetime import datetime, timedelta, timezone
 
 folder, base_url, api_key, management_key = sys.argv[1:]
 sys.path.insert(0, folder)
@@ -16,12 +17,15 @@ def of(token: str) -> AuthenticatedClient:
     return AuthenticatedClient(base_url=base_url, token=token, raise_on_unexpected_status=True)
 
 
-made = create_api_key.sync(client=of(management_key), body=ApiKeyCreate(name="generated"))
+end = datetime(2099, 1, 1, tzinfo=timezone(timedelta(hours=2)))
+wanted = ApiKeyCreate(name="generated", expires_at=end)
+made = create_api_key.sync(client=of(management_key), body=wanted)
 interns = list_interns.sync(client=of(api_key))
 keys = list_api_keys.sync(client=of(management_key))
 told = {
     "interns": sorted(intern.name for intern in interns.data),
     "made": made.data.name,
+    "ends": made.data.expires_at == end,
     "hasKey": made.key.startswith("sk-ori-v1-"),
     "isListed": made.data.hash_ in [key.hash_ for key in keys.data],
 }

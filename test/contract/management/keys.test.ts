@@ -47,6 +47,7 @@ describe('POST /keys', () => {
   it.each([
     ['2099-01-01T00:00:00Z', '2099-01-01T00:00:00.000Z'],
     ['2099-01-01T00:00:00.1234Z', '2099-01-01T00:00:00.123Z'],
+    ['2099-01-01T00:00:00+05:30', '2098-12-31T18:30:00.000Z'],
     [null, null],
   ])('keeps the expiry %s', async (expires_at, kept) => {
     expect((await create({ name: 'dated', expires_at })).json.data.expires_at).toBe(kept);
@@ -73,6 +74,8 @@ describe('POST /keys', () => {
     ['that has expired', { name: 'x', expires_at: '2020-01-01T00:00:00Z' }],
     ['that expires to the minute', { name: 'x', expires_at: '2099-01-01T00:00Z' }],
     ['that expires on no day', { name: 'x', expires_at: '2099-02-30T00:00:00Z' }],
+    ['that expires at no known place', { name: 'x', expires_at: '2099-01-01T00:00:00' }],
+    ['that expires in the year 10000', { name: 'x', expires_at: '9999-12-31T23:59:59-00:01' }],
   ])('400: no key %s', async (_what, json) => {
     const reply = await create(json);
     expect(reply.json).toEqual(envelope(400));

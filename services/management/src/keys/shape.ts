@@ -95,7 +95,10 @@ const noLimit = {
   include_byok_in_limit: z.literal(false, 'keys have no spending limit here'),
 };
 
-const WITH_SECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
+const WITH_SECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+/** The last instant that a {@link Timestamp} can show. */
+const LAST = Date.parse('9999-12-31T23:59:59.999Z');
+const INSTANT = 'must be an RFC 3339 time with seconds and an offset, such as 2099-01-01T00:00:00Z';
 
 export const KeyCreate = z
   .strictObject({
@@ -106,8 +109,8 @@ export const KeyCreate = z
         'The member of the workspace to whom it belongs: it works as long as they are one. Default: the person to whom the management key belongs, if it belongs to one.',
     }),
     expires_at: z.iso
-      .datetime('must be an ISO 8601 UTC time with seconds')
-      .refine((text) => WITH_SECONDS.test(text), 'must be an ISO 8601 UTC time with seconds')
+      .datetime({ offset: true, error: INSTANT })
+      .refine((text) => WITH_SECONDS.test(text) && Date.parse(text) <= LAST, INSTANT)
       .transform((text) => new Date(text))
       .nullable()
       .optional()
