@@ -50,3 +50,13 @@ it('names the line and the path of each mistake in a file', async () => {
   const problem = 'Line 3: organizations.0.worksapces: unknown name, did you mean workspaces?\n';
   expect([exit === 0, stderr]).toEqual([false, expect.stringContaining(problem)]);
 });
+
+it.each([
+  ['an alias of nothing', 'organizations: *none', 'Unresolved alias'],
+  ['text that is not UTF-8', Buffer.from('organizations: [{ name: "Łódź" }]', 'utf16le'), 'utf-8'],
+])('refuses a file with %s', async (_what, text, why) => {
+  const file = join(world.room.directory, 'unreadable.yaml');
+  await writeFile(file, text);
+  const { exit, stderr } = await world.admin.run(['apply', '-f', file]);
+  expect([exit, stderr]).toEqual([2, expect.stringContaining(why)]);
+});

@@ -82,14 +82,17 @@ ${examples('ori-admin apply -f team.yaml --dry-run', 'ori-admin apply -f team.ya
 function readTeams(file: string): readonly Team[] {
   const lines = new LineCounter();
   let document: Document.Parsed;
+  let value: unknown;
   try {
-    document = parseDocument(readFileSync(file === '-' ? 0 : file, 'utf8'), { lineCounter: lines });
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file === '-' ? 0 : file));
+    document = parseDocument(text, { lineCounter: lines });
     if (document.errors[0] !== undefined) throw document.errors[0];
+    value = document.toJS();
   } catch (error) {
     const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
-    throw new UsageError(`Cannot read ${JSON.stringify(file)}: ${why}`, 'Expected YAML or JSON.');
+    throw new UsageError(`Cannot read ${JSON.stringify(file)}: ${why}`, 'Expected YAML or JSON in UTF-8.');
   }
-  const parsed = TeamFile.safeParse(document.toJS());
+  const parsed = TeamFile.safeParse(value);
   if (parsed.success) return parsed.data.organizations;
   const problems = problemsOf(parsed.error.issues, document, lines);
   throw new AdminError('invalid_input', problems.join('; '), { problems });

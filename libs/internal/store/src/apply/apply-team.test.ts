@@ -169,6 +169,42 @@ it('stops where several workspaces have the name, and none of them its slug', as
   expect((await apply({ name: 'same', workspaces })).told).toEqual([]);
 });
 
+it('renames the organization that has the id of the file', async () => {
+  const { id } = await apply({ name: 'of-an-id' });
+  expect(await apply({ id, name: 'renamed-by-id' })).toMatchObject({ id, told: ['~ name'] });
+  expect(await apply({ name: 'renamed-by-id' })).toMatchObject({ id, told: [] });
+});
+
+it.each([
+  [
+    'with another id',
+    'moved',
+    { Lab: { name: 'charles', id: 'int_other' } },
+    /its id is int_moved, not int_other/,
+  ],
+  [
+    'with another name',
+    'moved',
+    { Lab: { name: 'babbage', id: 'int_moved' } },
+    /int_moved is "charles" in ws_/,
+  ],
+  ['elsewhere', 'moved', { Yard: { name: 'charles', id: 'int_moved' } }, /int_moved is "charles" in ws_/],
+  [
+    'of another organization',
+    'new',
+    { Lab: { name: 'charles', id: 'int_moved' } },
+    /int_moved is "charles" in ws_/,
+  ],
+])('promises no intern %s', async (_where, name, wanted, message) => {
+  const team = (name: string, interns: object) => ({
+    name,
+    workspaces: Object.entries(interns).map(([place, intern]) => ({ name: place, interns: [intern] })),
+  });
+  await apply(team('moved', { Lab: { name: 'charles', id: 'int_moved' } }));
+  const dry = apply(team(name, wanted), { dryRun: true, prune: true });
+  await expect(dry).rejects.toMatchObject({ code: 'conflict', message: expect.stringMatching(message) });
+});
+
 it('needs as many statements for a team of 20 as for one of 3, and few to see that nothing changed', async () => {
   const first = await countStatements(teamOf('of-3'));
   expect(await countStatements(teamOf('of-20', 20))).toBe(first);
@@ -224,6 +260,21 @@ it.each([
   [
     'a person without subject and e-mail',
     { name: 'x', workspaces: [{ name: 'a', members: [{ name: 'Ada' }] }] },
+  ],
+  [
+    'two interns of one id',
+    {
+      name: 'x',
+      workspaces: [
+        {
+          name: 'a',
+          interns: [
+            { name: 'i', id: 'int' },
+            { name: 'j', id: 'int' },
+          ],
+        },
+      ],
+    },
   ],
   ['an unknown field', { name: 'x', budget: 5 }],
   ['a blank name', { name: ' ' }],

@@ -8,6 +8,7 @@ import { createNamedIntern, createNamedKey, createNamedOrganization } from '../q
 import {
   createOrganization,
   makeDefault,
+  renameOrganization,
   setProgramme,
   setTurnLimits,
 } from '../queries/admin/organizations.ts';
@@ -63,7 +64,7 @@ export interface KeyPlace {
  * The steps from the state to the team. Without `prune`, nothing is removed.
  *
  * @throws AdminError `not_found` for a person who is known by neither subject nor e-mail address, `conflict` for one whose
- *   e-mail address is known with another subject
+ *   e-mail address is known with another subject, and for an intern whose id in the file is another's
  */
 export function planTeam(team: Team, state: TeamState, options: PlanOptions): Plan {
   const { prune, issuer, home, deliver } = options;
@@ -73,6 +74,8 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
   if (state.organization === undefined) {
     const create = team.id === undefined ? createNamedOrganization : createOrganization;
     add('+', 'organization', (db) => create(db, { id: organizationId, name: team.name }));
+  } else if (state.organization.name !== team.name) {
+    add('~', 'name', (db) => renameOrganization(db, { organizationId, name: team.name }));
   }
   planLimits(organizationId, team, state, add);
   const people = planPeople(team, state, issuer, add);
@@ -130,6 +133,7 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
       const known = stored.find(({ name }) => name === wanted.name);
       const internId = known?.id ?? wanted.id ?? newId('int');
       const what = `${slug}: intern ${wanted.name}`;
+      requireOwnId(what, wanted.id, known);
       if (known === undefined) {
         add('+', what, (db) => createNamedIntern(db, { ...wanted, id: internId, workspaceId }));
       } else {
@@ -157,6 +161,20 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
     for (const { id, name } of stored.filter((one) => !names.includes(one.name))) {
       add('-', `${slug}: intern ${name}`, (db) => deleteIntern(db, { internId: id }));
     }
+  }
+
+  /** An id cannot be changed, and an intern cannot move. */
+  function requireOwnId(
+    what: string,
+    id: string | undefined,
+    known: TeamState['interns'][number] | undefined,
+  ) {
+    const holder = id === undefined ? known : state.interns.find((one) => one.id === id);
+    if (holder === known) return;
+    const why = known
+      ? `its id is ${known.id}, not ${id}`
+      : `${id} is ${JSON.stringify(holder?.name)} in ${holder?.workspace_id}`;
+    throw new AdminError('conflict', `${team.name}: ${what}: ${why}`);
   }
 
   function planKeys(

@@ -29,12 +29,13 @@ export interface TeamState {
   readonly workspaces: readonly Selectable<WorkspacesTable>[];
   readonly people: readonly KnownPerson[];
   readonly members: readonly KnownMember[];
+  /** Those of the organization, and those with an id that the file has. */
   readonly interns: readonly (Selectable<InternsTable> & { readonly has_key: boolean })[];
   /** Keys that are accepted; interns' own keys are not among them. */
   readonly keys: readonly KnownKey[];
 }
 
-/** @throws AdminError `conflict` if several organizations have the name, `not_found` if none has the id */
+/** @throws AdminError `conflict` if several organizations have the name */
 export async function readTeamState({ kysely }: Handle, team: Team, issuer: string): Promise<TeamState> {
   const organizations = await kysely
     .selectFrom('organizations')
@@ -48,7 +49,8 @@ export async function readTeamState({ kysely }: Handle, team: Team, issuer: stri
   const [organization] = organizations;
   const people = await findPeople({ kysely }, team, issuer);
   if (organization === undefined) {
-    return { organization, workspaces: [], people, members: [], interns: [], keys: [] };
+    const interns = await findInterns({ kysely }, team, []);
+    return { organization, workspaces: [], people, members: [], interns, keys: [] };
   }
   const { id } = organization;
   const workspaces = await kysely
@@ -65,12 +67,7 @@ export async function readTeamState({ kysely }: Handle, team: Team, issuer: stri
     .where('organization_id', '=', id)
     .where('removed_at', 'is', null)
     .execute();
-  const { rows: interns } = await sql<TeamState['interns'][number]>`
-    select i.*, exists (
-      select from signing_keys k
-      where k.intern_id = i.id and k.retired_at is null
-        and coalesce(k.expires_at > extract(epoch from now()), true)) as has_key
-    from interns i where i.workspace_id = any (${places}::text[])`.execute(kysely);
+  const interns = await findInterns({ kysely }, team, places);
   const keys = await kysely
     .selectFrom('api_keys')
     .select(['hash', 'kind', 'name', 'workspace_id'])
@@ -79,6 +76,23 @@ export async function readTeamState({ kysely }: Handle, team: Team, issuer: stri
     .where('intern_id', 'is', null)
     .execute();
   return { organization, workspaces, people, members, interns, keys };
+}
+
+async function findInterns(
+  { kysely }: Handle,
+  { workspaces = [] }: Team,
+  places: readonly string[],
+): Promise<TeamState['interns']> {
+  const ids = workspaces.flatMap(({ interns = [] }) => interns.flatMap(({ id }) => id ?? []));
+  const { rows } = await sql<TeamState['interns'][number]>`
+    select i.*, exists (
+      select from signing_keys k
+      where k.intern_id = i.id and k.retired_at is null
+        and coalesce(k.expires_at > extract(epoch from now()), true)) as has_key
+    from interns i where i.workspace_id = any (${places}::text[]) or i.id = any (${ids}::text[])`.execute(
+    kysely,
+  );
+  return rows;
 }
 
 async function findPeople({ kysely }: Handle, team: Team, issuer: string): Promise<KnownPerson[]> {

@@ -66,6 +66,11 @@ function requireDistinct(teams: readonly Team[], report: (message: string) => vo
     'organization',
     teams.map(({ id, name }) => id ?? name),
   );
+  const interns = teams.flatMap(({ workspaces = [] }) => workspaces.flatMap((one) => one.interns ?? []));
+  once(
+    'intern id',
+    interns.flatMap(({ id }) => id ?? []),
+  );
   for (const { name, workspaces = [], keys = [] } of teams) {
     once(`${name}: key`, keys);
     const slugs = workspaces.map((one) => one.slug ?? slugOf(one.name));

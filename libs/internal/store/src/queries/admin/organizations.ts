@@ -18,7 +18,7 @@ export async function createOrganization(
 }
 
 export async function renameOrganization(
-  db: Database,
+  db: Handle,
   { organizationId, name }: { readonly organizationId: string; readonly name: string },
 ): Promise<void> {
   const change = sql`
