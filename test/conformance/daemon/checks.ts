@@ -201,6 +201,15 @@ const JUDGED: readonly Check[] = [
     },
   },
   {
+    sentence: 'V15',
+    title: 'accepts no body whose chunks a server in front would read otherwise',
+    isRaw: true,
+    async run(bench) {
+      const answer = await bench.tell({ raw: { trailers: [], chunkEnd: 'xx' } });
+      return answer.status === 200 ? 'it was accepted' : undefined;
+    },
+  },
+  {
     sentence: 'N7',
     title: 'judges two requests that arrive together on one connection',
     async run(bench) {

@@ -84,6 +84,7 @@ export const KEY_CHECKS: readonly KeyCheck[] = [
   unusable('K19', 'of more than 64 KiB', { body: JSON.stringify({ keys: [own], more: 'x'.repeat(65_536) }) }),
   unusable('K19', 'that is not UTF-8', { body: Buffer.from(good.replace('{', '{"a":"\xff",'), 'latin1') }),
   unusable('K18', 'that does not arrive', { ...GOOD, delayMs: 30_000 }),
+  unusable('K18', 'that arrives byte by byte', { ...GOOD, byteEveryMs: 500 }),
   usable('K19', 'of another media type', (key) => ({
     ...setOf(key),
     headers: { 'content-type': 'text/plain' },

@@ -9,6 +9,8 @@ export interface KeyAnswer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Milliseconds before the body. */
   readonly delayMs?: number;
+  /** One byte of the body in this many milliseconds. */
+  readonly byteEveryMs?: number;
   /** Answered with 304 to who already has it. */
   readonly etag?: string;
 }
@@ -52,7 +54,7 @@ async function reply(
   const source = sources[Number(index)];
   if (source === undefined) return void response.writeHead(404).end();
   source.fetches += 1;
-  const { body = '', status = 200, headers = {}, delayMs = 0, etag } = source.answer;
+  const { body = '', status = 200, headers = {}, delayMs = 0, byteEveryMs, etag } = source.answer;
   const sent = { 'content-type': 'application/json', 'cache-control': 'public, max-age=60', ...headers };
   if (status >= 300 && status < 400 && rest === 'jwks.json') {
     return void response.writeHead(status, { location: `/${index}/elsewhere` }).end();
@@ -64,5 +66,10 @@ async function reply(
   response.writeHead(status >= 300 && status < 400 ? 200 : status, { ...sent, ...(etag && { etag }) });
   response.flushHeaders();
   if (delayMs > 0) await pause(delayMs, undefined, { ref: false });
-  response.end(body);
+  for (const byte of byteEveryMs === undefined ? [] : Buffer.from(body)) {
+    if (response.destroyed) return;
+    response.write(Buffer.of(byte));
+    await pause(byteEveryMs, undefined, { ref: false });
+  }
+  response.end(byteEveryMs === undefined ? body : '');
 }

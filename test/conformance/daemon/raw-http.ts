@@ -12,6 +12,8 @@ export interface RawRequest {
   readonly body: Buffer;
   /** Sends the body in one chunk (RFC 9112, section 7.1), followed by these trailer fields. */
   readonly trailers?: readonly Header[];
+  /** What follows the bytes of that chunk, instead of a line break. */
+  readonly chunkEnd?: string;
   /** Announces this length instead of the body's. */
   readonly announced?: number;
   /** Ends its side of the connection after this many bytes of the body. */
@@ -47,14 +49,14 @@ export function renderHead({
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
-function renderBody({ body, trailers }: RawRequest): Buffer {
+function renderBody({ body, trailers, chunkEnd = '\r\n' }: RawRequest): Buffer {
   if (trailers === undefined) return body;
   const end = trailers.map((header) => `${header.join(': ')}\r\n`).join('');
   const size = body.length === 0 ? '' : `${body.length.toString(16)}\r\n`;
   return Buffer.concat([
     Buffer.from(size),
     body,
-    Buffer.from(`${body.length === 0 ? '' : '\r\n'}0\r\n${end}\r\n`, 'latin1'),
+    Buffer.from(`${body.length === 0 ? '' : chunkEnd}0\r\n${end}\r\n`, 'latin1'),
   ]);
 }
 

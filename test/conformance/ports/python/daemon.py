@@ -67,7 +67,9 @@ class Handler(BaseHTTPRequestHandler):
             if int(size[1], 16) == 0:
                 break
             body += self.exactly(int(size[1], 16))
-            self.exactly(2)
+            # Otherwise a server in front could see another end of this request.
+            if self.exactly(2) != b"\r\n":
+                raise Refused("body_incomplete")
         # Trailer fields are not headers (H5): they are read and dropped.
         while self.rfile.readline(1000) not in (b"\r\n", b""):
             pass

@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 LOG = logging.getLogger("oriproof")
 BODY_SECONDS = 30
+FETCH_SECONDS = 2
 # With re.ASCII, re.IGNORECASE folds only ASCII. Unlike `$`, fullmatch rejects a trailing line feed.
 FLAGS = re.ASCII | re.IGNORECASE
 INTERN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
@@ -287,26 +288,43 @@ class RemoteKeys:
             LOG.warning("%s: no root is pinned, so anyone who can answer for it decides whose proofs are accepted", url)
         self.url, self.fresh, self.fetched, self.tried = url, 0, -math.inf, -math.inf
         self.keys: list[Key] = []
-        self.lock = threading.Lock()
+        self.lock, self.fetching = threading.Lock(), threading.Thread()
         self.rooted, self.ends = RootedSet(url, roots) if roots else None, math.inf
         self.until = math.inf
 
     def current(self, renew: bool = False) -> list[Key]:
         with self.lock:
             now = time.monotonic()
-            if (renew or now >= self.fetched + self.fresh) and now >= self.tried + 10:
+            if (renew or now >= self.fetched + self.fresh) and now >= self.tried + 10 and not self.fetching.is_alive():
                 self.tried = now
+                arrived: list[tuple[bytes, Message] | Exception] = []
+                # The limit of urllib is for each read, so a server that sends byte by byte would hold every caller.
+                self.fetching = threading.Thread(target=self.fetch, args=(arrived,), daemon=True)
+                self.fetching.start()
+                self.fetching.join(FETCH_SECONDS)
+                answer = arrived[0] if arrived else TimeoutError(f"no whole answer in {FETCH_SECONDS} s")
                 try:
-                    with urllib.request.build_opener(NoRedirect).open(self.url, timeout=2) as answer:
-                        text = answer.read(65537)
-                        if answer.status != 200 or len(text) > 65536:
-                            raise ValueError(f"status {answer.status}, at least {len(text)} bytes")
-                        self.take(text, answer.headers, now)
+                    if isinstance(answer, Exception):
+                        raise answer
+                    self.take(*answer, now)
                 except (OSError, ValueError, HTTPException) as error:
                     LOG.warning("%s: the keys were not taken: %s", self.url, error)
             if now >= min(self.fetched + self.fresh + 600, self.ends) or time.time() >= self.until:
                 raise Refused("keys_unavailable")
             return self.keys
+
+    def fetch(self, arrived: list[tuple[bytes, Message] | Exception]) -> None:
+        end = time.monotonic() + FETCH_SECONDS
+        try:
+            with urllib.request.build_opener(NoRedirect).open(self.url, timeout=FETCH_SECONDS) as answer:
+                text = b""
+                while len(text) <= 65536 and time.monotonic() < end and (piece := answer.read1(65537)):
+                    text += piece
+                if answer.status != 200 or len(text) > 65536:
+                    raise ValueError(f"status {answer.status}, at least {len(text)} bytes")
+                arrived.append((text, answer.headers))
+        except Exception as error:
+            arrived.append(error)
 
     def take(self, text: bytes, headers: Message, now: float) -> None:
         if not self.rooted:
