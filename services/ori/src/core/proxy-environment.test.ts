@@ -2,10 +2,11 @@ import { expect, it } from 'vitest';
 import { readProxyEnvironment } from './proxy-environment.ts';
 
 it.each([
-  ['http://proxy.example:3128', 'http://proxy.example:3128'],
-  ['proxy.example:3128', 'http://proxy.example:3128'],
-  ['user:pw@127.0.0.1:9', 'http://user:pw@127.0.0.1:9'],
-  ['https://proxy.example', 'https://proxy.example'],
+  ['http://proxy.example:3128', 'http://proxy.example:3128/'],
+  ['HTTP://proxy.example:3128', 'http://proxy.example:3128/'],
+  ['proxy.example:3128', 'http://proxy.example:3128/'],
+  ['user:pw@127.0.0.1:9', 'http://user:pw@127.0.0.1:9/'],
+  ['https://proxy.example', 'https://proxy.example/'],
 ])('reads HTTPS_PROXY=%s as curl does', (value, https_proxy) => {
   expect(readProxyEnvironment({ HTTPS_PROXY: value })).toEqual({ https_proxy });
 });

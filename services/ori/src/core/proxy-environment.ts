@@ -15,12 +15,13 @@ export interface ProxySettings {
 export function readProxyEnvironment(environment: Environment): ProxySettings | undefined {
   const proxy = environment['https_proxy'] || environment['HTTPS_PROXY'];
   if (!proxy) return undefined;
-  const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(proxy) ? proxy : `http://${proxy}`;
-  if (!/^https?:$/.test(URL.parse(address)?.protocol ?? '')) {
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(proxy) ? proxy : `http://${proxy}`);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new RangeError('HTTPS_PROXY: expected an address such as http://proxy.example:3128');
   }
   const except = environment['no_proxy'] || environment['NO_PROXY'];
-  return { https_proxy: address, ...(except && { no_proxy: withSubdomains(except) }) };
+  // As Node wants it: it takes `HTTP://proxy` for no proxy, and connects without one.
+  return { https_proxy: url.href, ...(except && { no_proxy: withSubdomains(except) }) };
 }
 
 function withSubdomains(noProxy: string): string {
