@@ -9,7 +9,7 @@ import { createTerminal, takesColour } from './text/terminal.ts';
 
 /** Every command of `ori` with its options. The module of a command is loaded when the command runs. */
 export function createProgram(host: HostEnvironment, { json = false } = {}): Command {
-  const columns = host.stdout.isTTY ? (host.stdout.columns ?? 80) : 80;
+  const columns = (host.stdout.isTTY && host.stdout.columns) || 80;
   const wrapped = (text: string) => new Help().boxWrap(text, columns);
   const version = json ? JSON.stringify({ version: VERSION }, null, 2) : VERSION;
   const program: Command = new Command('ori')

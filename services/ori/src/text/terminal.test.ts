@@ -60,6 +60,17 @@ it('escapes results and notes, and prints details only with --verbose', () => {
 });
 
 it.each([
+  [20, 'NAME\nlong long long long…\n'],
+  [0, `NAME\n${'long '.repeat(20).trim()}\n`],
+])('cuts the table of a terminal of %d columns only if it has that many', (columns, shown) => {
+  const out = sink(true);
+  const stream = Object.assign(out.stream, { columns });
+  const terminal = createTerminal(stream, stream, { verbose: false, json: false });
+  terminal.printTable([{ name: 'long '.repeat(20).trim() }]);
+  expect(out.bytes().toString()).toBe(shown);
+});
+
+it.each([
   ['a screen', true, {}, true],
   ['a pipe', false, {}, false],
   ['a screen with NO_COLOR', true, { NO_COLOR: '1' }, false],

@@ -45,7 +45,8 @@ export function createTerminal(
   return {
     print: (...lines) => writeLines(stdout, lines),
     printTable: (rows) => {
-      const columns = stdout.isTTY ? stdout.columns : undefined;
+      // 0 is the width of a terminal that does not know its own.
+      const columns = (stdout.isTTY && stdout.columns) || undefined;
       const [first = '', ...rest] = renderTable(rows, { columns });
       stdout.write(`${options.colour && stdout.isTTY ? bold(first) : first}\n`);
       writeLines(stdout, rest);
