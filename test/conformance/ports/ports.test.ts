@@ -52,6 +52,8 @@ async function call(daemonUrl: string, proof: Record<string, string>) {
   const headers = { ...proof, 'content-type': 'application/json' };
   const response = await fetch(daemonUrl + PATH, { method: 'POST', headers, body: BODY });
   const answer = (await response.json()) as { user?: string; error?: { code: string } };
+  // No diagnosis: services/ori/README.md.
+  expect(Object.keys(answer.error ?? {})).toEqual(answer.error ? ['code', 'message'] : []);
   return { status: response.status, said: answer.user ?? answer.error?.code, headers: response.headers };
 }
 
