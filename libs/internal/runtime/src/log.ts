@@ -22,6 +22,11 @@ const STDOUT = 1;
 /** Of all loggers of this process: two could break each other's lines, and each would wait for the exit. */
 let standardOutput: DestinationStream | undefined;
 
+function openStandardOutput(service: string): DestinationStream {
+  standardOutput ??= createLogSink(STDOUT, service);
+  return standardOutput;
+}
+
 export interface LoggerOptions {
   service: string;
   level: LogLevel;
@@ -37,8 +42,7 @@ export interface LoggerOptions {
  */
 export function createLogger({ service, level, destination }: LoggerOptions): Logger {
   const fields = (value: object) => scrubDeep(value) as Record<string, unknown>;
-  standardOutput ??= createLogSink(STDOUT, service);
-  const output = scrubbed(destination ?? standardOutput);
+  const output = scrubbed(destination ?? openStandardOutput(service));
   const log = pino(
     {
       level,
