@@ -27,6 +27,7 @@ code { font: .95em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 .scopes .quiet { display: block; }
 .problem { padding: .6rem .8rem; border-left: 3px solid var(--bad); color: var(--bad); }
 button, input, select, textarea { width: 100%; padding: .7rem 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); color: inherit; font: inherit; }
+select { appearance: base-select; white-space: normal; text-overflow: ellipsis; }
 button { cursor: pointer; text-align: left; }
 button:hover { border-color: var(--accent); }
 button:focus-visible, input:focus-visible, select:focus-visible, textarea:focus-visible, a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
