@@ -7,7 +7,6 @@ import { createLocalKeySet } from '../../keys/local.ts';
 import { createVerifier } from '../../verifier.ts';
 import type { Spend } from '../replay-store.ts';
 import type { PostgresPool } from './client.ts';
-import type { PostgresJs } from './postgres-js.ts';
 import { type PostgresReplayStoreOptions, postgresReplayStore } from './store.ts';
 
 /** A pool whose checks of the server are held back until `release` is called. */
@@ -103,7 +102,7 @@ async function fakeWorld(options: Partial<PostgresReplayStoreOptions> = {}) {
   const pool = Object.assign(new EventEmitter(), {
     options: { connectionTimeoutMillis: 1000 },
     // Not what makes it a client of postgres.js.
-    reserve: undefined,
+    unsafe: undefined,
     async connect() {
       await answerTo('connect');
       return connection;
@@ -316,27 +315,3 @@ test('errors of the pool and of its connections are listened to once, however ma
   pool.emit('connect', opened);
   expect(opened.listenerCount('error')).toBe(1);
 });
-
-test.each(['answers', 'fails'])(
-  'a connection of postgres.js is returned when its server %s late',
-  async (how) => {
-    fakeClock();
-    const answer = Promise.withResolvers<unknown[]>();
-    const release = vi.fn();
-    const client: PostgresJs = Object.assign(() => undefined, {
-      options: { connect_timeout: 30 },
-      reserve: async () => ({ unsafe: () => answer.promise, release }),
-    });
-    const store = postgresReplayStore(client, { replicas: 0 });
-    onTestFinished(() => store.close());
-    store.attach(POLICY);
-    const refused = expect(store.touch()).rejects.toMatchObject({ code: 'replay_store_unavailable' });
-    await vi.advanceTimersByTimeAsync(200);
-    await refused;
-    expect(release).not.toHaveBeenCalled();
-    if (how === 'answers') answer.resolve([]);
-    else answer.reject(new Error('closed'));
-    await nextTurn();
-    expect(release).toHaveBeenCalledOnce();
-  },
-);

@@ -377,6 +377,24 @@ describe('postgres.js', () => {
     await expect(verifier.verify(request({ version: 2 }))).resolves.toBeDefined();
   });
 
+  test('goes on when the server closes its connections', async () => {
+    const admin = postgres(server.url, { max: 1 });
+    const connection = { application_name: 'closed' };
+    // Without a query of its own at the start of a connection.
+    const client = postgres(server.url, { max: 2, fetch_types: false, backoff: () => 0, connection });
+    onTestFinished(async () => void (await Promise.all([admin.end(), client.end()])));
+    const { internId, signer, request } = await daemonOn(server);
+    const replay = postgresReplayStore(client, { replicas: 0, timeoutMs: 5000 });
+    onTestFinished(() => replay.close());
+    const verifier = createVerifier({ internId, keys: createLocalKeySet(signer.jwks), replay });
+    for (let round = 0; round < 3; round++) {
+      await replay.ready();
+      await expect(verifier.verify(request())).resolves.toBeDefined();
+      const close = admin`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'closed'`;
+      await Promise.allSettled([close, ...Array.from({ length: 8 }, () => verifier.verify(request()))]);
+    }
+  });
+
   test('is refused if a standby must confirm', () => {
     const client = postgres(server.url);
     expect(() => postgresReplayStore(client, { replicas: 1 })).toThrow(TypeError);
