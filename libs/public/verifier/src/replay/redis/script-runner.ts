@@ -101,8 +101,10 @@ function toAnswer(reply: unknown): Answer {
   const verdict = String(first);
   if (verdict === 'unsafe') return { verdict, detail: String(second) };
   const answer = { verdict, fence: String(second) };
-  if (typeof third === 'number') return { ...answer, retryAfterSeconds: third };
-  return third === undefined ? answer : { ...answer, outcome: String(third) };
+  if (third === undefined) return answer;
+  // A client may give numbers as text: ioredis does with `stringNumbers`.
+  if (verdict === 'before_fence') return { ...answer, retryAfterSeconds: Number(third) };
+  return { ...answer, outcome: String(third) };
 }
 
 function isUnknownScript(error: unknown): boolean {

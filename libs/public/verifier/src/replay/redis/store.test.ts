@@ -82,16 +82,26 @@ describe('spend', () => {
 });
 
 describe('the fence', () => {
-  test('is written at start, and refuses every proof issued up to then, with the time to wait', async () => {
-    const { verifier, request, key, replay } = await daemonOn(redis);
-    await redis.del(key);
-    await replay.touch();
-    expect(await redis.zcard(key)).toBe(1);
-    await expect(verifier.verify(request())).rejects.toMatchObject({
-      code: 'proof_before_fence',
-      retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds >= 3 && seconds <= 4),
-    });
-  });
+  test.each([
+    ['numbers', false],
+    ['text', true],
+  ])(
+    'is written at start, and refuses every proof issued up to then, with the time to wait, given as %s',
+    async (_how, stringNumbers) => {
+      const { verifierOn, request, key } = await daemonOn(redis);
+      const client = new Redis(sharedRedisUrl(), { ...STRICT, stringNumbers });
+      onTestFinished(() => client.disconnect());
+      await once(client, 'ready');
+      const { verifier, replay } = verifierOn(client);
+      await redis.del(key);
+      await replay.touch();
+      expect(await redis.zcard(key)).toBe(1);
+      await expect(verifier.verify(request())).rejects.toMatchObject({
+        code: 'proof_before_fence',
+        retryAfterSeconds: expect.toSatisfy((seconds: number) => seconds >= 3 && seconds <= 4),
+      });
+    },
+  );
 
   test('is found missing, and set again, by the first spend after a loss', async () => {
     const { verifier, request, key } = await daemonOn(redis);
