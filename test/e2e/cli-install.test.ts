@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,8 +46,17 @@ it('contains a README without dead links', async () => {
 it('says on an older Node which version it needs, even in a checkout that has it', async () => {
   const modules = new URL('../../node_modules', import.meta.url);
   await symlink(modules, join(folder, 'node_modules'));
-  const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
-  const failure = await run(process.execPath, ['--import', old, ori, '--version']).catch((error) => error);
-  expect(failure).toMatchObject({ code: 1, stdout: '' });
-  expect(failure.stderr).toContain('needs Node 24 or newer, and this is Node 20.19.0');
+  for (const version of ['20.19.0', '24.13.1']) {
+    const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
+    const failure = await run(process.execPath, ['--import', old, ori, '--version']).catch((error) => error);
+    expect(failure).toMatchObject({ code: 1, stdout: '' });
+    expect(failure.stderr).toContain(`needs Node 24.14 or newer, and this is Node ${version}`);
+  }
+});
+
+const own = spawnSync('/usr/bin/node', ['--version'], { encoding: 'utf8' }).stdout ?? '';
+
+it.runIf(/^v2[0-3]/.test(own))('says so to a Node that really lacks what it imports', async () => {
+  const failure = await run('/usr/bin/node', [ori, '--version']).catch((error) => error);
+  expect(failure).toMatchObject({ code: 1, stderr: expect.stringContaining('needs Node 24.14 or newer') });
 });

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
-import { setGlobalProxyFromEnv } from 'node:http';
+// Not by the names of what it exports: an older Node, which lacks one, would say that instead of what is needed.
+import http from 'node:http';
 import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +47,7 @@ export async function main(): Promise<void> {
   // Before the first request: Node itself reads these variables only with NODE_USE_ENV_PROXY.
   try {
     const proxy = readProxyEnvironment(process.env);
-    if (proxy !== undefined) setGlobalProxyFromEnv({ ...proxy });
+    if (proxy !== undefined) http.setGlobalProxyFromEnv({ ...proxy });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     writeSync(2, `ori: ${error.message}.\n`);

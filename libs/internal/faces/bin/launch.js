@@ -1,12 +1,15 @@
 // Runs the main program of a command, which is TypeScript. Plain JavaScript, because the Node in the user's PATH may be
-// older: then it starts the Node 24 that this workspace pins. A built command, which may be anywhere, needs Node 24.
+// older: then it starts the Node that this workspace pins. A built command, which may be anywhere, needs a newer one.
 import process from 'node:process';
 
-const NODE_MAJOR_MIN = 24;
+/** The first with `http.setGlobalProxyFromEnv`. */
+const NODE_MIN = '24.14';
 
 /** @param {string} name the command's @param {() => Promise<unknown>} main imports its main program */
 export async function launch(name, main) {
-  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR_MIN) await main();
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [majorMin = 0, minorMin = 0] = NODE_MIN.split('.').map(Number);
+  if (major > majorMin || (major === majorMin && minor >= minorMin)) await main();
   else await handOver(name);
 }
 
@@ -20,8 +23,8 @@ async function handOver(name) {
     node = createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/bin/node`);
   } catch {
     process.stderr.write(
-      `${name}: needs Node ${NODE_MAJOR_MIN} or newer, and this is Node ${process.versions.node}.\n` +
-        `${' '.repeat(name.length)}  Install Node ${NODE_MAJOR_MIN}: https://nodejs.org\n`,
+      `${name}: needs Node ${NODE_MIN} or newer, and this is Node ${process.versions.node}.\n` +
+        `${' '.repeat(name.length)}  Install it: https://nodejs.org\n`,
     );
     process.exit(1);
   }
