@@ -29,12 +29,15 @@ const MISLEADING_KINDS: readonly RegExp[] = [
   /^x-(?:original|rewrite|override|script|path|envoy|middleware|invoke|matched|nextjs|now|vercel|waws)-/,
   // A file to send instead of the answer: Rack::Sendfile and its servers.
   /^x-(?:sendfile|send-file|accel|lighttpd|reproxy)(?:-|$)/,
-  // Another client or host, or a proxy for the daemon's own requests (httpoxy).
-  /^(?:forwarded|proxy|proxy-.*|x-proxy-.*|x-host|x-request-id|x-forwarded|x-forwarded-for)$/,
-  /^(?:true-client|fastly-client|cf-connecting|x-client|x-cluster-client|x-remote|x-real|x-appengine-user)-ip/,
+  // Another client, scheme or host, or a proxy for the daemon's own requests (httpoxy). Rails refuses a Client-IP beside X-Forwarded-For.
+  /^(?:forwarded|forwarded-for|proxy|proxy-.*|x-proxy-.*|x-host|x-request-id|x-forwarded|x-forwarded-for)$/,
+  /(?:^|-|client|socket)ip(?:v[46])?$/,
+  /^(?:front-end-https|x-(?:url-)?scheme|x-(?:http-)?host-override)$/,
   // Another person, or a certificate that was verified: authenticating proxies, and RFC 9440.
-  /^(?:x-)?(?:remote|auth-request|authenticated|webauth|consumer|credential|ssl|client-cert|client-verify|client-dn)(?:-|$)/,
-  /^x-(?:goog-authenticated|goog-iap|ms-client|amzn-oidc|pomerium|token|jwt|user|userinfo|username)(?:-|$)/,
+  /^(?:x-)?(?:remote|auth-request|auth-user|authenticated|authentik|vouch|webauth|oidc|shib|consumer|credential)(?:-|$)/,
+  /^(?:x-)?(?:auth-username|ssl|client-cert|client-certificate|client-verify|client-dn|arr-clientcert)(?:-|$)/,
+  /^x-(?:goog-authenticated|goog-iap|ms-client|ms-token|amzn-oidc|amzn-mtls|apigateway-api|endpoint-api|pomerium)(?:-|$)/,
+  /^x-(?:token|jwt|user|userinfo|username)(?:-|$)/,
   /^(?:cf-access|tailscale)-/,
 ];
 
