@@ -347,6 +347,16 @@ it.each([
   );
 });
 
+it('signs out at an issuer that answers 204, and keeps access tokens until they end', async () => {
+  const kept = { status: 400, body: { error: 'unsupported_token_type' } };
+  await signIn();
+  issuer.revocationAnswers.push({ status: 204 }, kept);
+  expect(await runOri(home, ['logout'])).toMatchObject({ exit: 0, stderr: '' });
+  await signIn();
+  issuer.revocationAnswers.push(kept);
+  expect(await runOri(home, ['logout'])).toMatchObject({ exit: 6 });
+});
+
 it('signs out at an issuer without revocation, and says so', async () => {
   await signIn();
   issuer.metadata = { revocation_endpoint: undefined };

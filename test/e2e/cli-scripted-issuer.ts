@@ -21,6 +21,8 @@ export interface ScriptedIssuer extends AsyncDisposable {
   readonly tokenRequests: { form: URLSearchParams; dpop: unknown; at: number }[];
   /** The forms of the revocation requests. */
   readonly revocations: Record<string, string>[];
+  /** The next answers to them. */
+  readonly revocationAnswers: Scripted[];
   /** The redirect that the issuer sends for the authorization request `url`. */
   redirectOf(url: string, changes?: Record<string, string | undefined>): string;
 }
@@ -46,7 +48,7 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
     if (req.url === '/device') return send(res, { status: 200, body: issuer.deviceAnswer });
     if (req.url === '/revoke') {
       issuer.revocations.push(Object.fromEntries(form));
-      return send(res, { status: 200 });
+      return send(res, issuer.revocationAnswers.shift() ?? { status: 200 });
     }
     if (req.url !== '/token') return send(res, { status: 404 });
     issuer.tokenRequests.push({ form, dpop: req.headers['dpop'], at: performance.now() });
@@ -103,6 +105,7 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
     tokenAnswers: [],
     tokenRequests: [],
     revocations: [],
+    revocationAnswers: [],
     deviceAnswer: {
       device_code: 'device-code',
       user_code: 'BCDF-GHJK',

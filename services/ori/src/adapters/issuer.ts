@@ -10,7 +10,7 @@ import { isClockWrong } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
 import { isBearer } from '../core/given-token.ts';
 import type { Grant } from '../core/session.ts';
-import { ofRefresh, toIssuerFailure } from './issuer-failure.ts';
+import { oauthCodeOf, ofRefresh, toIssuerFailure } from './issuer-failure.ts';
 import { createIssuerFetch, type IssuerFetch } from './issuer-fetch.ts';
 import type { PrivateJwk } from './proof-key.ts';
 
@@ -149,7 +149,10 @@ export async function revokeToken(
   try {
     await issuer.client.tokenRevocation(issuer.config, token, { token_type_hint: kind });
   } catch (error) {
-    throw toIssuerFailure(error, issuer.address, signal);
+    // Some issuers answer 204 instead of the 200 of section 2.2. One may keep access tokens until they end (2.2.1).
+    const isDone = error instanceof Error && error.cause instanceof Response && error.cause.ok;
+    const isKept = kind === 'access_token' && oauthCodeOf(error) === 'unsupported_token_type';
+    if (!isDone && !isKept) throw toIssuerFailure(error, issuer.address, signal);
   }
 }
 
