@@ -190,6 +190,18 @@ const messagesOf = ({ stdout }: { readonly stdout: string }) =>
 const requestOf = (id: number | string, method = 'tools/list') =>
   JSON.stringify({ jsonrpc: '2.0', id, method });
 
+it('leaves out the byte order marks of a client and of a server', async () => {
+  const got: string[] = [];
+  const daemon = await guarded(world, (_req, res, { body }) => {
+    got.push(body.toString());
+    res.writeHead(200, { 'content-type': 'application/json' });
+    res.end('\uFEFF{"jsonrpc":"2.0","id":1,"result":{}}');
+  });
+  onTestFinished(() => daemon.stop());
+  const { messages } = await bridged([Buffer.from(`\uFEFF${requestOf(1)}`).toString('latin1')], daemon.url);
+  expect([got, messages]).toEqual([[requestOf(1)], [{ jsonrpc: '2.0', id: 1, result: {} }]]);
+});
+
 it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an error of JSON-RPC', async () => {
   const begun = Promise.withResolvers<ServerResponse>();
   const answers = [

@@ -98,9 +98,9 @@ export function refusalOf(answer: DaemonAnswer, place: BodyPlace = 'not_printed'
   return new CliError('daemon_refused', { ...facts, location: headers.location });
 }
 
-/** The body of an answer as text. Throws CliError `answer_not_understood` if it is longer than `JSON_BYTES_MAX`. */
+/** The body of an answer as text, without a byte order mark. Throws CliError `answer_not_understood` if it is longer than `JSON_BYTES_MAX`. */
 export async function textOf(answer: DaemonResponse, origin: URL): Promise<string> {
-  return (await collect(answer, origin, 'it is too long')).toString('utf8');
+  return new TextDecoder().decode(await collect(answer, origin, 'it is too long'));
 }
 
 function headOf({ status, headers }: DaemonAnswer): string[] {

@@ -13,6 +13,7 @@ import type { TargetOptions } from './signed-call.ts';
 
 const MCP_PATH = '/mcp';
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 /** How many messages may wait for their answers; further ones are read when one of them has it. */
 const OPEN_MAX = 256;
 
@@ -59,6 +60,8 @@ async function takeLine(
   refuse: (code: number, message: string) => Promise<void>,
 ): Promise<void> {
   if (line === undefined) return refuse(JSON_RPC_FAULTS.invalid, 'The message is too long.');
+  // With which PowerShell and .NET begin a stream.
+  if (line.indexOf(BYTE_ORDER_MARK) === 0) line = line.subarray(BYTE_ORDER_MARK.length);
   const message = isUtf8(line) ? readJsonRpc(line.toString('utf8')) : 'parse';
   if (message === 'parse') return refuse(JSON_RPC_FAULTS.parse, 'The line is not JSON in UTF-8.');
   if (message === 'invalid')
