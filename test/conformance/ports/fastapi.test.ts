@@ -66,6 +66,19 @@ def reads(payload: Invoke, proven: Proven = Depends(caller)) -> dict[str, str]:
     return {"user": proven.user}
 
 
+@app.middleware("http")
+async def streams(request: Request, call_next):
+    if request.url.path == "/api/streamed":
+        async for _ in request.stream():
+            pass
+    return await call_next(request)
+
+
+@app.post("/api/streamed")
+def streamed(proven: Proven = Depends(caller)) -> None:
+    pass
+
+
 @app.post("/api/reads-after")
 async def reads_after(request: Request, proven: Proven = Depends(caller)) -> list[object]:
     return [await request.json(), (await request.body()).decode()]
@@ -94,6 +107,8 @@ async def reads_after(request: Request, proven: Proven = Depends(caller)) -> lis
     await expect.poll(log).toContain('the body was read before its proof was judged');
     const after = await bench.tell({ claim: { path: '/api/reads-after', body: Buffer.from('{"a": 1}') } });
     expect([after.status, JSON.parse(after.body)]).toEqual([200, [{ a: 1 }, '{"a": 1}']]);
+    const streamed = await bench.tell({ claim: { path: '/api/streamed' } });
+    expect([streamed.status, codeOf(streamed)]).toEqual([400, 'body_incomplete']);
     expect(log()).toContain('no root is pinned');
   });
 

@@ -48,6 +48,9 @@ async def prove(verifier: Verifier, scope: Scope, receive: Receive, body_bytes_m
         body = await asyncio.wait_for(read_body(receive, body_bytes_max), BODY_SECONDS)
     except asyncio.TimeoutError:
         raise Refused("body_incomplete") from None
+    # A middleware that read the stream leaves an empty one.
+    if lengths and len(body) < int(lengths[0]):
+        raise Refused("body_incomplete")
     proof.update(body)
     # Keys may have to be fetched.
     return Proven(await asyncio.get_running_loop().run_in_executor(None, proof.finish), body)
