@@ -22,3 +22,7 @@ it.each([
 ])('refuses %j', (line) => {
   expect(() => parseHeaders([line])).toThrow(CliError);
 });
+
+it('refuses a second header of a name, of which only one would be sent', () => {
+  expect(() => parseHeaders(['X-A: 1', 'x-a: 2'])).toThrow(CliError);
+});

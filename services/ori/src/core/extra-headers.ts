@@ -6,10 +6,13 @@ const OWN =
 
 /**
  * The headers of `-H 'Name: value'`, by name in lower case. No proof covers them. Throws CliError `usage` for a
- * malformed header, and for one that the call itself sets.
+ * malformed header, for one that the call itself sets, and for a second one of a name.
  */
 export function parseHeaders(lines: readonly string[]): Record<string, string> {
-  return Object.fromEntries(lines.map(parseHeader));
+  const headers = Object.fromEntries(lines.map(parseHeader));
+  if (Object.keys(headers).length < lines.length)
+    throw new CliError('usage', { detail: '-H has a header twice: join its values with commas.' });
+  return headers;
 }
 
 function parseHeader(line: string): [string, string] {
