@@ -14,7 +14,8 @@ import {
 import { dirname } from 'node:path';
 import { CliError } from '../core/errors.ts';
 
-const BYTES_MAX = 256 * 1024;
+/** More than ori writes: the tokens of an issuer's answer, or what a profile trusts of thousands of interns. */
+const BYTES_MAX = 4 * 1024 * 1024;
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 

@@ -42,6 +42,12 @@ it('reads what it wrote, from a file and a folder that only the owner can access
   expect((await lstat(dirname(file))).mode & 0o777).toBe(0o700);
 });
 
+it('reads the longest tokens that an answer of the issuer can have', async () => {
+  const long = { ...SESSION, access_token: 'a'.repeat(500_000), refresh_token: 'r'.repeat(500_000) };
+  await writeSession(place, long);
+  expect(await readSession(place)).toEqual(long);
+});
+
 it('replaces the file atomically and leaves no other files', async () => {
   await writeSession(place, SESSION);
   const before = (await lstat(file)).ino;
@@ -79,7 +85,7 @@ it('refuses a symbolic link instead of the session file, and replaces the link, 
   expect(await readSession({ ...place, file: elsewhere })).toMatchObject({ subject: 'user_2abc' });
 });
 
-it.each(['', '{', '[]', '{"version":1}', 'x'.repeat(300_000)])(
+it.each(['', '{', '[]', '{"version":1}', 'x'.repeat(5_000_000)])(
   'refuses a damaged file without quoting it',
   async (text) => {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
