@@ -1,6 +1,6 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { limiterOf, type TurnLimiter, type TurnLimiterOptions } from './limiter.ts';
-import type { TurnCharge, TurnCount, TurnCounts, TurnStore } from './store.ts';
+import { type TurnCharge, type TurnCount, type TurnCounts, type TurnStore, UNSEEN_MS_MAX } from './store.ts';
 import type { TurnLimits } from './turn.ts';
 
 /** A limiter in this process's memory: for the standalone and for tests. */
@@ -40,11 +40,12 @@ function createMemoryTurns(duration: number): TurnStore {
   };
 }
 
-/** Only to the window that the turn was charged to; two windows end at least a second apart. */
+/** As REFUND_SCRIPT does. */
 async function refund(limiter: RateLimiterMemory, key: string, leftMs: number): Promise<void> {
   const state = await limiter.get(key);
-  const isSameWindow = state !== null && Math.abs(state.msBeforeNext - leftMs) < 500;
-  if (isSameWindow && state.consumedPoints > 0) await limiter.reward(key);
+  if (state === null || state.consumedPoints === 0) return;
+  const unseenMs = leftMs - state.msBeforeNext;
+  if (unseenMs > -500 && unseenMs < UNSEEN_MS_MAX) await limiter.reward(key);
 }
 
 async function look(limiter: RateLimiterMemory, key: string, limit: number): Promise<TurnCount> {

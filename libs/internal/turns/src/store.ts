@@ -40,13 +40,17 @@ export interface ClaimedTurn {
   counts(limits: TurnLimits, windowSeconds: number): TurnCounts;
 }
 
+/** By how many milliseconds less may be left of a window than was expected: this process, or Redis, stood still. */
+export const UNSEEN_MS_MAX = 10_000;
+
 /**
  * Refunds a turn, but only to the window that it was charged to: two windows of a counter end at least a
  * second apart. Key: the counter's; argument: the expected remaining time of the window, in milliseconds.
  */
 export const REFUND_SCRIPT = `
 local ttl = redis.call('pttl', KEYS[1])
-if ttl > 0 and math.abs(ttl - ARGV[1]) < 500 and tonumber(redis.call('get', KEYS[1])) > 0 then
+local unseen = ARGV[1] - ttl
+if ttl > 0 and unseen > -500 and unseen < ${UNSEEN_MS_MAX} and tonumber(redis.call('get', KEYS[1])) > 0 then
   redis.call('decr', KEYS[1])
   return 1
 end
