@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AuditEntry } from '@ori/store/admin';
 import { afterAll, expect, it } from 'vitest';
-import { openExportFile } from './audit-export.ts';
+import { openExportFile, readExport } from './audit-export.ts';
 import { UsageError } from './failure.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-export-'));
@@ -31,7 +31,8 @@ const ENTRIES = [
   entryOf(4, { rows: 'x'.repeat(200_000) }),
   entryOf(7, { name: 'Eve' }),
 ];
-const WHOLE = ENTRIES.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+const LINES = ENTRIES.map((entry) => `${JSON.stringify(entry)}\n`);
+const WHOLE = LINES.join('');
 
 async function* after(seq: number) {
   yield* ENTRIES.filter((entry) => entry.seq > seq);
@@ -56,10 +57,21 @@ it('completes a file that was cut off, without a gap or a duplicate', async () =
   expect(await exportTo(path)).toBe(0);
 });
 
+it.each([
+  ['within its last line', -20, 3],
+  ['within the first bytes of that', 3 - (LINES[3]?.length ?? 0), 3],
+  ['before its last line feed', -1, 4],
+  ['after it', undefined, 4],
+])('reads what is complete of a file that was cut off %s', async (_where, cut, complete) => {
+  await writeFile(path, Buffer.from(WHOLE).subarray(0, cut));
+  expect(await readExport(path)).toEqual(ENTRIES.slice(0, complete));
+});
+
 it('leaves a file alone that is not an export', async () => {
   for (const content of ['{"keys":[]}', 'a note\n', '{"seq":"1"}\n', `${WHOLE}a note`]) {
     await writeFile(path, content);
     await expect(openExportFile(path)).rejects.toThrow(UsageError);
+    await expect(readExport(path)).rejects.toThrow(UsageError);
     expect(await readFile(path, 'utf8')).toBe(content);
   }
   await expect(openExportFile(folder)).rejects.toThrow(UsageError);

@@ -46,12 +46,27 @@ export async function openExportFile(path: string): Promise<ExportFile> {
   }
 }
 
-/** @throws UsageError if the file cannot be read, or is not an export */
+/**
+ * The changes in an export, which may have been interrupted.
+ *
+ * @throws UsageError if the file cannot be read, or is not an export
+ */
 export async function readExport(path: string): Promise<AuditEntry[]> {
   const text = await readFile(path, 'utf8').catch((error) => {
     throw new UsageError(`Cannot read ${path} (${systemErrorCode(error)}).`);
   });
-  return parseExport(path, text);
+  return parseExport(path, withoutCutLine(text));
+}
+
+function withoutCutLine(text: string): string {
+  const end = text.lastIndexOf('\n') + 1;
+  if (!BEGINNING.startsWith(text.slice(end, end + BEGINNING.length))) return text;
+  try {
+    JSON.parse(text.slice(end));
+    return text;
+  } catch {
+    return text.slice(0, end);
+  }
 }
 
 function parseExport(path: string, text: string): AuditEntry[] {
