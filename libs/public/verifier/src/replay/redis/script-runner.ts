@@ -1,4 +1,4 @@
-import { UnavailableError } from '@ori/proof/wire';
+import { UnavailableError, type UnavailableErrorCode } from '@ori/proof/wire';
 import { within } from '../shared-store.ts';
 import type { Verdict } from '../verdict.ts';
 import { loadRedisScripts, type RedisClient, SCRIPT_SHA1 } from './client.ts';
@@ -111,17 +111,20 @@ function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
+/** By the first word of an error. */
+const REFUSALS = new Map<string, [code: UnavailableErrorCode, said: string]>([
+  ['OOM', ['replay_store_full', 'the server is out of memory']],
+  ['MISCONF', ['replay_store_full', 'the server cannot write to its disk']],
+  ['READONLY', ['replay_store_unsafe', 'the server is not a primary']],
+  ['NOREPLICAS', ['replay_store_unsafe', 'the server has fewer replicas than its min-replicas-to-write']],
+]);
 const PERMISSION = /^NOSCRIPT|^NOPERM|\bcan't run this command\b|No permissions/;
 
 function toUnavailable(error: unknown): UnavailableError {
   if (error instanceof UnavailableError) return error;
   const message = error instanceof Error ? error.message : '';
-  if (message.startsWith('OOM')) {
-    return new UnavailableError('replay_store_full', 'the server is out of memory', { cause: error });
-  }
-  if (message.startsWith('READONLY')) {
-    return new UnavailableError('replay_store_unsafe', 'the server is not a primary', { cause: error });
-  }
+  const refusal = REFUSALS.get(message.split(' ', 1)[0] ?? '');
+  if (refusal !== undefined) return new UnavailableError(...refusal, { cause: error });
   const why = PERMISSION.test(message)
     ? 'the scripts are not loaded, or the Redis user lacks a permission: compare it with the ACL in the README'
     : 'the store did not answer';

@@ -426,7 +426,9 @@ describe.each(CLIENTS)('over %s, the store', (kind) => {
     [SPENT, new Error('NOPERM'), 'replay_store_unavailable'],
     [['replayed', '1.000000'], 0, 'nonce_replayed'],
     [new Error('OOM command not allowed'), 0, 'replay_store_full'],
+    [new Error('MISCONF Errors writing to the AOF file'), 0, 'replay_store_full'],
     [new Error('READONLY You cannot write'), 0, 'replay_store_unsafe'],
+    [new Error('NOREPLICAS Not enough good replicas'), 0, 'replay_store_unsafe'],
     [new Error('LOADING'), 0, 'replay_store_unavailable'],
     [undefined, 1, 'replay_store_unavailable'],
   ])('with the answer %o, acknowledged by %o, says %s', async (answer, acknowledged, said) => {
