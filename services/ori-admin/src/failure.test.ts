@@ -1,3 +1,4 @@
+import { mkdirSync, readFileSync } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
 import { AdminError } from '@ori/store/admin';
 import { InvalidCredential } from '@ori/store/byok/invalid-credential';
@@ -5,6 +6,14 @@ import { MigrationError } from '@ori/store/migrate';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { expect, test } from 'vitest';
 import { tell, UsageError } from './failure.ts';
+
+function failureOf(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}
 
 test.each([
   [new UsageError('x'), 2],
@@ -17,6 +26,8 @@ test.each([
   [Object.assign(new Error('no such table'), { code: '42P01' }), 4],
   [Object.assign(new Error('permission denied'), { code: '42501' }), 2],
   [new StoreUnavailable('unreachable', 'x'), 6],
+  [failureOf(() => readFileSync('/nonexistent/policy')), 2],
+  [failureOf(() => mkdirSync('/dev/null/keys')), 2],
 ])('%s is explained with the next step, and exits with %i', (error, exit) => {
   expect(tell(error)).toMatchObject({ exit, next: expect.stringMatching(/\.$/) });
 });

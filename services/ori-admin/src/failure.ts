@@ -1,6 +1,7 @@
 import { toSentence } from '@ori/faces/usage';
 import { ConfigError } from '@ori/runtime/config';
 import { SecretFileError } from '@ori/runtime/secret-file';
+import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { KmsError } from '@ori/sealing/key-wrapper';
 import { SealingError } from '@ori/sealing/sealing-error';
 import { AdminError, type AdminErrorCode } from '@ori/store/admin';
@@ -78,7 +79,14 @@ export function tell(error: unknown): Told | undefined {
     const next = 'Check the address in ORI_ADMIN_DATABASE_URL and that the server runs, then repeat.';
     return told(EXIT.unavailable, 'database_unavailable', reasonOf(error), next);
   }
-  return tellDatabaseError(error);
+  return tellDatabaseError(error) ?? tellFileError(error);
+}
+
+/** Of any file that the command line names. */
+function tellFileError(error: unknown): Told | undefined {
+  if (!(error instanceof Error && 'path' in error && 'syscall' in error)) return undefined;
+  const what = `Cannot use ${JSON.stringify(error.path)} (${systemErrorCode(error)}).`;
+  return told(EXIT.usage, 'file_unusable', what, 'Check the path, and who may read or write there.');
 }
 
 const NOTHING_STORED = 'Nothing was stored. Correct the value and repeat.';
