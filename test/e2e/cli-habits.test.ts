@@ -68,9 +68,11 @@ it('prints status and headers with -i, and writes the body to a file with -o', a
 });
 
 it("accepts an intern's name instead of its id", async () => {
-  world.scripted.push(internsAre({}, { id: INTERN_ID, name: 'greeter' }));
-  const called = await ori('call', 'greeter', '/api/invoke', '-d', '{}');
-  expect(called).toMatchObject({ exit: 0, stdout: '{"user":"acct_ada"}' });
+  for (const name of ['greeter', 'Žofie: 2nd bot']) {
+    world.scripted.push(internsAre({}, { id: INTERN_ID, name }));
+    const called = await ori('call', name, '/api/invoke', '-d', '{}');
+    expect(called).toMatchObject({ exit: 0, stdout: '{"user":"acct_ada"}' });
+  }
   world.scripted.push(internsAre({ id: 'int_a', name: 'twin' }, { id: 'int_b', name: 'twin' }));
   const twin = await ori('call', 'twin', '/api/invoke', '-d', '{}');
   expect(twin).toMatchObject({ exit: 2, stdout: '' });
@@ -81,8 +83,9 @@ it("accepts an intern's name instead of its id", async () => {
 
 it('accepts any id if the server does not list interns', async () => {
   const missing = { status: 404, body: { error: { code: 404, message: 'Not found.' } } };
-  world.scripted.push(missing, missing);
+  world.scripted.push(missing, missing, missing);
   world.requests.length = 0;
+  expect(await ori('sign', 'no id', '--path', '/', '-d', '')).toMatchObject({ exit: 2, stdout: '' });
   await ori('sign', 'oddly-named', '--path', '/', '-d', '');
   expect(world.requests.at(-1)?.url).toBe('/v1/interns/oddly-named/daemon/sign');
 });

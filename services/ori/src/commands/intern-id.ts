@@ -26,8 +26,7 @@ export async function internsOf(context: Context, filter: InternFilter = {}): Pr
  * up. A name is looked up once: the profile keeps its id. Throws CliError `intern_id_malformed`, `intern_not_found`, and `usage` for an ambiguous name.
  */
 export async function takeInternId(context: Context, named: string): Promise<string> {
-  requireInternId(named);
-  if (named.startsWith('int_')) return named;
+  if (named === '' || named.startsWith('int_')) return requireInternId(named);
   const { base_url } = await requireSession(context);
   const kept = ownValue((await readTrust(context, base_url)).interns, named);
   if (kept !== undefined) return kept;
@@ -38,7 +37,7 @@ export async function takeInternId(context: Context, named: string): Promise<str
   } catch (error) {
     // Without a list there are no names, and an id may begin differently.
     const isUnlisted = isCliError(error, 'interns_not_listed') || isCliError(error, 'scope_missing');
-    if (isUnlisted) return named;
+    if (isUnlisted) return requireInternId(named);
     throw error;
   }
 }
