@@ -105,6 +105,9 @@ it('uses no other profile if it cannot tell which one is in use', async () => {
   await writeFile(file, '');
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 2, stdout: '' });
   await rm(file);
+  await writeFile(`${file}s`, '');
+  const { stderr } = await home.ori(['profiles', '--json']);
+  expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'session_file_unusable' } });
   await mkdir(file);
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 1, stdout: '' });
 });

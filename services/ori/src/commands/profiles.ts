@@ -50,8 +50,10 @@ async function namedProfiles(context: Context): Promise<string[]> {
     // A file manager may leave a file of its own there.
     return entries.flatMap((entry) => (entry.isFile() ? [] : [entry.name])).toSorted();
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    if (error.code === 'ENOENT') return [];
+    const facts = { file: profilesFolder(context), why: error.message };
+    throw new CliError('session_file_unusable', facts, { cause: error });
   }
 }
 
