@@ -86,6 +86,11 @@ test('the answer is lost if what the handler returns is no response, or was read
   }
 });
 
+test('records an answer that nobody reads', async () => {
+  const { end } = await record(new Response('mine'));
+  await vi.waitFor(() => expect(textOf(end())).toMatchObject({ body: 'mine' }));
+});
+
 test('reads the rest for the question to come when the client disconnects', async () => {
   const { body, cancel } = streamOf(['do', 'ne']);
   const { answered, end } = await record(new Response(body));

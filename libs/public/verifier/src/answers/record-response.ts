@@ -52,13 +52,15 @@ function recorded(
     }
   }
 
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
+  // One part and the end: of an answer in whose place middleware gives another, such as a timeout, nobody reads more.
+  const strategy = { highWaterMark: 2 };
+  const source = {
+    async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
       const chunk = await next();
       if (chunk === undefined) controller.close();
       else controller.enqueue(chunk);
     },
-    async cancel(reason) {
+    async cancel(reason: unknown) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const late = new Promise((resolve) => {
         timer = setTimeout(resolve, ANSWER_SECONDS * 1000, 'late');
@@ -71,5 +73,6 @@ function recorded(
       tellSignal(request, reason);
       await reader.cancel(reason);
     },
-  });
+  };
+  return new ReadableStream(source, strategy);
 }
