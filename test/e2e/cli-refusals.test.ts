@@ -166,7 +166,7 @@ it.each([
   [[], 2],
   [['sign', INTERN_ID, '--data', ''], 2],
   [['sign', INTERN_ID, '--path', '/a?b', '--data', ''], 2],
-  [['sign', '../x', '--path', '/a', '--data', ''], 2],
+  [['sign', 'int_../x', '--path', '/a', '--data', ''], 2],
   [['sign', INTERN_ID, '--path', '/a', '--data', 'x', '--file', 'y'], 2],
   [['sign', INTERN_ID, '--path', '/a', '--body-sha256', 'AB'], 2],
   [['sign', INTERN_ID, '--path', '/a', '--v1-only', '--data', ''], 2],
