@@ -84,6 +84,13 @@ it('finds nothing wrong with a deployment that works, and says what to do in eac
   expect(told.stdout).toContain('ok    redis: answers, evicts nothing, and has the same time\n');
 });
 
+it('does not judge a setting that a service may read otherwise', async () => {
+  const file = join(world.room.directory, 'commented.env');
+  await writeFile(file, '# quoted: the same everywhere\nSIGNER_A="b#c"\nSIGNER_B=c # d\n');
+  const { exit, stderr } = await world.admin.run(['doctor', '--settings', file]);
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('line 3: systemd takes the #')]);
+});
+
 it('says what unbound sessions leave open, and that an issuer without DPoP cannot bind them', async () => {
   const { issuer } = world;
   const [signer, management] = ['signer', 'management'].map((name) => `${name} issuer ${issuer.url}`);

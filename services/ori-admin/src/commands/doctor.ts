@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { Environment } from '@ori/runtime/config';
-import { systemErrorCode } from '@ori/runtime/system-error-code';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { examine, type Finding } from '../doctor/finding.ts';
@@ -117,14 +116,13 @@ function linesOf({ check, state, found, fix }: Finding): string[] {
 /** @throws UsageError */
 function readSettings(files: readonly string[]): Environment {
   const read = (file: string) => {
-    try {
-      return Object.entries(parseEnv(readFileSync(file, 'utf8')));
-    } catch (error) {
-      throw new UsageError(
-        `Cannot read ${JSON.stringify(file)} (${systemErrorCode(error)}).`,
-        'Check the path.',
-      );
-    }
+    const text = readFileSync(file, 'utf8');
+    const line = text.split('\n').findIndex((one) => /^[^#'"]+=[^'"]*#/.test(one)) + 1;
+    if (line === 0) return Object.entries(parseEnv(text));
+    throw new UsageError(
+      `${file}, line ${line}: systemd takes the # for part of the value, and others for a comment.`,
+      'Quote the value, or move the comment to a line of its own.',
+    );
   };
   return Object.fromEntries(files.flatMap(read));
 }
