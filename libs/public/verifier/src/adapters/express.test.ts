@@ -26,10 +26,10 @@ async function serve(listener: Listener): Promise<{ url: string; port: number }>
   return { url: `http://127.0.0.1:${port}`, port };
 }
 
-function guard() {
+function guard(answers = false) {
   const signer = createTestSigner({ internId: 'int_1' });
   const keys = createLocalKeySet(signer.jwks);
-  const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
+  const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore(), answers });
   return { signer, verifier, proof: requireProof(verifier, { bodyBytesMax: 1000 }) };
 }
 
@@ -143,6 +143,24 @@ test('says how long to wait while the store is new', async () => {
   expect(response.status).toBe(401);
   expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
   expect(await response.json()).toMatchObject({ error: { code: 'proof_before_fence' } });
+});
+
+test('the answer of a handler that throws in the middle of it is lost at once', async () => {
+  const { signer, verifier } = guard(true);
+  const route = requireProof(verifier, { bodyBytesMax: 1000 }, (_request, response) => {
+    response.write('half of');
+    throw new Error('mine');
+  });
+  const quiet: express.ErrorRequestHandler = (_error, _request, response, _next) =>
+    response.socket?.destroy();
+  const { url } = await serve(express().post(/.*/, route).use(quiet));
+  const send = (path: string, body: string, headers: object) =>
+    fetch(url + path, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
+  const proof = signer.sign({ path: PATH, body: BODY });
+  await expect(send(PATH, BODY, proof).then((response) => response.text())).rejects.toThrow();
+  const path = `/.well-known/ori/calls/${proof['x-ori-invoke-nonce']}`;
+  const asked = await send(path, '', signer.sign({ path, body: '' }));
+  expect([asked.status, await asked.json()]).toMatchObject([410, { error: { code: 'answer_lost' } }]);
 });
 
 test('does not call next without a router, as under node:http', async () => {

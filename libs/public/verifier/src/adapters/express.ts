@@ -60,7 +60,8 @@ export function requireProof(
       answerNode(judgement, request, response, guard.bodyBytesMax);
       return;
     }
-    if (judgement.recorder) recordAnswer(response, judgement.recorder);
+    const { recorder } = judgement;
+    if (recorder) recordAnswer(response, recorder);
     const proven = toNodeProven(judgement.proven);
     keepProven(request, proven);
     // A later body parser of Express 4 would wait for a body that was already read.
@@ -72,6 +73,8 @@ export function requireProof(
     try {
       await handler(request, response, proven);
     } catch (error) {
+      // Express can only close the connection, as a client does that leaves.
+      if (response.headersSent) recorder?.lose();
       next(error ?? new Error('the handler threw undefined'));
     }
   }
