@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type OperatorWorld, startOperatorWorld } from './ori-admin-world.ts';
@@ -36,7 +36,12 @@ it('applies a file of teams, and writes nothing the second time', async () => {
     expect(run).toMatchObject({ exit: 0, stderr: '' });
     return JSON.parse(run.stdout).organizations.flatMap((one: { changes: string[] }) => one.changes);
   };
+  const ofAnotherDatabase = join(keysOut, 'one.workshop.ci.key');
+  await mkdir(keysOut);
+  await writeFile(ofAnotherDatabase, 'its only copy');
   expect(await apply()).toContain('+ organization');
+  expect(await readFile(`${ofAnotherDatabase}.former`, 'utf8')).toBe('its only copy');
+  expect(await readFile(ofAnotherDatabase, 'utf8')).toMatch(/^sk-ori-v1-/);
   const audited = () => world.query('select count(*) from admin_audit');
   const before = await audited();
   expect(await apply()).toEqual([]);

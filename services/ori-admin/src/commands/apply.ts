@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   AdminError,
@@ -105,7 +105,10 @@ async function homeOf(admin: Context, teams: readonly Team[]) {
   return { sealer: await admin.readRing('signer'), stater, lifetimeSeconds: SIGNING_KEY_SECONDS };
 }
 
-/** Writes each key to a file of its own, before it is committed. A file of an interrupted run is replaced. */
+/**
+ * Writes each key to a file of its own, before it is committed. A file that is there is of an interrupted run, or has
+ * the key of another database: it is moved aside, because nobody can show that key again.
+ */
 function keyWriter(admin: Context, folder: string | undefined) {
   return ({ key }: CreatedApiKey, { organization, workspace, name }: KeyPlace): void => {
     if (folder === undefined) {
@@ -117,7 +120,7 @@ function keyWriter(admin: Context, folder: string | undefined) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const place = workspace === undefined ? [] : [workspace];
     const out = join(folder, [filePartOf(organization), ...place, filePartOf(name), 'key'].join('.'));
-    rmSync(out, { force: true });
+    if (existsSync(out)) renameSync(out, `${out}.former`);
     openSecretOutput(admin, { out }).deliver(`${key}\n`);
   };
 }
