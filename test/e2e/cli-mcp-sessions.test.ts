@@ -143,11 +143,17 @@ it('does not repeat a message more than once', async () => {
   expect(received.filter((each) => each.startsWith('ping'))).toHaveLength(2);
 });
 
-it('passes the answers of a batch on that also answers what nobody asked', async () => {
-  const { url } = await server((_received, res) =>
-    toJson(res, 200, `[${resultOf('other')},{"jsonrpc":"2.0","id":1,"result":12345678901234567890}]`),
-  );
+const RESULT = '"result":12345678901234567890}';
+it.each([
+  [
+    'a batch that also answers what nobody asked',
+    `[${resultOf('other')},{"jsonrpc":"2.0","id":1,${RESULT}]`,
+    '[]',
+  ],
+  ['a server that gives a number as text', `{"jsonrpc":"2.0","id":"1",${RESULT}`, ''],
+])('passes on the answer of %s', async (_what, answer, [open = '', close = '']) => {
+  const { url } = await server((_received, res) => toJson(res, 200, answer));
   const run = { stdin: '{"jsonrpc":"2.0","id":1,"method":"ping"}\n', env: { ORI_DAEMON_URL: url } };
   const { stdout } = await home.ori(['mcp', INTERN_ID], run);
-  expect(stdout).toBe('[{"jsonrpc":"2.0","id":1,"result":12345678901234567890}]\n');
+  expect(stdout).toBe(`${open}{"jsonrpc":"2.0","id":1,${RESULT}${close}\n`);
 });

@@ -1,6 +1,6 @@
 import { daemonPeer } from '../adapters/daemon.ts';
 import { CliError } from '../core/errors.ts';
-import { isFieldValue, type JsonRpcText, readJsonRpc, withAnswersTo } from '../core/json-rpc.ts';
+import { isFieldValue, type JsonRpcText, readJsonRpc, requestOf, withAnswersTo } from '../core/json-rpc.ts';
 import { type DaemonAnswer, isGood, refusalOf, textOf } from './daemon-answer.ts';
 
 const EVENT_CHARACTERS_MAX = 64 * 1024 * 1024;
@@ -64,9 +64,14 @@ async function relayText(
 ): Promise<void> {
   const said = readJsonRpc(text);
   if (typeof said === 'string') throw notUnderstood(origin, 'it is not JSON-RPC');
-  const known = new Set(said.answers.filter((id) => awaited.delete(id)));
-  const isWhole = known.size === said.answers.length;
-  if (!isWhole) note('Left out a response of the daemon to a request that is not open.');
+  const known = new Map<string | number, string | number>();
+  for (const id of said.answers) {
+    const own = requestOf(id, awaited);
+    if (own !== undefined && awaited.delete(own)) known.set(id, own);
+  }
+  if (known.size < said.answers.length)
+    note('Left out a response of the daemon to a request that is not open.');
+  const isWhole = said.answers.every((id) => known.get(id) === id);
   const passed = isWhole ? text : withAnswersTo(known, text);
   if (passed === undefined) return;
   const { chosenVersion } = said;

@@ -60,14 +60,29 @@ const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
 const keepNumber = (_name: string, value: unknown, context?: { readonly source: string }): unknown =>
   typeof value === 'number' && context !== undefined ? rawJSON(context.source) : value;
 
-/** A batch without the responses to other ids, every number as written; undefined if nothing is left of the text. */
-export function withAnswersTo(known: ReadonlySet<Id>, text: string): string | undefined {
+/** The request that a response is to. Some servers give the number of a request as text, which the official SDKs accept. */
+export function requestOf(id: Id, open: ReadonlySet<Id>): Id | undefined {
+  if (open.has(id)) return id;
+  const number = Number(id);
+  return String(number) === id && open.has(number) ? number : undefined;
+}
+
+/**
+ * A text with only the responses to these requests, under the client's ids, every other number as written; undefined if nothing is left.
+ *
+ * @param known the client's id by the server's
+ */
+export function withAnswersTo(known: ReadonlyMap<Id, Id>, text: string): string | undefined {
   const all: unknown = JSON.parse(text);
-  if (!Array.isArray(all)) return undefined;
-  const asWritten: unknown[] = JSON.parse(text, keepNumber);
-  const isWanted = ({ method, id }: Message) => method !== undefined || !isId(id) || known.has(id);
-  const left = asWritten.filter((_, index) => isWanted(all[index]));
-  return left.length === 0 ? undefined : JSON.stringify(left);
+  const asWritten = [JSON.parse(text, keepNumber)].flat() as object[];
+  const left = ([all].flat() as Message[]).flatMap(({ method, id }, index) => {
+    const message = asWritten[index];
+    if (method !== undefined || !isId(id)) return [message];
+    const own = known.get(id);
+    return own === undefined ? [] : [own === id ? message : { ...message, id: own }];
+  });
+  if (left.length === 0) return undefined;
+  return JSON.stringify(Array.isArray(all) ? left : left[0]);
 }
 
 /**
