@@ -44,8 +44,8 @@ export interface ClaimedTurn {
 export const UNSEEN_MS_MAX = 10_000;
 
 /**
- * Refunds a turn, but only to the window that it was charged to: two windows of a counter end at least a
- * second apart. Key: the counter's; argument: the expected remaining time of the window, in milliseconds.
+ * Refunds a turn to the window that it was charged to: the next one of a counter ends at least a
+ * second later. Key: the counter's; argument: the expected remaining time of the window, in milliseconds.
  */
 export const REFUND_SCRIPT = `
 local ttl = redis.call('pttl', KEYS[1])
