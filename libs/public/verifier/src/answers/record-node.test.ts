@@ -65,6 +65,22 @@ test('records headers once: those before the first byte', () => {
   expect(end()).toEqual({ status: 202, headers: { 'x-a': '1' }, body: 'a' });
 });
 
+test.each<[how: string, fail: (response: ServerResponse) => unknown]>([
+  ['a header', (response) => response.writeHead(201, { 'x-a': '€' })],
+  ['a status', (response) => response.writeHead(1)],
+  ['a chunk', (response) => response.setHeader('x-a', '1').write(1 as never)],
+  ['a last chunk', (response) => response.setHeader('x-a', '1').end(1 as never)],
+])('records what is answered in place of %s that is refused', (_how, fail) => {
+  for (const isGone of [false, true]) {
+    const { response, end } = record({ isGone });
+    expect(() => fail(response)).toThrow();
+    expect(response.headersSent).toBe(false);
+    response.removeHeader('x-a');
+    response.writeHead(500, { 'x-b': 'b' }).end('no');
+    expect(end()).toEqual({ status: 500, headers: { 'x-b': 'b' }, body: 'no' });
+  }
+});
+
 test('records text in its encoding, bytes, and what the buffer held at the time', () => {
   const { response, end, settle } = record();
   const buffer = Buffer.from('b');

@@ -31,10 +31,20 @@ interface Recorded extends ServerResponse {
  */
 export function recordAnswer(response: ServerResponse, recorder: Recorder): void {
   const { writeHead, write, end, destroy, emit } = response;
-  const former = { writeHead, write, end, destroy, emit };
-  const state = { isBegun: false, isEnded: false, isInside: false, isGone: false, patience: undefined };
   const recorded = response as Recorded;
-  recorded[RECORDING] = { recorder, ...former, ...state };
+  recorded[RECORDING] = {
+    recorder,
+    writeHead,
+    write,
+    end,
+    destroy,
+    emit,
+    isBegun: false,
+    isEnded: false,
+    isInside: false,
+    isGone: false,
+    patience: undefined,
+  };
   // It listens to the socket, and would end a stream when the client leaves.
   const { __onFinished: waiting } = recorded;
   recorded.__onFinished = { queue: waiting?.queue ?? [] };
@@ -54,15 +64,16 @@ function recordHead(this: Recorded, ...args: unknown[]): unknown {
   const given = args.at(-1);
   const isList = typeof given === 'object' && given !== null;
   begin(this, Number(args[0]), isList ? (given as GivenHeaders) : undefined);
-  return Reflect.apply(this[RECORDING].writeHead, this, args);
+  return attempt(this, this[RECORDING].writeHead, args);
 }
 
 function recordWrite(this: Recorded, ...args: unknown[]): unknown {
   const { recorder, write, isInside, isGone } = this[RECORDING];
   if (isInside) return Reflect.apply(write, this, args);
   begin(this, this.statusCode);
-  const more = isGone ? true : inside(this, write, args);
   const chunk = bytesOf(args);
+  // Node refuses what is no chunk.
+  const more = isGone && chunk !== undefined ? true : inside(this, write, args);
   if (chunk !== undefined) recorder.add(chunk);
   if (!isGone) return more;
   if (recorder.isOver) close(this);
@@ -75,8 +86,9 @@ function recordEnd(this: Recorded, ...args: unknown[]): unknown {
   const { recorder, end, isInside, isEnded, isGone } = recording;
   if (isInside || isEnded) return Reflect.apply(end, this, args);
   begin(this, this.statusCode);
-  inside(this, end, isGone ? [] : args);
-  recorder.end(bytesOf(args));
+  const chunk = bytesOf(args);
+  inside(this, end, isGone && chunk !== undefined ? [] : args);
+  recorder.end(chunk);
   recording.isEnded = true;
   if (isGone) {
     // What no client will read counts as written, so that `pipeline` succeeds.
@@ -119,9 +131,19 @@ function begin(response: Recorded, status: number, given?: GivenHeaders): void {
 function inside(response: Recorded, act: ServerResponse['write' | 'end'], args: unknown[]): unknown {
   response[RECORDING].isInside = true;
   try {
-    return Reflect.apply(act, response, args);
+    return attempt(response, act, args);
   } finally {
     response[RECORDING].isInside = false;
+  }
+}
+
+/** Instead of what Node refuses, another answer may be given. */
+function attempt(response: Recorded, act: (...args: never) => unknown, args: unknown[]): unknown {
+  try {
+    return Reflect.apply(act, response, args);
+  } catch (error) {
+    response[RECORDING].isBegun = response.headersSent;
+    throw error;
   }
 }
 
@@ -180,8 +202,10 @@ function headersOf(response: Recorded, given: GivenHeaders = {}): Record<string,
   const headers: Record<string, string> = {};
   for (const name of response.getHeaderNames()) headers[name] = textOf(response.getHeader(name));
   if (Array.isArray(given)) return Object.assign(headers, headersOfList(given.flat()));
-  for (const [name, value] of Object.entries(given))
+  for (const name in given) {
+    const value = (given as OutgoingHttpHeaders)[name];
     if (value !== undefined) headers[name.toLowerCase()] = textOf(value);
+  }
   return headers;
 }
 

@@ -41,7 +41,8 @@ export class Recorder {
   begin(status: number, headers: Readonly<Record<string, string>>): void {
     this.#status = status;
     this.#headers = headersToKeep(headers);
-    if (!this.#limits.noStore && NO_STORE.test(this.#headers['cache-control'] ?? '')) this.lose();
+    const { 'cache-control': caching } = this.#headers;
+    if (!this.#limits.noStore && caching !== undefined && NO_STORE.test(caching)) this.lose();
   }
 
   add(chunk: Uint8Array): void {

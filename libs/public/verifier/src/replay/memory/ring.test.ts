@@ -32,8 +32,8 @@ test('keeps 64 MiB and no more', () => {
     undefined,
     ...Array.from({ length: 4 }, () => 15 * MIB),
   ]);
-  // Two lengths, and `[200,{}]` as if each character took three bytes.
-  const most = 64 * MIB - 8 - 24;
+  // Two lengths, and `200` with two bytes for each character.
+  const most = 64 * MIB - 8 - 6;
   expect(ring.put(answerOf(most + 1))).toBeUndefined();
   expect(ring.get(Number(ring.put(answerOf(most))))?.body.length).toBe(most);
 });
