@@ -1,7 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
 import { ConfigError, integer, secret, text } from './config.ts';
-import { type Program, type ProgramConfig, type RunnableService, runService } from './run-service.ts';
+import {
+  type Program,
+  type ProgramConfig,
+  type RunnableService,
+  type RunningService,
+  runService,
+} from './run-service.ts';
 
 class Exited extends Error {
   readonly code: number;
@@ -166,6 +172,20 @@ it('reopens its files at SIGHUP, and logs a failure', async () => {
   await asked.promise;
   await new Promise(setImmediate);
   expect(said.err).toContain('the file is gone');
+});
+
+it('reopens its files after a start during which SIGHUP came', async () => {
+  const { program, signals } = programOf();
+  const { promise, resolve } = Promise.withResolvers<RunningService>();
+  const running = runService(program, service({ start: () => promise }));
+  signals.emit('SIGHUP');
+  let reopened = 0;
+  const reopen = async () => {
+    reopened += 1;
+  };
+  resolve({ stop: async () => {}, reopen });
+  await running;
+  expect(reopened).toBe(1);
 });
 
 it('exits immediately on a signal while it waits to start', async () => {

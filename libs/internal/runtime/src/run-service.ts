@@ -134,7 +134,7 @@ function attend(
 ): void {
   let running: RunningService | undefined;
   let stopping = false;
-  starting.then(
+  const started = starting.then(
     (service) => {
       running = service;
     },
@@ -152,7 +152,9 @@ function attend(
   };
   program.on('SIGTERM', stop);
   program.on('SIGINT', stop);
-  program.on('SIGHUP', () => {
+  program.on('SIGHUP', async () => {
+    // A start that waits for its dependencies has already opened its files.
+    await started;
     running?.reopen?.().catch((error: unknown) => program.stderr.write(`${messageOf(error)}\n`));
   });
 }
