@@ -304,7 +304,8 @@ it('publishes one tree at a time, and takes lines in meanwhile', async () => {
 it.each([
   [999, 1],
   [1000, 2],
-])('publishes again %i ms after it last did: %i times', async (afterMs, times) => {
+  [-3_600_000, 2],
+])('publishes again when the clock is %i ms further, or set back: %i times', async (afterMs, times) => {
   let rounds = 0;
   let at = 50_000;
   const peek = async (): Promise<Peeked> => {

@@ -130,7 +130,8 @@ export function createSequencer(parts: SequencerParts): Sequencer {
     const more = await takeIn();
     await writeTiles();
     if (fatal !== undefined) throw fatal;
-    if (publishing === undefined && now() - publishedAt >= intervalMs) {
+    // The clock may be set back.
+    if (publishing === undefined && Math.abs(now() - publishedAt) >= intervalMs) {
       publishedAt = now();
       publishing = publish()
         .catch((error) => {

@@ -5,6 +5,7 @@ import { openTracing } from '@ori/http/tracing';
 import { createLogger, type Logger } from '@ori/runtime/log';
 import { createLogKeys, type LogVkeys, renderVkeys } from '@ori/tlog/log-keys';
 import type { LogConfig } from './config.ts';
+import { ifThere } from './disk/durable-file.ts';
 import { openLogFolder, publicFolder } from './disk/log-folder.ts';
 import { followFile } from './follow/audit-files.ts';
 import type { Source } from './follow/source.ts';
@@ -78,8 +79,8 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
     stack.defer(source.close);
   }
 
-  let note = await readFile(join(publicFolder(place), 'checkpoint'), 'utf8').catch(() => undefined);
-  let publishedAt = now();
+  let note = await ifThere(readFile(join(publicFolder(place), 'checkpoint'), 'utf8'));
+  let publishedAt = performance.now();
   const failing = new Map<string, unknown>();
   const sequencer = createSequencer({
     folder,
@@ -93,7 +94,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
       appended: metrics.appended,
       published(published, completeAt) {
         note = published.note;
-        publishedAt = now();
+        publishedAt = performance.now();
         metrics.published(published.size, completeAt);
       },
       source(path, error) {
@@ -127,7 +128,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
           for (const error of failing.values()) throw error;
         },
         async checkpoint() {
-          const late = now() - publishedAt > LATE_INTERVALS * intervalMs;
+          const late = performance.now() - publishedAt > LATE_INTERVALS * intervalMs;
           if (note === undefined || late) throw Object.assign(new Error('late'), { code: 'checkpoint_late' });
         },
       },

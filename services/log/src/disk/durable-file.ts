@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
@@ -40,10 +40,10 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** The content of a text file, undefined if there is none. @throws as the file system does for one that cannot be read */
-export async function readIfThere(path: string): Promise<string | undefined> {
-  return await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
+/** What was read of a file, undefined if there is none. @throws as the file system does for one that cannot be read */
+export async function ifThere<T>(read: Promise<T>): Promise<T | undefined> {
+  return await read.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
     throw error;
   });
 }

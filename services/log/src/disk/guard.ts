@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TreeHead } from '@ori/tlog/merkle';
-import { makeFolder, readIfThere, replaceFile } from './durable-file.ts';
+import { ifThere, makeFolder, replaceFile } from './durable-file.ts';
 
 /**
  * The largest tree ever signed, stored apart from the tree, so that an older copy of the tree is detected before it is signed.
@@ -29,7 +30,7 @@ export async function openGuard(folder: string): Promise<Guard> {
 }
 
 async function readHead(path: string): Promise<TreeHead | undefined> {
-  const text = await readIfThere(path);
+  const text = await ifThere(readFile(path, 'utf8'));
   if (text === undefined) return undefined;
   const { size, root } = JSON.parse(text) as { size: number; root: string };
   return { size, root: Buffer.from(root, 'base64') };

@@ -8,7 +8,7 @@ import { readEntries, TILE_WIDTH } from '@ori/tlog/tile';
 import { type MadeTile, openTree, type Tree } from '@ori/tlog/tree';
 import type { Positions } from '../follow/position.ts';
 import { LogError } from '../log-error.ts';
-import { makeFolder } from './durable-file.ts';
+import { ifThere, makeFolder } from './durable-file.ts';
 import { type Guard, openGuard } from './guard.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { type Lookup, openLookup } from './lookup.ts';
@@ -119,7 +119,7 @@ export async function openLogFolder({ folder, guardFolder, adopt }: LogFolderPla
 
 /** The tree of the checkpoint in the public folder. */
 async function readPublished(folder: string): Promise<TreeHead | undefined> {
-  const note = await readFile(join(publicFolder(folder), 'checkpoint'), 'utf8').catch(() => undefined);
+  const note = await ifThere(readFile(join(publicFolder(folder), 'checkpoint'), 'utf8'));
   return note === undefined ? undefined : parseCheckpoint(parseNote(note).text);
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootOf } from '@ori/tlog/merkle';
@@ -38,6 +38,12 @@ it('reads what it wrote, also after a restart, and nothing that it did not', asy
   for (const one of written) expect(await files.read(one)).toEqual(one.bytes);
   expect(await files.read(tile(1, 6))).toBeUndefined();
   expect(openOf(folder)).toEqual([]);
+});
+
+it('does not take a tile that cannot be read for one that is not there', async () => {
+  const files = await openTileFiles(folder);
+  await mkdir(pathIn(tile(0)), { recursive: true });
+  await expect(files.read(tile(0))).rejects.toMatchObject({ code: 'EISDIR' });
 });
 
 it('removes the drafts of a crash', async () => {

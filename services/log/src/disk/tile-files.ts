@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Subtrees } from '@ori/tlog/merkle';
 import { readTile, subtreesOf, TILE_WIDTH, type TileId, tilePath, tileWidth } from '@ori/tlog/tile';
 import type { MadeTile } from '@ori/tlog/tree';
-import { makeFolder, syncFolder } from './durable-file.ts';
+import { ifThere, makeFolder, syncFolder } from './durable-file.ts';
 
 /** The tiles and bundles of a log, as files below one folder under the names of tlog-tiles. */
 export interface TileFiles {
@@ -23,7 +23,7 @@ export async function openTileFiles(folder: string): Promise<TileFiles> {
 
   async function write(tile: MadeTile): Promise<string[]> {
     const path = join(folder, tilePath(tile));
-    const there = await readFile(path).catch(() => undefined);
+    const there = await ifThere(readFile(path));
     if (there?.equals(tile.bytes)) return [];
     const draft = join(drafts, tilePath(tile).replaceAll('/', '_'));
     const file = await open(draft, 'w', 0o644);
@@ -52,7 +52,7 @@ export async function openTileFiles(folder: string): Promise<TileFiles> {
         await rm(join(folder, dirname(former)), { recursive: true, force: true });
       }
     },
-    read: (tile) => readFile(join(folder, tilePath(tile))).catch(() => undefined),
+    read: (tile) => ifThere(readFile(join(folder, tilePath(tile)))),
     subtrees(size) {
       const tiles = new Map<string, ReturnType<typeof readTile>>();
       return subtreesOf((level, index) => {

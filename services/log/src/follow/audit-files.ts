@@ -1,6 +1,7 @@
 import { constants, type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { sha256 } from '@ori/tlog/merkle';
+import { ifThere } from '../disk/durable-file.ts';
 import { LogError } from '../log-error.ts';
 import { splitLines } from './lines.ts';
 import type { Position } from './position.ts';
@@ -145,7 +146,7 @@ export async function followFile(path: string, start: Position | undefined): Pro
  * @throws LogError if it is something else: a pipe, whose lines cannot be read again after a restart
  */
 async function inodeAt(path: string): Promise<number | undefined> {
-  const there = await stat(path).catch(() => undefined);
+  const there = await ifThere(stat(path));
   if (there?.isFile() === false) {
     throw new LogError('audit_file_missing', `${JSON.stringify(path)} is no regular file`);
   }
@@ -172,10 +173,7 @@ async function filesOf(path: string): Promise<OpenFile[]> {
 
 async function identify(path: string): Promise<OpenFile | undefined> {
   // A pipe is opened without waiting for its writer.
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+  const handle = await ifThere(open(path, constants.O_RDONLY | constants.O_NONBLOCK));
   if (handle === undefined) return undefined;
   const head = Buffer.alloc(FIRST_LINE_BYTES);
   const facts = await handle.stat();

@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { sendEnvelope } from '@ori/http/envelope';
@@ -10,6 +9,7 @@ import { createExpressApp, type Express, type Route } from '@ori/http/routes';
 import { parseTarget } from '@ori/http/target';
 import { decodeCommitments, LOOKUP_BYTES_MAX, type LookupAnswer } from '@ori/tlog/lookup';
 import { parseTilePath, tilePath } from '@ori/tlog/tile';
+import { ifThere } from '../disk/durable-file.ts';
 import type { Lookup } from '../disk/lookup.ts';
 import { present } from './failure.ts';
 
@@ -62,15 +62,16 @@ export function createLogApp(prefix: string, { folder, checkpoint, lookup }: Log
   const sendTile: Route['handler'] = async (req, res) => {
     const tile = parseTilePath(parseTarget(req.originalUrl)?.path.slice(`${prefix}/`.length) ?? '');
     const path = tile && join(folder, tilePath(tile));
-    const there = path && (await stat(path).catch(() => undefined));
-    if (!path || !there) return sendEnvelope(res, NOT_FOUND);
+    const file = path && (await ifThere(open(path)));
+    if (!file) return sendEnvelope(res, NOT_FOUND);
+    await using _closed = file;
     res.writeHead(200, {
       'content-type': 'application/octet-stream',
-      'content-length': there.size,
+      'content-length': (await file.stat()).size,
       'cache-control': 'public, max-age=31536000, immutable',
     });
     if (req.method === 'HEAD') res.end();
-    else await pipeline(createReadStream(path), res);
+    else await pipeline(file.createReadStream(), res);
   };
 
   const answerLookup: Route['handler'] = async (req, res) => {
