@@ -32,28 +32,7 @@ export interface IssuerMetadata {
   readonly dpop_signing_alg_values_supported?: unknown;
 }
 
-/** The documents of the OpenID issuer. Nothing is fetched before the first use. */
-export interface Issuer {
-  /** @throws IdentityError `issuer_unavailable` */
-  metadata(): Promise<IssuerMetadata>;
-  /**
-   * The keys that the header of a JWT may mean, to be tried in turn: several if it has no `kid`, or if two keys share
-   * one. If there is none, or the header names none and all have been tried, the keys are fetched again, at most once
-   * per cool-down, and the new ones follow.
-   *
-   * @throws IdentityError `issuer_unavailable` if it cannot be determined now whether there are more
-   */
-  keysFor(header: JWSHeaderParameters): AsyncIterable<CryptoKey>;
-  /** Whether its metadata, as last fetched, offers to bind tokens to a key of a kind that is accepted here. */
-  binds(): boolean;
-  /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
-  check(): Promise<void>;
-  /** Seconds since the issuer's keys were last fetched; NaN before the first time. */
-  keysAgeSeconds(): number;
-  close(): void;
-}
-
-export function createIssuer(options: IssuerOptions): Issuer {
+export function createIssuer(options: IssuerOptions) {
   const { issuer, coolDownSeconds, keysStaleSeconds, timeoutMs } = options;
   const limits = {
     coolDownSeconds,
@@ -92,9 +71,18 @@ export function createIssuer(options: IssuerOptions): Issuer {
   }
 
   return {
+    /** @throws IdentityError `issuer_unavailable` */
     metadata: () => orUnavailable(discovery.get()),
+    /** Whether its metadata, as last fetched, offers to bind tokens to a key of a kind that is accepted here. */
     binds: () => binds,
-    async *keysFor(header) {
+    /**
+     * The keys that the header of a JWT may mean, to be tried in turn: several if it has no `kid`, or if two keys share
+     * one. If there is none, or the header names none and all have been tried, the keys are fetched again, at most once
+     * per cool-down, and the new ones follow.
+     *
+     * @throws IdentityError `issuer_unavailable` if it cannot be determined now whether there are more
+     */
+    async *keysFor(header: JWSHeaderParameters): AsyncIterable<CryptoKey> {
       const json = await keySet();
       const known = await orUnavailable(json.get());
       const keys = await known(header);
@@ -110,16 +98,21 @@ export function createIssuer(options: IssuerOptions): Issuer {
         );
       }
     },
-    async check() {
+    /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
+    async check(): Promise<void> {
       await orUnavailable((await keySet()).get());
     },
+    /** Seconds since the issuer's keys were last fetched; NaN before the first time. */
     keysAgeSeconds: () => keySets?.json.ageSeconds() ?? Number.NaN,
-    close() {
+    close(): void {
       discovery.close();
       keySets?.json.close();
     },
   };
 }
+
+/** The documents of the OpenID issuer. Nothing is fetched before the first use. */
+export type Issuer = ReturnType<typeof createIssuer>;
 
 /** The discovery document names another issuer, often one that differs only in a trailing slash. */
 class OtherIssuer extends Error {

@@ -1,23 +1,16 @@
 const KEYS_MAX = 1_000_000;
 
-export interface ExpiringSet {
-  /** Whether the key was added: false while it is kept. @throws Error if a million keys are kept */
-  add(key: string): boolean;
-}
-
 /**
  * Keeps each key for the same time, in this process.
  *
  * @param now milliseconds, of a monotonic clock
  */
-export function createExpiringSet(
-  keptMs: number,
-  now: () => number = performance.now.bind(performance),
-): ExpiringSet {
+export function createExpiringSet(keptMs: number, now: () => number = performance.now.bind(performance)) {
   // In the order of their expiry.
   const expiries = new Map<string, number>();
   return {
-    add(key) {
+    /** Whether the key was added: false while it is kept. @throws Error if a million keys are kept */
+    add(key: string): boolean {
       const at = now();
       for (const [kept, expiry] of expiries) {
         if (expiry > at) break;

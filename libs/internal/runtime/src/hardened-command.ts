@@ -27,13 +27,6 @@ export interface HardenedProgram {
   readonly workers?: boolean;
 }
 
-/** The arguments for Node. */
-export interface HardenedCommand {
-  /** Node's flags, the main program, and the given arguments. */
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}
-
 /** Flags that do not depend on the machine. */
 export const FIXED_FLAGS = [
   '--permission',
@@ -71,11 +64,7 @@ const OWN_FACTS = ['/proc/self/fd', '/proc/self/limits'];
  *
  * @throws ConfigError for a setting that would widen that: a folder or a pattern instead of a file, a `NODE_…` name
  */
-export function hardenedCommand(
-  program: HardenedProgram,
-  env: Environment,
-  words: readonly string[],
-): HardenedCommand {
+export function hardenedCommand(program: HardenedProgram, env: Environment, words: readonly string[]) {
   const { prefix, folder, writes = [], keeps = [], follows = [], workers = false } = program;
   const { main, code } = placeOf(folder, program.source);
   const problems = problemsOfEnvironment(env);
@@ -115,6 +104,7 @@ export function hardenedCommand(
   );
   if (problems.length > 0) throw new ConfigError(problems);
   return {
+    /** Node's flags, the main program, and the given arguments. */
     args: [
       ...FIXED_FLAGS,
       ...(program.compact ? COMPACT_FLAGS : []),

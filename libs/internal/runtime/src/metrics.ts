@@ -1,6 +1,6 @@
 import { Histogram, Registry } from 'prom-client';
 import { BUDGETS, type Budget } from './budget.ts';
-import { collectCertificateEnds, type NoteCertificates } from './certificate-ends.ts';
+import { collectCertificateEnds } from './certificate-ends.ts';
 import { instrumentsOf } from './instruments.ts';
 import { collectProcessMetrics } from './process-metrics.ts';
 import { VERSION } from './version.ts';
@@ -19,19 +19,6 @@ export interface HttpObservation {
   seconds: number;
 }
 
-export interface Metrics {
-  readonly registry: Registry;
-  requestStarted(): void;
-  requestEnded(observation: HttpObservation): void;
-  /** Counts an answer to bytes that are not a valid request, by status. */
-  connectionRefused(status: number): void;
-  /** Counts a request, connection or answer that was dropped because of a limit. */
-  budgetExhausted(budget: Budget): void;
-  readonly noteCertificates: NoteCertificates;
-  /** Stops measuring; the registry keeps its last values. */
-  close(): void;
-}
-
 export interface MetricsOptions {
   service: string;
   /** All route templates: with the methods and status classes, they determine all label values. */
@@ -42,7 +29,7 @@ export interface MetricsOptions {
  * The metrics of a service: its requests, its process, and those that the service registers itself. No label value
  * comes from a request, so the number of series is fixed at the start.
  */
-export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics {
+export function createMetrics({ service, routes = [] }: MetricsOptions) {
   const registry = new Registry();
   const { counter, gauge } = instrumentsOf(registry);
   const known = new Set(routes);
@@ -73,7 +60,7 @@ export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics
   return {
     registry,
     requestStarted: () => inFlight.inc(),
-    requestEnded({ route, method, status, seconds }) {
+    requestEnded({ route, method, status, seconds }: HttpObservation): void {
       inFlight.dec();
       const labels = {
         route: route !== undefined && known.has(route) ? route : 'other',
@@ -82,12 +69,17 @@ export function createMetrics({ service, routes = [] }: MetricsOptions): Metrics
       };
       duration.observe(labels, seconds);
     },
-    connectionRefused: (status) => refused.inc({ status }),
-    budgetExhausted: (budget) => exhausted.inc({ budget }),
+    /** Counts an answer to bytes that are not a valid request, by status. */
+    connectionRefused: (status: number) => refused.inc({ status }),
+    /** Counts a request, connection or answer that was dropped because of a limit. */
+    budgetExhausted: (budget: Budget) => exhausted.inc({ budget }),
     noteCertificates: collectCertificateEnds(registry),
+    /** Stops measuring; the registry keeps its last values. */
     close: () => processMetrics.close(),
   };
 }
+
+export type Metrics = ReturnType<typeof createMetrics>;
 
 function statusClass(status: number | undefined): string {
   if (status === undefined) return 'aborted';

@@ -12,15 +12,8 @@ export interface TlsFiles {
   readonly ca: string | undefined;
 }
 
-/** PEM, as `node:tls` accepts it. */
-export interface TlsMaterial {
-  readonly cert?: string;
-  readonly key?: string;
-  readonly ca?: string;
-}
-
 /** @throws when a file cannot be read; SecretFileError for a key that others may read */
-export function readTlsFiles({ cert, key, ca }: TlsFiles): TlsMaterial {
+export function readTlsFiles({ cert, key, ca }: TlsFiles) {
   return {
     ...(cert !== undefined && { cert: readFileSync(cert, 'utf8') }),
     ...(key !== undefined && { key: readSecretFile(key) }),

@@ -31,11 +31,6 @@ export function checkServiceRing(owner: KekOwner, config: RingConfig): void {
 
 type RingLog = Pick<Logger, 'info' | 'error'>;
 
-export interface OpenedRing {
-  readonly ring: KekRing;
-  close(): void;
-}
-
 /**
  * Opens the ring and reloads it when its file changes, until it is closed; the file may be a link that is replaced (a
  * mounted Kubernetes secret). If the KMS does not unwrap its keys, the call is repeated every two seconds: the start waits
@@ -43,11 +38,7 @@ export interface OpenedRing {
  *
  * @throws ConfigError
  */
-export async function openServiceRing(
-  owner: KekOwner,
-  config: RingConfig,
-  log: RingLog,
-): Promise<OpenedRing> {
+export async function openServiceRing(owner: KekOwner, config: RingConfig, log: RingLog) {
   const file = fileOf(owner, config);
   const opening = untilKmsAnswers(file, log);
   let reading = new AbortController();

@@ -10,11 +10,7 @@ export * from './queries/admin/ended-keys.ts';
 export * from './queries/admin/icons.ts';
 export { filePartOf } from './queries/admin/ids.ts';
 export * from './queries/admin/interns.ts';
-export {
-  type KeyStater,
-  type Restated,
-  restateKeys,
-} from './queries/admin/key-statements.ts';
+export { type KeyStater, restateKeys } from './queries/admin/key-statements.ts';
 export * from './queries/admin/lists.ts';
 export * from './queries/admin/members.ts';
 export * from './queries/admin/named.ts';

@@ -17,23 +17,11 @@ export interface OpsServerOptions {
   checkTimeoutMs?: number;
 }
 
-export interface OpsServer {
-  readonly url: string;
-  readonly port: number;
-  /** Runs every check, or those named: `ok`, or why it fails. */
-  verdicts(names?: readonly string[]): Promise<Readonly<Record<string, string>>>;
-  /** Why the failing checks failed when they last ran, as sentences for the operator. */
-  causes(): Readonly<Record<string, string>>;
-  /** Makes `/readyz` answer 503 from now on, so that no new traffic is sent here. */
-  drain(): void;
-  stop(): Promise<void>;
-}
-
 /**
  * The operator's port: `/livez` (the process answers), `/readyz` (each dependency by name, never by address; 503 if one
  * fails) and `/metrics`. It must not be reachable from the public network.
  */
-export async function startOpsServer(options: OpsServerOptions): Promise<OpsServer> {
+export async function startOpsServer(options: OpsServerOptions) {
   const { checkTimeoutMs = 1000 } = options;
   let draining = false;
   const causes = new Map<string, string>();
@@ -90,18 +78,23 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
   return {
     url: `http://${host}:${port}`,
     port,
+    /** Runs every check, or those named: `ok`, or why it fails. */
     verdicts: ask,
+    /** Why the failing checks failed when they last ran, as sentences for the operator. */
     causes: () => Object.fromEntries(causes),
-    drain() {
+    /** Makes `/readyz` answer 503 from now on, so that no new traffic is sent here. */
+    drain(): void {
       draining = true;
     },
-    stop: () =>
+    stop: (): Promise<void> =>
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
 }
+
+export type OpsServer = Awaited<ReturnType<typeof startOpsServer>>;
 
 interface Judgement {
   readonly verdict: string;

@@ -10,12 +10,6 @@ const LOOPBACKS: Readonly<Record<string, readonly [string, string]>> = {
   '::': ['127.0.0.1', '::1'],
 };
 
-export interface AcceptDelay {
-  /** The longest wait since the last call, in milliseconds, including the time so far of a wait in progress. */
-  takeWorst(): number;
-  stop(): void;
-}
-
 interface Probe {
   readonly socket: Socket;
   readonly startedAt: number;
@@ -32,7 +26,7 @@ export function watchAcceptDelay(
   server: Server,
   { port, host }: { readonly port: number; readonly host: string },
   onWait?: (waitedMs: number, isOver: boolean) => void,
-): AcceptDelay {
+) {
   let probe: Probe | undefined;
   let worst = 0;
   let [reachable, other] = LOOPBACKS[host] ?? [host, host];
@@ -73,14 +67,17 @@ export function watchAcceptDelay(
 
   const age = () => (probe === undefined ? 0 : performance.now() - probe.startedAt);
   return {
-    takeWorst() {
+    /** The longest wait since the last call, in milliseconds, including the time so far of a wait in progress. */
+    takeWorst(): number {
       const taken = Math.max(worst, age());
       worst = 0;
       return taken;
     },
-    stop() {
+    stop(): void {
       clearInterval(timer);
       end(false);
     },
   };
 }
+
+export type AcceptDelay = ReturnType<typeof watchAcceptDelay>;

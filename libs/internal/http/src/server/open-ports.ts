@@ -44,15 +44,6 @@ export interface Serving<Api = ApiServer> {
   close(): void;
 }
 
-export interface OpenPorts {
-  readonly api: ApiServer;
-  readonly opsUrl: string;
-  /** Checks whether to listen now, because a request has just failed. */
-  look(): void;
-  /** Stops as `stopService` does, then releases the stack. */
-  stop(): Promise<void>;
-}
-
 /**
  * The last step of a service's start: opens its ops port, then its API.
  *
@@ -62,7 +53,7 @@ export async function openPorts(
   config: PortsConfig,
   { app, presentBusy, log, metrics, checks, behindGateway }: PortsParts,
   stack: AsyncDisposableStack,
-): Promise<OpenPorts> {
+) {
   const { registry } = metrics;
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   stack.defer(ops.stop);
@@ -86,11 +77,15 @@ export async function openPorts(
   return {
     api,
     opsUrl: ops.url,
+    /** Checks whether to listen now, because a request has just failed. */
     look: () => serving?.look(),
-    async stop() {
+    /** Stops as `stopService` does, then releases the stack. */
+    async stop(): Promise<void> {
       serving?.close();
       await stopService({ ops, api }, { ...STOP_TIMES, ...config });
       await owned.disposeAsync();
     },
   };
 }
+
+export type OpenPorts = Awaited<ReturnType<typeof openPorts>>;

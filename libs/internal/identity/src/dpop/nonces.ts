@@ -18,14 +18,6 @@ const VERIFIED_MAX = 1000;
 /** A new epoch of a store of used proofs: 9 random bytes in base64url. */
 export const drawEpoch = (): string => randomBytes(9).toString('base64url');
 
-/** Stateless server nonces (RFC 9449, section 9) that every process with the same secrets accepts. */
-export interface DpopNonces {
-  /** The nonce to send as `DPoP-Nonce`. */
-  current(): string;
-  /** The epoch that a nonce carries; undefined unless this server made it and it is current. */
-  epochOf(nonce: string): string | undefined;
-}
-
 /**
  * A nonce is the number of its 30-second period, the epoch of the store of used proofs, and the HMAC of both. The period
  * bounds the age of a proof by the server's clock, whatever the client's clock says: one minute, plus up to 30 seconds by
@@ -40,7 +32,7 @@ export function createDpopNonces(
   secrets: () => readonly Uint8Array[],
   now: () => number,
   epoch: () => string | undefined,
-): DpopNonces {
+) {
   const verified = new LRUCache<string, number>({ max: VERIFIED_MAX });
   let known: { readonly slot: number; readonly secrets: readonly Uint8Array[] } | undefined;
   let issued: { readonly slot: number; readonly epoch: string; readonly nonce: string } | undefined;
@@ -61,7 +53,8 @@ export function createDpopNonces(
   }
 
   return {
-    current() {
+    /** The nonce to send as `DPoP-Nonce`. */
+    current(): string {
       const {
         slot,
         secrets: [first],
@@ -72,7 +65,8 @@ export function createDpopNonces(
         issued = { slot, epoch: of, nonce: nonceOf(first, slot, of) };
       return issued.nonce;
     },
-    epochOf(nonce) {
+    /** The epoch that a nonce carries; undefined unless this server made it and it is current. */
+    epochOf(nonce: string): string | undefined {
       const [, number, of = ''] = NONCE.exec(nonce) ?? [];
       const slot = Number(number);
       // Undefined becomes NaN, which compares as false.
@@ -81,6 +75,9 @@ export function createDpopNonces(
     },
   };
 }
+
+/** Stateless server nonces (RFC 9449, section 9) that every process with the same secrets accepts. */
+export type DpopNonces = ReturnType<typeof createDpopNonces>;
 
 function nonceOf(secret: Uint8Array, slot: number, epoch: string): string {
   const tag = createHmac('sha256', secret).update(`dpop-nonce:${slot}.${epoch}`).digest().subarray(0, 16);

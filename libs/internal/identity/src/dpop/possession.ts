@@ -56,22 +56,6 @@ class VerifiedProof {
 
 export type { VerifiedProof };
 
-export interface Possession {
-  /**
-   * Verifies the proof of a request (RFC 9449, section 4.3), the signature last.
-   *
-   * @param thumbprint of the key that the access token is bound to
-   * @throws DpopError
-   */
-  verify(thumbprint: string, request: ProvenRequest): Promise<VerifiedProof>;
-  /**
-   * Spends a proof unless it was taken already.
-   *
-   * @throws DpopError `dpop_proof_replayed`, `dpop_nonce_required`; whatever `SpentProofs.spend` throws
-   */
-  spend(proof: VerifiedProof): Promise<void>;
-}
-
 export interface PossessionOptions {
   readonly nonces: DpopNonces;
   readonly spent: SpentProofs;
@@ -81,7 +65,7 @@ export interface PossessionOptions {
   readonly now: () => number;
 }
 
-export function createPossession({ nonces, spent, requireContent, now }: PossessionOptions): Possession {
+export function createPossession({ nonces, spent, requireContent, now }: PossessionOptions) {
   /** Of each session's last verified proof. The next one usually has the same header, so it is not parsed again. */
   const known = new LRUCache<string, { readonly header: string; readonly key: ProofKey }>({
     max: SESSIONS_MAX,
@@ -98,7 +82,13 @@ export function createPossession({ nonces, spent, requireContent, now }: Possess
   }
 
   return {
-    async verify(thumbprint, request) {
+    /**
+     * Verifies the proof of a request (RFC 9449, section 4.3), the signature last.
+     *
+     * @param thumbprint of the key that the access token is bound to
+     * @throws DpopError
+     */
+    async verify(thumbprint: string, request: ProvenRequest): Promise<VerifiedProof> {
       // Otherwise the nonce in this answer would be refused too.
       if (spent.epoch() === undefined) await spent.learn();
       const { jwt, header, claims } = splitProof(request.proofs);
@@ -118,7 +108,12 @@ export function createPossession({ nonces, spent, requireContent, now }: Possess
       const id = hash('sha256', `${thumbprint}.${proof.jti}`, 'base64url');
       return new VerifiedProof(thumbprint, { id, epoch }, proof.content);
     },
-    async spend(proof) {
+    /**
+     * Spends a proof unless it was taken already.
+     *
+     * @throws DpopError `dpop_proof_replayed`, `dpop_nonce_required`; whatever `SpentProofs.spend` throws
+     */
+    async spend(proof: VerifiedProof): Promise<void> {
       const spendable = proof.take();
       if (spendable === undefined) return;
       const spending = await spent.spend(spendable);
@@ -126,6 +121,8 @@ export function createPossession({ nonces, spent, requireContent, now }: Possess
     },
   };
 }
+
+export type Possession = ReturnType<typeof createPossession>;
 
 /** The refusal of a proof that the store did not spend. */
 export function unspent(spending: Exclude<Spending, 'spent'>): DpopError {

@@ -8,24 +8,20 @@ import type { ProofHeader } from './read-proof.ts';
 /** 64 bytes in base64url: the signature of both algorithms (RFC 7518, section 3.4; RFC 8037, section 3.1). */
 const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 
-/** The public key of a proof, and its RFC 7638 thumbprint (SHA-256, base64url). */
-export interface ProofKey {
-  readonly thumbprint: string;
-  /** Whether this key signed a JWT of three parts. */
-  isSignerOf(jwt: string): boolean;
-}
-
 /**
  * Signatures are verified by `node:crypto` on this thread: jose uses WebCrypto, whose thread-pool dispatch adds half of the
  * cost of the signature itself.
  *
  * @throws DpopError `dpop_proof_refused`, for a point that is not on the curve
  */
-export async function importKey({ jwk }: ProofHeader): Promise<ProofKey> {
+export async function importKey({ jwk }: ProofHeader) {
   const key = publicKeyOf(jwk);
   const thumbprint = await calculateJwkThumbprint({ ...jwk }, 'sha256');
-  return { thumbprint, isSignerOf: (jwt) => isSigned(jwt, key) };
+  return { thumbprint, isSignerOf: (jwt: string) => isSigned(jwt, key) };
 }
+
+/** The public key of a proof, and its RFC 7638 thumbprint (SHA-256, base64url). */
+export type ProofKey = Awaited<ReturnType<typeof importKey>>;
 
 function publicKeyOf(jwk: PublicJwk): KeyObject {
   try {

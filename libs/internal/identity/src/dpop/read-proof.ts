@@ -7,13 +7,6 @@ import { DpopError } from './dpop-error.ts';
 const PROOF_CHARACTERS_MAX = 4096;
 const JTI_CHARACTERS_MAX = 128;
 
-/** A proof in its three parts. */
-export interface EncodedProof {
-  readonly jwt: string;
-  readonly header: string;
-  readonly claims: string;
-}
-
 /** The decoded header of a proof (RFC 9449, section 4.2). */
 export interface ProofHeader {
   readonly alg: DpopAlgorithm;
@@ -41,7 +34,7 @@ export interface ProofClaims {
  * @param values every `DPoP` value of the raw header list
  * @throws DpopError `dpop_proof_refused`
  */
-export function splitProof(values: readonly string[]): EncodedProof {
+export function splitProof(values: readonly string[]) {
   const [jwt, second] = values;
   if (jwt === undefined) throw refused('no DPoP header');
   if (second !== undefined) throw refused('more than one DPoP header');

@@ -29,12 +29,6 @@ interface Change {
 type Take = (db: { readonly kysely: Transaction<Schema> }) => Promise<unknown>;
 type Add = (sign: Change['sign'], what: string, take: Take) => void;
 
-/** The steps are taken in their order. */
-export interface Plan {
-  readonly organizationId: string;
-  readonly changes: readonly Change[];
-}
-
 export interface PlanOptions {
   /** The issuer of the subjects. */
   readonly issuer: string;
@@ -66,7 +60,7 @@ export interface KeyPlace {
  * @throws AdminError `not_found` for a person who is known by neither subject nor e-mail address, `conflict` for one whose
  *   e-mail address is known with another subject, and for an intern whose id in the file is another's
  */
-export function planTeam(team: Team, state: TeamState, options: PlanOptions): Plan {
+export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
   const { prune, issuer, home, deliver } = options;
   const changes: Change[] = [];
   const add: Add = (sign, what, take) => changes.push({ sign, what, take });
@@ -201,6 +195,9 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions): Pl
     }
   }
 }
+
+/** The steps are taken in their order. */
+export type Plan = ReturnType<typeof planTeam>;
 
 /**
  * The workspace with the slug of the file; without one, that of the name. A slug that only follows from the name finds

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { startLagTolerantTimer } from '@ori/runtime/lag-tolerant-timer';
 import pg from 'pg';
-import type { ConnectionCounts } from '../statements.ts';
 import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from '../store-unavailable.ts';
 import { createStatementNames } from './statement-names.ts';
 
@@ -48,7 +47,7 @@ function guardClient(
   client: pg.PoolClient,
   nameOf: ReturnType<typeof createStatementNames>,
   statementTimeoutMs: number,
-): GuardedClient {
+) {
   let broken = false;
   const onError = (): void => {
     broken = true; // a checked-out client without this listener would end the process
@@ -81,6 +80,8 @@ function guardClient(
   return { query, release };
 }
 
+export type GuardedClient = ReturnType<typeof guardClient>;
+
 function isServerCancel(error: unknown): boolean {
   return error instanceof Error && 'severity' in error && 'code' in error && error.code === '57014';
 }
@@ -91,18 +92,6 @@ export interface PoolTimes {
   readonly connectTimeoutMs: number;
   /** For the answer to a statement; 0: no limit. */
   readonly statementTimeoutMs: number;
-}
-
-export interface GuardedClient {
-  query(text: string, values: readonly unknown[]): Promise<pg.QueryResult>;
-  release(discard?: boolean): void;
-}
-
-export interface GuardedPool {
-  readonly options: pg.PoolConfig;
-  connect(): Promise<GuardedClient>;
-  connections(): ConnectionCounts;
-  end(): Promise<void>;
 }
 
 /**
@@ -117,7 +106,7 @@ export function createGuardedPool(
   { connectTimeoutMs, statementTimeoutMs }: PoolTimes,
   judge?: (client: pg.ClientBase) => Promise<void>,
   onConnect?: (socket: Socket) => void,
-): GuardedPool {
+) {
   const pool = new pg.Pool({ ...config, Client: SocketClient });
   const nameOf = createStatementNames();
   const sockets = new Set<Socket>();
@@ -133,7 +122,7 @@ export function createGuardedPool(
   return {
     options: config,
     connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    async connect() {
+    async connect(): Promise<GuardedClient> {
       const pending = judge === undefined ? pool.connect() : judged(pool.connect(), judge);
       const late = 'Timed out acquiring a database connection.';
       const client = await within(connectTimeoutMs, pending, late).catch((error) => {
@@ -142,7 +131,7 @@ export function createGuardedPool(
       });
       return guardClient(client, nameOf, statementTimeoutMs);
     },
-    async end() {
+    async end(): Promise<void> {
       await pool.end();
       // pg's `end` does not wait until the server closes the connection; a server that never does would keep Node alive.
       const closed = [...sockets].map((socket) => once(socket, 'close'));
@@ -154,6 +143,8 @@ export function createGuardedPool(
     },
   };
 }
+
+export type GuardedPool = ReturnType<typeof createGuardedPool>;
 
 const admitted = new WeakSet<pg.PoolClient>();
 

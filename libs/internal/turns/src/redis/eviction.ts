@@ -18,21 +18,6 @@ export class EvictingRedis extends Error {
   }
 }
 
-export interface EvictionWatch {
-  /** Every connected node is known not to evict. */
-  readonly isSafe: boolean;
-  /** A connected node is known to evict. */
-  readonly isUnsafe: boolean;
-  /**
-   * Returns once the connected nodes are known not to evict. @throws EvictingRedis; Error while none is
-   * connected
-   */
-  require(): Promise<void>;
-  /** Resolves once a node was checked or the connection failed. */
-  settled(): Promise<void>;
-  close(): void;
-}
-
 export interface EvictionWatchOptions {
   /** How often connected nodes are checked again, in milliseconds. */
   readonly everyMs?: number;
@@ -47,7 +32,7 @@ type Verdict = 'unknown' | 'safe' | EvictingRedis;
  * Anything but `noeviction` is unsafe: every key that a proof depends on has an expiry, so `volatile-…`
  * policies evict it too.
  */
-export function watchEviction(client: RedisClient, options: EvictionWatchOptions = {}): EvictionWatch {
+export function watchEviction(client: RedisClient, options: EvictionWatchOptions = {}) {
   const { everyMs = 5000, onChange } = options;
   const verdicts = new Map<Redis, Verdict>();
   const asked = new Map<Redis, Promise<void>>();
@@ -86,22 +71,31 @@ export function watchEviction(client: RedisClient, options: EvictionWatchOptions
   const all = (holds: (verdict: Verdict) => boolean) => [...verdicts.values()].every(holds);
   const isSafe = () => verdicts.size > 0 && all((verdict) => verdict === 'safe');
   return {
+    /** Every connected node is known not to evict. */
     get isSafe() {
       return isSafe();
     },
+    /** A connected node is known to evict. */
     get isUnsafe() {
       return !all((verdict) => !(verdict instanceof EvictingRedis));
     },
-    async require() {
+    /**
+     * Returns once the connected nodes are known not to evict. @throws EvictingRedis; Error while none is
+     * connected
+     */
+    async require(): Promise<void> {
       const unknown = [...verdicts.keys()].filter((node) => verdicts.get(node) === 'unknown');
       await Promise.all(unknown.map(ask));
       for (const verdict of verdicts.values()) if (verdict instanceof EvictingRedis) throw verdict;
       if (!isSafe()) throw new Error('cannot tell whether Redis evicts keys: no connection, or no answer');
     },
-    settled: () => settled.promise,
+    /** Resolves once a node was checked or the connection failed. */
+    settled: (): Promise<void> => settled.promise,
     close: () => clearInterval(timer),
   };
 }
+
+export type EvictionWatch = ReturnType<typeof watchEviction>;
 
 async function readVerdict(node: Redis): Promise<Verdict> {
   try {

@@ -57,7 +57,7 @@ export async function endKey(
     .execute();
 }
 
-export interface Restated {
+interface Restated {
   readonly stated: readonly string[];
   /** Keys with a statement that neither the stater nor `former` made, or with none. */
   readonly skipped: readonly string[];
