@@ -30,23 +30,11 @@ interface Call {
   readonly body: Buffer | Readable | undefined;
 }
 
-export interface Daemon {
-  /**
-   * Makes one call, once, and streams the answer as fast as the client reads it. Resolves at its end, or when the client disconnects.
-   *
-   * @throws {DaemonError} The answer may have begun.
-   */
-  call(call: Call, res: ServerResponse): Promise<void>;
-  /** Resolves if the daemon accepts connections. */
-  check(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** Time to connect to the daemon, then 502. */
 const CONNECT_MS = 1000;
 
 /** The daemon behind the guard. A call is never sent twice: if its connection breaks, it has failed. */
-export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardConfig): Daemon {
+export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardConfig) {
   const pool = new Pool(daemonUrl, {
     connections: null,
     pipelining: 1,
@@ -57,12 +45,18 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
     keepAliveMaxTimeout: daemonIdleMs,
   });
   return {
-    call: ({ method, path, headers, body }, res) =>
-      new Promise((resolve, reject) => {
+    /**
+     * Makes one call, once, and streams the answer as fast as the client reads it. Resolves at its end, or when the client disconnects.
+     *
+     * @throws {DaemonError} The answer may have begun.
+     */
+    call: ({ method, path, headers, body }: Call, res: ServerResponse) =>
+      new Promise<void>((resolve, reject) => {
         const request = { method, path, headers, body: body ?? null } as Dispatcher.DispatchOptions;
         pool.dispatch(request, stream(res, LIMITS.writeTimeoutMs, { resolve, reject }));
       }),
-    async check() {
+    /** Resolves if the daemon accepts connections. */
+    async check(): Promise<void> {
       const { hostname, port, protocol } = new URL(daemonUrl);
       const host = hostname.replace(/^\[|\]$/g, '');
       const socket = connect(Number(port) || (protocol === 'https:' ? 443 : 80), host);
@@ -73,6 +67,8 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
     close: () => pool.destroy(),
   };
 }
+
+export type Daemon = ReturnType<typeof createDaemon>;
 
 /** Passes an answer on. A client that reads nothing for `writeTimeoutMs` is cut off, as if it had left: its answer may be kept. */
 function stream(

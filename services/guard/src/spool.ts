@@ -23,22 +23,12 @@ export class SpoolError extends Error implements ExplainedError {
   }
 }
 
-/** A body that must be verified before its first byte is forwarded. */
-export interface Spool {
-  readonly length: number;
-  /** @returns how many bytes of the chunk stay in memory */
-  push(chunk: Buffer): number;
-  /** Once, after the last chunk. @throws {SpoolError} */
-  body(): Promise<Buffer | Readable>;
-  close(): Promise<void>;
-}
-
 /**
  * Keeps a body in memory up to a limit, and beyond it in an unlinked file, which does not outlive the process.
  *
  * @param folder undefined: the whole body stays in memory
  */
-export function createSpool(req: IncomingMessage, folder: string | undefined): Spool {
+export function createSpool(req: IncomingMessage, folder: string | undefined) {
   let kept: Buffer[] = [];
   let length = 0;
   let waiting = 0;
@@ -61,7 +51,8 @@ export function createSpool(req: IncomingMessage, folder: string | undefined): S
     get length() {
       return length;
     },
-    push(chunk) {
+    /** @returns how many bytes of the chunk stay in memory */
+    push(chunk: Buffer): number {
       length += chunk.length;
       if (folder === undefined || length <= MEMORY_BYTES_MAX) {
         kept.push(chunk);
@@ -72,7 +63,8 @@ export function createSpool(req: IncomingMessage, folder: string | undefined): S
       kept = [];
       return 0;
     },
-    async body() {
+    /** Once, after the last chunk. @throws {SpoolError} */
+    async body(): Promise<Buffer | Readable> {
       if (file === undefined) return kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept);
       try {
         await written;
@@ -81,7 +73,7 @@ export function createSpool(req: IncomingMessage, folder: string | undefined): S
         throw new SpoolError(error);
       }
     },
-    async close() {
+    async close(): Promise<void> {
       if (file === undefined) return;
       await written.catch(() => undefined);
       await (await file.catch(() => undefined))?.close();

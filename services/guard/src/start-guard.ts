@@ -11,17 +11,11 @@ import { createProxy } from './proxy.ts';
 
 export { GUARD_SPEC, type GuardConfig, loadGuardConfig } from './config.ts';
 
-export interface RunningGuard {
-  readonly url: string;
-  readonly opsUrl: string;
-  stop(): Promise<void>;
-}
-
 /** Starts the guard without waiting for keys, store or daemon: until they work, `/readyz` shows what is missing and calls are refused. */
 export async function startGuard(
   config: GuardConfig,
   parts: { readonly log?: Logger; readonly now?: () => number } = {},
-): Promise<RunningGuard> {
+) {
   const { log = createLogger({ service: 'guard', level: config.logLevel }), now = Date.now } = parts;
   const { mode, internId, contentType, maxAgeSeconds, bodyBytesMax, answers } = config;
   const metrics = createGuardMetrics();
@@ -67,3 +61,5 @@ export async function startGuard(
   log.info({ url: api.url, opsUrl, mode, replay: config.replay }, 'listening');
   return { url: api.url, opsUrl, stop };
 }
+
+export type RunningGuard = Awaited<ReturnType<typeof startGuard>>;
