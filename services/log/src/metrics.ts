@@ -1,22 +1,13 @@
 import { instrumentsOf } from '@ori/runtime/instruments';
-import { createMetrics, type Metrics } from '@ori/runtime/metrics';
+import { createMetrics } from '@ori/runtime/metrics';
 import type { LineEntry } from '@ori/tlog/entry';
-
-export interface LogMetrics {
-  readonly http: Metrics;
-  appended(lines: Readonly<Record<LineEntry['of'], number>>): void;
-  published(size: number, completeAt: number | undefined): void;
-  sourceFailing(source: string, failing: boolean): void;
-  witnessFailed(witness: string): void;
-  failed(): void;
-}
 
 /** The log's own metrics. Label values come from its configuration, and every series exists from the start. */
 export function createLogMetrics(
   routes: readonly string[],
   sources: readonly string[],
   witnesses: readonly string[],
-): LogMetrics {
+) {
   const http = createMetrics({ service: 'log', routes });
   const { counter, gauge } = instrumentsOf(http.registry);
   const lines = counter(
@@ -41,17 +32,17 @@ export function createLogMetrics(
   for (const name of witnesses) witness.inc({ witness: name }, 0);
   return {
     http,
-    appended({ proof, key, nothing }) {
+    appended({ proof, key, nothing }: Readonly<Record<LineEntry['of'], number>>): void {
       lines.inc({ kind: 'proof' }, proof);
       lines.inc({ kind: 'key' }, key);
       lines.inc({ kind: 'torn' }, nothing);
     },
-    published(leaves, completeAt) {
+    published(leaves: number, completeAt: number | undefined): void {
       size.set(leaves);
       if (completeAt !== undefined) complete.set(completeAt);
     },
-    sourceFailing: (source, is) => failing.set({ source }, is ? 1 : 0),
-    witnessFailed: (name) => witness.inc({ witness: name }),
+    sourceFailing: (source: string, is: boolean) => failing.set({ source }, is ? 1 : 0),
+    witnessFailed: (name: string) => witness.inc({ witness: name }),
     failed: () => failures.inc(),
   };
 }

@@ -25,17 +25,6 @@ export interface Published {
   readonly size: number;
 }
 
-export interface Publisher {
-  /**
-   * Publishes the checkpoint of a tree in this order: tiles on disk, guard on disk, signature, cosignatures, checkpoint.
-   *
-   * @returns undefined while too few witnesses have cosigned
-   */
-  publish(draft: Draft): Promise<Published | undefined>;
-  /** Submits the last signed tree to the witnesses again, before anything is added to it. @throws LogError `witness_is_ahead` */
-  confirm(): Promise<void>;
-}
-
 export function createPublisher(
   { tiles, guard }: Pick<LogFolder, 'tiles' | 'guard'>,
   parts: {
@@ -44,7 +33,7 @@ export function createPublisher(
     readonly policy: Policy | undefined;
     readonly witnesses: Witnesses;
   },
-): Publisher {
+) {
   const { folder, keys, policy, witnesses } = parts;
   let cosigned: { readonly text: string; readonly by: Map<string, NoteSignature> } | undefined;
 
@@ -61,7 +50,12 @@ export function createPublisher(
   }
 
   return {
-    async publish({ size, root, partial, completeAt }) {
+    /**
+     * Publishes the checkpoint of a tree in this order: tiles on disk, guard on disk, signature, cosignatures, checkpoint.
+     *
+     * @returns undefined while too few witnesses have cosigned
+     */
+    async publish({ size, root, partial, completeAt }: Draft): Promise<Published | undefined> {
       await tiles.write(partial);
       const { head } = guard;
       if (head === undefined || head.size < size) await guard.save({ size, root });
@@ -79,8 +73,11 @@ export function createPublisher(
       await replaceFile(join(publicFolder(folder), 'checkpoint'), note);
       return { note, size };
     },
-    async confirm() {
+    /** Submits the last signed tree to the witnesses again, before anything is added to it. @throws LogError `witness_is_ahead` */
+    async confirm(): Promise<void> {
       if (guard.head !== undefined) await witnessed(guard.head);
     },
   };
 }
+
+export type Publisher = ReturnType<typeof createPublisher>;

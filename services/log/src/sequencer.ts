@@ -23,13 +23,6 @@ export interface SequencerEvents {
   failed(error: unknown): void;
 }
 
-export interface Sequencer {
-  /** Appends lines and publishes checkpoints until it is stopped. Rejects with an error that only a restart can clear. */
-  run(): Promise<void>;
-  /** Resolves once the current round has ended. */
-  stop(): Promise<void>;
-}
-
 interface SequencerParts {
   readonly folder: LogFolder;
   readonly sources: ReadonlyMap<string, Source>;
@@ -44,7 +37,7 @@ interface SequencerParts {
 }
 
 /** Appends the lines of all sources to one tree, in the order in which they are read. */
-export function createSequencer(parts: SequencerParts): Sequencer {
+export function createSequencer(parts: SequencerParts) {
   const { folder, sources, publisher, v1KeyOf, intervalMs, events, now, journalBytesMax } = parts;
   const { tree, journal, tiles, lookup } = folder;
   const stopping = new AbortController();
@@ -153,7 +146,8 @@ export function createSequencer(parts: SequencerParts): Sequencer {
   }
 
   return {
-    run() {
+    /** Appends lines and publishes checkpoints until it is stopped. Rejects with an error that only a restart can clear. */
+    run(): Promise<void> {
       running ??= (async () => {
         while (!stopping.signal.aborted) {
           try {
@@ -167,13 +161,16 @@ export function createSequencer(parts: SequencerParts): Sequencer {
       })();
       return running;
     },
-    async stop() {
+    /** Resolves once the current round has ended. */
+    async stop(): Promise<void> {
       stopping.abort();
       await running?.catch(() => undefined);
       await publishing;
     },
   };
 }
+
+export type Sequencer = ReturnType<typeof createSequencer>;
 
 /** Errors that need a restart or a person. */
 function isFatal(error: unknown): boolean {

@@ -27,14 +27,6 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-export interface OpenedJournal {
-  readonly journal: Journal;
-  readonly edge: Edge;
-  readonly positions: Positions;
-  /** Since the edge, in order. */
-  readonly records: readonly Appended[];
-}
-
 const { O_APPEND, O_CREAT, O_RDWR, O_TRUNC } = constants;
 const DIGEST_CHARACTERS = 32;
 
@@ -43,7 +35,7 @@ const DIGEST_CHARACTERS = 32;
  *
  * @throws LogError `journal_damaged` for damage anywhere else
  */
-export async function openJournal(path: string): Promise<OpenedJournal> {
+export async function openJournal(path: string) {
   let file = await open(path, 'a+', 0o600);
   await syncFolder(dirname(path));
   const content = await file.readFile();
@@ -76,13 +68,14 @@ export async function openJournal(path: string): Promise<OpenedJournal> {
   return {
     edge,
     positions,
+    /** Since the edge, in order. */
     records,
     journal: {
       get bytes() {
         return length;
       },
-      append: (appended) => write(renderAppended(appended)),
-      async restart(edge, positions, since) {
+      append: (appended: Appended) => write(renderAppended(appended)),
+      async restart(edge: Edge, positions: Positions, since: readonly Appended[]): Promise<void> {
         const start = renderRecord({ edge: renderEdge(edge), positions });
         const whole = Buffer.concat([start, ...since.map(renderAppended)]);
         const draft = `${path}.draft`;

@@ -6,17 +6,7 @@ import { readTile, subtreesOf, TILE_WIDTH, type TileId, tilePath, tileWidth } fr
 import type { MadeTile } from '@ori/tlog/tree';
 import { ifThere, makeFolder, syncFolder } from './durable-file.ts';
 
-/** The tiles and bundles of a log, as files below one folder under the names of tlog-tiles. */
-export interface TileFiles {
-  /** Resolves once they are durable. A file with the same content is not written again. */
-  write(tiles: readonly MadeTile[]): Promise<void>;
-  /** The bytes of an existing tile. */
-  read(tile: TileId): Promise<Buffer | undefined>;
-  /** The subtrees of a tree whose tiles exist. */
-  subtrees(size: number): Subtrees;
-}
-
-export async function openTileFiles(folder: string): Promise<TileFiles> {
+export async function openTileFiles(folder: string) {
   const drafts = join(folder, 'drafts');
   await rm(drafts, { recursive: true, force: true });
   await makeFolder(drafts);
@@ -39,7 +29,8 @@ export async function openTileFiles(folder: string): Promise<TileFiles> {
   }
 
   return {
-    async write(tiles) {
+    /** Resolves once they are durable. A file with the same content is not written again. */
+    async write(tiles: readonly MadeTile[]): Promise<void> {
       const folders = new Set<string>();
       for (const tile of tiles) {
         for (const changed of await write(tile)) folders.add(changed);
@@ -52,8 +43,10 @@ export async function openTileFiles(folder: string): Promise<TileFiles> {
         await rm(join(folder, dirname(former)), { recursive: true, force: true });
       }
     },
-    read: (tile) => ifThere(readFile(join(folder, tilePath(tile)))),
-    subtrees(size) {
+    /** The bytes of an existing tile. */
+    read: (tile: TileId) => ifThere(readFile(join(folder, tilePath(tile)))),
+    /** The subtrees of a tree whose tiles exist. */
+    subtrees(size: number): Subtrees {
       const tiles = new Map<string, ReturnType<typeof readTile>>();
       return subtreesOf((level, index) => {
         const width = tileWidth(level, index, size);
@@ -74,6 +67,9 @@ export async function openTileFiles(folder: string): Promise<TileFiles> {
     }
   }
 }
+
+/** The tiles and bundles of a log, as files below one folder under the names of tlog-tiles. */
+export type TileFiles = Awaited<ReturnType<typeof openTileFiles>>;
 
 function foldersUp(from: string, to: string): string[] {
   const folders = [from];
