@@ -7,7 +7,6 @@ import { createTurnLimiter, type TurnLimiter } from '@ori/turns/limiter';
 import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
 import { redisTlsFiles, type SignerConfig } from './config.ts';
-import type { SigningParts } from './core/sign-proof.ts';
 import { type AuditLog, openAuditFile } from './effects/audit-file.ts';
 import { type Nonces, redisNonces } from './effects/nonces.ts';
 import { type ProofStore, redisSpentProofs } from './effects/spent-proofs.ts';
@@ -30,15 +29,6 @@ export interface Dependencies {
   readonly audit: AuditLog;
 }
 
-/** The dependencies, with what checks and closes them. */
-export interface Connected extends Omit<Dependencies, 'turns'>, Pick<SigningParts, 'turns'> {
-  readonly redis: RedisClient | undefined;
-  readonly eviction: EvictionWatch | undefined;
-  /** Absent if the store was injected. */
-  readonly database: StatementPool | undefined;
-  close(): Promise<void>;
-}
-
 /**
  * Connects what was not injected. `/readyz` shows a dependency that is missing; one that is present is checked before
  * use.
@@ -50,7 +40,7 @@ export async function connectDependencies(
   given: Partial<Dependencies>,
   log: Logger,
   note: NoteCertificates,
-): Promise<Connected> {
+) {
   await using stack = new AsyncDisposableStack();
   const audit =
     given.audit ??
@@ -83,12 +73,13 @@ export async function connectDependencies(
     audit,
     redis,
     eviction,
+    /** Absent if the store was injected. */
     database,
     store,
     turns,
     nonces,
     spentProofs,
-    close: () => owned.disposeAsync(),
+    close: (): Promise<void> => owned.disposeAsync(),
   };
 }
 

@@ -1,8 +1,6 @@
 import { collectConnections, collectIssuerKeysAge, timeDependencies } from '@ori/http/dependency-metrics';
 import { type OpenPorts, openPorts } from '@ori/http/open-ports';
-import type { Express } from '@ori/http/routes';
 import { whileReady } from '@ori/http/serve-while-ready';
-import type { Sinks } from '@ori/http/server';
 import { openTracing } from '@ori/http/tracing';
 import { createDpopNonces, DPOP_NONCE_PURPOSE } from '@ori/identity/dpop/nonces';
 import { createPossession } from '@ori/identity/dpop/possession';
@@ -43,19 +41,6 @@ export interface SignerParts extends Dependencies {
   readonly clocks: Readonly<Record<string, RemoteClock>>;
 }
 
-export interface RunningSigner {
-  /** Where the API listens. */
-  readonly url: string;
-  readonly opsUrl: string;
-  readonly app: Express;
-  /** Observes requests that reach the application through another server. */
-  readonly sinks: Sinks;
-  /** Reopens the audit file, after it was rotated away. */
-  reopenAudit(): Promise<void>;
-  /** Stops accepting, completes requests in progress, and closes everything that was not injected. */
-  stop(): Promise<void>;
-}
-
 /**
  * Starts the signer: its API and its ops port. Behind a gateway the start waits for Redis, PostgreSQL and the issuer, and
  * the API refuses connections while its own audit file or clock fails; otherwise it listens at once. `/readyz` shows what
@@ -64,10 +49,7 @@ export interface RunningSigner {
  * @throws ConfigError for an unusable KEK ring, a Redis that evicts keys, a database login with too many privileges;
  *   DependencyError `audit` for an audit file that cannot be opened
  */
-export async function startSigner(
-  config: SignerConfig,
-  parts: Partial<SignerParts> = {},
-): Promise<RunningSigner> {
+export async function startSigner(config: SignerConfig, parts: Partial<SignerParts> = {}) {
   const log = parts.log ?? createLogger({ service: 'signer', level: config.logLevel });
   const now = parts.now ?? Date.now;
   const { issuers, baseUrl } = config;
@@ -219,5 +201,18 @@ export async function startSigner(
   const { api, opsUrl, stop } = ports;
   log.info({ url: api.url, opsUrl }, 'listening');
   const sinks = { log, metrics: metrics.http };
-  return { url: api.url, opsUrl, app, sinks, reopenAudit: outside.audit.reopen, stop };
+  return {
+    /** Where the API listens. */
+    url: api.url,
+    opsUrl,
+    app,
+    /** Observes requests that reach the application through another server. */
+    sinks,
+    /** Reopens the audit file, after it was rotated away. */
+    reopenAudit: outside.audit.reopen,
+    /** Stops accepting, completes requests in progress, and closes everything that was not injected. */
+    stop,
+  };
 }
+
+export type RunningSigner = Awaited<ReturnType<typeof startSigner>>;

@@ -1,35 +1,16 @@
 import { instrumentsOf } from '@ori/runtime/instruments';
-import { createMetrics, type Metrics } from '@ori/runtime/metrics';
+import { createMetrics } from '@ori/runtime/metrics';
 import { Counter } from 'prom-client';
 import type { Dependency } from '../core/dependency-error.ts';
 
 type CacheName = 'tokens' | 'gate' | 'keys';
-
-export interface SignerMetrics {
-  readonly http: Metrics;
-  /** @param bound whether the session is bound to a key */
-  proofIssued(version: 'v1' | 'v2', bound: boolean): void;
-  /** @param reason one of a closed set, never text of the request */
-  refused(reason: string): void;
-  dependencyFailed(dependency: Dependency): void;
-  lookedUp(cache: CacheName, hit: boolean): void;
-  /** A drawn nonce was already reserved. */
-  nonceTaken(): void;
-  signingKeyUnusable(): void;
-  /** @param dated whether the token has the time at which its person signed in */
-  tokenVerified(dated: boolean): void;
-  /** A token that is not bound to a key, of an issuer that binds. */
-  tokenUnbound(issuer: string): void;
-  /** A person whose session was bound to a key has one that is not. */
-  bindingLost(): void;
-}
 
 /** The signer's own metrics, besides those of its HTTP server and process. Every series exists from the start. */
 export function createSignerMetrics(
   routes: readonly string[],
   reasons: readonly string[],
   issuers: readonly string[],
-): SignerMetrics {
+) {
   const http = createMetrics({ service: 'signer', routes });
   const { counter } = instrumentsOf(http.registry);
   const proofs = counter(
@@ -88,18 +69,26 @@ export function createSignerMetrics(
     failures.inc({ dependency }, 0);
   return {
     http,
-    proofIssued: (version, bound) => proofs.inc({ version, bound: String(bound) }),
-    refused: (reason) => refusals.inc({ reason }),
-    dependencyFailed: (dependency) => failures.inc({ dependency }),
-    lookedUp(cache, hit) {
+    /** @param bound whether the session is bound to a key */
+    proofIssued: (version: 'v1' | 'v2', bound: boolean) => proofs.inc({ version, bound: String(bound) }),
+    /** @param reason one of a closed set, never text of the request */
+    refused: (reason: string) => refusals.inc({ reason }),
+    dependencyFailed: (dependency: Dependency) => failures.inc({ dependency }),
+    lookedUp(cache: CacheName, hit: boolean): void {
       lookups[cache][hit ? 'hit' : 'miss'] += 1;
     },
+    /** A drawn nonce was already reserved. */
     nonceTaken: () => taken.inc(),
     signingKeyUnusable: () => unusable.inc(),
-    tokenVerified(dated) {
+    /** @param dated whether the token has the time at which its person signed in */
+    tokenVerified(dated: boolean): void {
       if (!dated) undated.inc();
     },
-    tokenUnbound: (issuer) => unbound.inc({ issuer }),
+    /** A token that is not bound to a key, of an issuer that binds. */
+    tokenUnbound: (issuer: string) => unbound.inc({ issuer }),
+    /** A person whose session was bound to a key has one that is not. */
     bindingLost: () => lost.inc(),
   };
 }
+
+export type SignerMetrics = ReturnType<typeof createSignerMetrics>;

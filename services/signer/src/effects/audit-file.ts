@@ -11,17 +11,6 @@ const statFile = promisify(fstat);
 const writeFile = promisify(write);
 const endOfTurn = promisify(setImmediate);
 
-/** The destination of audit lines. */
-export interface AuditLog {
-  /** Resolves once the kernel (or, by configuration, the disk) has the line. @throws DependencyError `audit` */
-  append(line: string): Promise<Written>;
-  /** Reopens the path, after the file was rotated away. If that fails, the old file stays in use. */
-  reopen(): Promise<void>;
-  /** @throws DependencyError `audit` when lines cannot be written now */
-  check(): Promise<void>;
-  close(): Promise<void>;
-}
-
 /** `kernel`: a line survives the process; `disk`: it survives the machine (`O_DSYNC`), at the disk's pace. */
 export type AuditSync = 'kernel' | 'disk';
 
@@ -44,7 +33,7 @@ const NEWLINE = 0x0a;
  *
  * A FIFO is opened without waiting for a reader, and a full one refuses a line at once instead of blocking a thread.
  */
-export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): Promise<AuditLog> {
+export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_DSYNC } = constants;
   const flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | (sync === 'disk' ? O_DSYNC : 0);
   let fd = await openOrFail(path, flags);
@@ -121,26 +110,32 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel'): P
   }
 
   return {
+    /** Resolves once the kernel (or, by configuration, the disk) has the line. @throws DependencyError `audit` */
     append,
-    async reopen() {
+    /** Reopens the path, after the file was rotated away. If that fails, the old file stays in use. */
+    async reopen(): Promise<void> {
       const next = await openOrFail(path, flags);
       const skipped = successor;
       successor = next;
       if (skipped !== undefined) await closeFile(skipped);
       await inTime(startWork());
     },
-    async check() {
+    /** @throws DependencyError `audit` when lines cannot be written now */
+    async check(): Promise<void> {
       // Only a write shows whether writing works again. Readers skip the empty line.
       if (isFailing) await append('');
       const { nlink } = await statFile(fd);
       if (nlink === 0)
         throw new DependencyError('audit', 'the audit file was deleted; send SIGHUP to create a new one');
     },
-    async close() {
+    async close(): Promise<void> {
       if (work === undefined || (await inTime(work))) await closeFile(fd);
     },
   };
 }
+
+/** The destination of audit lines. */
+export type AuditLog = Awaited<ReturnType<typeof openAuditFile>>;
 
 /** @returns false if a write takes so long that it may never end */
 async function inTime(work: Promise<void>): Promise<boolean> {

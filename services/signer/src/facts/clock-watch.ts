@@ -9,14 +9,6 @@ const COMPARE_EVERY_MS = 1000;
 /** Milliseconds since the epoch, of another machine. */
 export type RemoteClock = () => Promise<number>;
 
-export interface ClockWatch {
-  /** @throws DependencyError `clock` while this clock differs from every other clock that answers */
-  check(): ClockChecked;
-  /** Compares now. */
-  compare(): Promise<void>;
-  close(): void;
-}
-
 export interface ClockWatchOptions {
   /** By name, as the metric and the log show them. */
   readonly clocks: Readonly<Record<string, RemoteClock>>;
@@ -32,7 +24,7 @@ export interface ClockWatchOptions {
  * differs from all of them, it is wrong, and every proof would have a wrong timestamp. If it differs from one of them, that
  * one is wrong; the metric shows it.
  */
-export function watchClock({ clocks, registry, now, onChange }: ClockWatchOptions): ClockWatch {
+export function watchClock({ clocks, registry, now, onChange }: ClockWatchOptions) {
   let offsets: Record<string, number> = {};
   let isWrong = false;
   instrumentsOf(registry).readings(
@@ -61,15 +53,19 @@ export function watchClock({ clocks, registry, now, onChange }: ClockWatchOption
   const timer = setInterval(() => void compare(), COMPARE_EVERY_MS);
   timer.unref();
   return {
-    check() {
+    /** @throws DependencyError `clock` while this clock differs from every other clock that answers */
+    check(): ClockChecked {
       if (!isWrong) return new ClockChecked();
       const cause = Object.assign(new Error('it differs from every other clock'), { code: 'clock_wrong' });
       throw new DependencyError('clock', 'the clock of this machine is wrong', { cause });
     },
+    /** Compares now. */
     compare,
     close: () => clearInterval(timer),
   };
 }
+
+export type ClockWatch = ReturnType<typeof watchClock>;
 
 /** The offset from the middle of the round trip, minus the uncertainty of half a round trip; 0 if smaller than that. */
 async function offsetOf(clock: RemoteClock, now: () => number): Promise<number> {

@@ -3,22 +3,18 @@ import { IdentityError } from '@ori/identity/identity-error';
 import type { OpenIdentity } from '@ori/identity/open-identity';
 import type { ApiKeyFacts } from '@ori/store/facts';
 import { DependencyError } from '../core/dependency-error.ts';
-import type { Identity } from '../core/stages/authenticate.ts';
 
-/** Identifies the owner of a bearer credential. An issuer that does not answer is a failed dependency. */
-export interface Identities {
-  /** @throws IdentityError `bearer_refused`, `certificate_bound`; DependencyError */
-  identify(bearer: Bearer, network: string): Promise<Identity>;
-  /** @throws DependencyError `issuer` when tokens cannot be verified now */
-  check(): Promise<void>;
-}
-
-export function createIdentities(open: OpenIdentity<ApiKeyFacts>): Identities {
+export function createIdentities(open: OpenIdentity<ApiKeyFacts>) {
   return {
-    identify: (bearer, network) => orUnavailable(open.identify(bearer, network)),
-    check: () => orUnavailable(open.check()),
+    /** @throws IdentityError `bearer_refused`, `certificate_bound`; DependencyError */
+    identify: (bearer: Bearer, network: string) => orUnavailable(open.identify(bearer, network)),
+    /** @throws DependencyError `issuer` when tokens cannot be verified now */
+    check: (): Promise<void> => orUnavailable(open.check()),
   };
 }
+
+/** Identifies the owner of a bearer credential. An issuer that does not answer is a failed dependency. */
+export type Identities = ReturnType<typeof createIdentities>;
 
 function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((error) => {

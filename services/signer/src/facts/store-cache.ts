@@ -1,6 +1,4 @@
-import type { ApiKeyHolder } from '@ori/identity/identities';
-import type { ApiKeyFacts, GateFacts } from '@ori/store/facts';
-import type { PublishedKeyRow, SignerQueries, SigningKeyRow } from '@ori/store/signer';
+import type { SignerQueries } from '@ori/store/signer';
 import { DependencyError } from '../core/dependency-error.ts';
 import type { GateQuestion } from '../core/sign-proof.ts';
 import { createTtlCache } from './ttl-cache.ts';
@@ -11,16 +9,6 @@ const REMEMBERED_MS = 1000;
 const PUBLISHED_KEYS_MS = 250;
 const ENTRIES_MAX = 50_000;
 
-/** All queries of the signer, with answers cached for at most a second. */
-export interface StoreCache {
-  readonly gate: { facts(question: GateQuestion): GateFacts | Promise<GateFacts> | undefined };
-  apiKey(hash: string): ApiKeyHolder<ApiKeyFacts> | Promise<ApiKeyHolder<ApiKeyFacts>>;
-  signingKeys(internId: string): readonly SigningKeyRow[] | Promise<readonly SigningKeyRow[]>;
-  publishedKeys(internId: string): readonly PublishedKeyRow[] | Promise<readonly PublishedKeyRow[]>;
-  /** @throws StoreUnavailable */
-  check(): Promise<void>;
-}
-
 export interface StoreCacheOptions {
   readonly store: SignerQueries;
   /** Milliseconds since the epoch. */
@@ -28,7 +16,8 @@ export interface StoreCacheOptions {
   readonly onLookup?: (cache: 'gate' | 'keys', hit: boolean) => void;
 }
 
-export function createStoreCache({ store, now, onLookup }: StoreCacheOptions): StoreCache {
+/** All queries of the signer, with answers cached for at most a second. */
+export function createStoreCache({ store, now, onLookup }: StoreCacheOptions) {
   const limits = { ttlMs: REMEMBERED_MS, entriesMax: ENTRIES_MAX };
   const gateFacts = createTtlCache({
     ...limits,
@@ -47,7 +36,7 @@ export function createStoreCache({ store, now, onLookup }: StoreCacheOptions): S
   });
   return {
     gate: {
-      facts({ issuer, subject, internId }) {
+      facts({ issuer, subject, internId }: GateQuestion) {
         return internId === undefined ? undefined : gateFacts(JSON.stringify([issuer, subject, internId]));
       },
     },
@@ -63,7 +52,8 @@ export function createStoreCache({ store, now, onLookup }: StoreCacheOptions): S
       load: (internId: string) =>
         orUnavailable(store.publishedKeys(internId, { at: Math.floor(now() / 1000) })),
     }),
-    check: () => store.ping(),
+    /** @throws StoreUnavailable */
+    check: (): Promise<void> => store.ping(),
   };
 }
 

@@ -11,16 +11,6 @@ import { DependencyError } from '../core/dependency-error.ts';
 
 const LOOK_EVERY_MS = 1000;
 
-/** The signer's role in vouching for key sets, where daemons pin a root (ROOTED-KEY-SETS.md). */
-export interface KeySetRoles {
-  /** The member `ori` of a set, without the statements of its keys. @throws DependencyError `roles` if a role has ended */
-  member(now: number): object;
-  /** The header of an answer, which states that these bytes are the intern's set at this time. */
-  state(internId: string, at: number, sha256: string): string;
-  /** When the first of the roles ends, in Unix seconds. */
-  endsAt(): number;
-}
-
 type RolesConfig = Pick<
   SignerConfig,
   'freshnessKeyFile' | 'delegationsFile' | 'kmsUrl' | 'kmsTokenFile' | 'baseUrl'
@@ -32,10 +22,7 @@ export interface HeldRoles {
 }
 
 /** @param held returns the current key of the freshness role and the current delegations of this deployment */
-export function createKeySetRoles(
-  { baseUrl }: Pick<RolesConfig, 'baseUrl'>,
-  held: () => HeldRoles,
-): KeySetRoles {
+export function createKeySetRoles({ baseUrl }: Pick<RolesConfig, 'baseUrl'>, held: () => HeldRoles) {
   /** When this signer's role ends; 0 if it is not in force. */
   const endOf = (role: Role, at: number): number => {
     const { key, delegations } = held();
@@ -47,19 +34,25 @@ export function createKeySetRoles(
   };
   const endsAt = (at: number): number => Math.min(endOf('keys', at), endOf('freshness', at));
   return {
-    member(at) {
+    /** The member `ori` of a set, without the statements of its keys. @throws DependencyError `roles` if a role has ended */
+    member(at: number): object {
       if (endsAt(at) * 1000 <= at)
         throw new DependencyError('roles', 'no delegation of a key-set role is in force');
       const current = held().delegations.filter(({ exp }) => exp * 1000 > at);
       return { delegations: current.map(({ base: _base, ...shown }) => shown) };
     },
-    state(internId, at, sha256) {
+    /** The header of an answer, which states that these bytes are the intern's set at this time. */
+    state(internId: string, at: number, sha256: string): string {
       const input = setStatementInput({ baseUrl, internId, at, sha256 });
       return `${at} ${encodeSignature(held().key.sign(input))}`;
     },
+    /** When the first of the roles ends, in Unix seconds. */
     endsAt: () => endsAt(Date.now()),
   };
 }
+
+/** The signer's role in vouching for key sets, where daemons pin a root (ROOTED-KEY-SETS.md). */
+export type KeySetRoles = ReturnType<typeof createKeySetRoles>;
 
 /**
  * Reads the key of the freshness role and the delegations, and reloads both files when they change.
