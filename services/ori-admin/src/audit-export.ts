@@ -8,20 +8,12 @@ const NEWLINE = 0x0a;
 const TAIL_BYTES = 64 * 1024;
 const WRITE_BYTES = 1024 * 1024;
 
-/** A file of exported changes, oldest first, that later exports continue. */
-export interface ExportFile extends AsyncDisposable {
-  /** The last change in it; undefined for a new file. */
-  readonly last: AuditEntry | undefined;
-  /** Removes an incomplete last line, then appends. Returns the number of changes once they are on disk. */
-  append(entries: AsyncIterable<AuditEntry>): Promise<number>;
-}
-
 /**
  * Opens the file, or creates it with mode 0600. Changes nothing before `append`.
  *
  * @throws UsageError if it cannot be opened, or does not end like an export
  */
-export async function openExportFile(path: string): Promise<ExportFile> {
+export async function openExportFile(path: string) {
   const file = await open(path, 'a+', 0o600).catch((error) => {
     throw new UsageError(`Cannot write ${path} (${systemErrorCode(error)}).`);
   });
@@ -31,8 +23,10 @@ export async function openExportFile(path: string): Promise<ExportFile> {
     const { line, end, rest } = await readEnd(file, stats.size);
     if (rest !== BEGINNING.slice(0, rest.length)) throw notAnExport(path);
     return {
+      /** The last change in it; undefined for a new file. */
       last: line === undefined ? undefined : parseExport(path, line)[0],
-      async append(entries) {
+      /** Removes an incomplete last line, then appends. Returns the number of changes once they are on disk. */
+      async append(entries: AsyncIterable<AuditEntry>): Promise<number> {
         await file.truncate(end);
         const count = await appendLines(file, entries);
         await file.datasync();

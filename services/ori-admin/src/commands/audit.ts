@@ -91,19 +91,12 @@ async function verify(admin: Context, files: readonly string[], options: VerifyO
   }
 }
 
-interface Findings {
-  readonly lines: number;
-  readonly leaves: number;
-  readonly unmatched: number;
-  readonly wrong: readonly string[];
-}
-
 /** Reads the whole log, verifies the inclusion of each entry, and looks up every line in it. */
 async function compare(
   files: readonly string[],
   { policy: policyFile, remember, partial, requireMlDsa = false }: VerifyOptions,
   show: (line: string) => void,
-): Promise<Findings> {
+) {
   const remembered = remember === undefined ? rememberInMemory() : rememberInFile(remember);
   const policy = parsePolicy(await readFile(policyFile, 'utf8'), { requireMlDsa });
   const client = createLogClient({ policy, remembered });

@@ -15,20 +15,11 @@ interface CallbackVisit {
   answer(outcome: CallbackOutcome, name?: string): Promise<void>;
 }
 
-export interface CallbackServer extends AsyncDisposable {
-  readonly redirectUri: string;
-  /**
-   * The first visit with our state. Others are answered and ignored, because any page could send the browser here.
-   * Throws CliError `sign_in_timed_out` or `interrupted`.
-   */
-  visited(waitSeconds: number, signal: AbortSignal): Promise<CallbackVisit>;
-}
-
 /**
  * Listens for the issuer's redirect on this or a free port of 127.0.0.1 (RFC 8252, section 7.3), until disposed of.
  * Throws CliError `usage` if the port cannot be used.
  */
-export async function startCallbackServer(state: string, port = 0): Promise<CallbackServer> {
+export async function startCallbackServer(state: string, port = 0) {
   const visit = Promise.withResolvers<CallbackVisit>();
   visit.promise.catch(() => {});
   let origin = '';
@@ -56,7 +47,11 @@ export async function startCallbackServer(state: string, port = 0): Promise<Call
   return {
     ...listening,
     redirectUri: `${origin}/callback`,
-    async visited(waitSeconds, signal) {
+    /**
+     * The first visit with our state. Others are answered and ignored, because any page could send the browser here.
+     * Throws CliError `sign_in_timed_out` or `interrupted`.
+     */
+    async visited(waitSeconds: number, signal: AbortSignal): Promise<CallbackVisit> {
       const timer = setTimeout(
         () => visit.reject(new CliError('sign_in_timed_out', { seconds: waitSeconds })),
         waitSeconds * 1000,

@@ -6,30 +6,23 @@ import { USER_AGENT } from './user-agent.ts';
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-/** `fetch` for one issuer, with additional facts from its answers. */
-export interface IssuerFetch {
-  readonly fetch: typeof fetch;
-  /**
-   * How far this computer's clock is ahead of the issuer's, in seconds, by its last answer; undefined without a Date.
-   */
-  clockAheadSeconds(): number | undefined;
-  /** The last refresh token in an answer, even if the rest of that answer is refused. */
-  lastRefreshToken(): string | undefined;
-}
-
 /**
  * Reads each answer completely, up to a limit, before openid-client parses it. Throws CliError `answer_not_understood`
  * if the answer is too long.
  */
-export function createIssuerFetch(address: string, signal: AbortSignal): IssuerFetch {
+export function createIssuerFetch(address: string, signal: AbortSignal) {
   let aheadSeconds: number | undefined;
   let refreshToken: string | undefined;
   const tooLong = () =>
     new CliError('answer_not_understood', { what: 'the issuer', address, why: 'it is too long' });
   return {
+    /**
+     * How far this computer's clock is ahead of the issuer's, in seconds, by its last answer; undefined without a Date.
+     */
     clockAheadSeconds: () => aheadSeconds,
+    /** The last refresh token in an answer, even if the rest of that answer is refused. */
     lastRefreshToken: () => refreshToken,
-    async fetch(input, init) {
+    async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
       const headers = new Headers(init?.headers);
       headers.set('user-agent', USER_AGENT);
       const signals = [signal, ...(init?.signal ? [init.signal] : [])];
@@ -47,6 +40,9 @@ export function createIssuerFetch(address: string, signal: AbortSignal): IssuerF
     },
   };
 }
+
+/** `fetch` for one issuer, with additional facts from its answers. */
+export type IssuerFetch = ReturnType<typeof createIssuerFetch>;
 
 /**
  * Some issuers write an absent member as null or as an empty string, which the standards do not know (RFC 6749, section

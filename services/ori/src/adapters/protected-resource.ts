@@ -22,21 +22,6 @@ const MetadataShape = z.object({
     .optional(),
 });
 
-/** The API's description of itself: its OpenID issuer and its scopes. */
-export interface ProtectedResource {
-  /** Value of the `resource` parameter (RFC 8707); null if the issuer refuses it. */
-  readonly resource: string | null;
-  readonly issuer: string;
-  readonly scopes: readonly string[] | undefined;
-  /** It accepts only sessions that are bound to a key. */
-  readonly demandsBinding: boolean;
-  readonly clientId: string | undefined;
-  /** The scopes to request, in the issuer's words; undefined if they are ours. */
-  readonly scopesToRequest: readonly string[] | undefined;
-  /** Port of the redirect address, for an issuer that compares it exactly. */
-  readonly redirectPort: number | undefined;
-}
-
 export interface IssuerChoice {
   /** Must be one of the API's. */
   readonly named?: string | undefined;
@@ -49,11 +34,7 @@ export interface IssuerChoice {
  * describes another address (section 3.3), `metadata_unusable` if it is not valid metadata, `issuer_not_chosen` if the
  * choice fits none of its issuers or several. The issuer is checked when it is opened.
  */
-export async function fetchProtectedResource(
-  baseUrl: string,
-  choice: IssuerChoice,
-  signal: AbortSignal,
-): Promise<ProtectedResource> {
+export async function fetchProtectedResource(baseUrl: string, choice: IssuerChoice, signal: AbortSignal) {
   const url = metadataAddress(baseUrl);
   const answer = await requestApi(url, { method: 'GET' }, signal);
   if (answer.status !== 200)
@@ -65,12 +46,16 @@ export async function fetchProtectedResource(
   const issuer = chooseIssuer(baseUrl, authorization_servers, choice);
   const signIn = metadata.data['x-ori_sign_in']?.find((one) => one.issuer === issuer);
   return {
+    /** Value of the `resource` parameter (RFC 8707); null if the issuer refuses it. */
     resource: signIn?.resource === false ? null : resource,
     issuer,
     scopes: scopes_supported,
+    /** It accepts only sessions that are bound to a key. */
     demandsBinding: metadata.data.dpop_bound_access_tokens_required === true,
     clientId: signIn?.client_id,
+    /** The scopes to request, in the issuer's words; undefined if they are ours. */
     scopesToRequest: signIn?.scopes,
+    /** Port of the redirect address, for an issuer that compares it exactly. */
     redirectPort: signIn?.redirect_port,
   };
 }

@@ -24,19 +24,8 @@ export interface LoggedRequestOptions extends DigestOptions {
   readonly path: string;
 }
 
-export interface LoggedRequest {
-  readonly internId: string;
-  readonly timestamp: number;
-  readonly signingInput: Uint8Array;
-  readonly signature: Uint8Array;
-}
-
 /** The call that the command line describes. Throws `usage` for a version 1 proof, which only its daemon can check. */
-export async function takeLoggedRequest(
-  context: Context,
-  intern: string,
-  options: LoggedRequestOptions,
-): Promise<LoggedRequest> {
+export async function takeLoggedRequest(context: Context, intern: string, options: LoggedRequestOptions) {
   const path = requirePath(options.path);
   const presented = readHeaders(await readText(options.headers));
   const { timestamp, user } = presented;
@@ -52,6 +41,8 @@ export async function takeLoggedRequest(
   const input = signingInput(version, { ...named, method: PROOF_METHOD });
   return { internId, timestamp, signature, signingInput: input };
 }
+
+export type LoggedRequest = Awaited<ReturnType<typeof takeLoggedRequest>>;
 
 /**
  * Whether a published key of the intern signed exactly this call; undefined if no key for that time is published, or the

@@ -29,25 +29,6 @@ export interface McpSessionOptions {
   readonly fail: (ids: readonly (string | number)[], error: unknown) => Promise<void>;
 }
 
-/** The messages between an MCP client and the server behind a daemon. */
-export interface McpSession {
-  /** Passes a message on. Neither promise rejects. */
-  pass(
-    line: Buffer,
-    message: JsonRpcText,
-  ): {
-    /** The next message may be sent. */
-    readonly isSent: Promise<void>;
-    /** Everything that it caused has been written. */
-    readonly isDone: Promise<void>;
-  };
-  /**
-   * No message follows. Ends the streams that have no last message at once, and every other after the time that the daemon
-   * may be silent: one that sends comments is never silent.
-   */
-  end(): void;
-}
-
 /** What a request was answered, and the headers of the session that it was sent in. */
 interface Sent {
   readonly answer: DaemonAnswer;
@@ -60,7 +41,7 @@ interface Sent {
  * that `initialize` agrees on are sent with every later message. No proof covers these headers. A session that the server
  * has forgotten is begun again, which the client of a bridge cannot do: MCP answers it with 404, and it sees no status.
  */
-export function createMcpSession(given: McpSessionOptions): McpSession {
+export function createMcpSession(given: McpSessionOptions) {
   const { context, path, print, signedIn, fail } = given;
   const exchanges = new Set<Exchange>();
   const { timeout: silenceSeconds = SILENCE_SECONDS_DEFAULT } = given.options;
@@ -170,7 +151,16 @@ export function createMcpSession(given: McpSessionOptions): McpSession {
   }
 
   return {
-    pass(line, message) {
+    /** Passes a message on. Neither promise rejects. */
+    pass(
+      line: Buffer,
+      message: JsonRpcText,
+    ): {
+      /** The next message may be sent. */
+      readonly isSent: Promise<void>;
+      /** Everything that it caused has been written. */
+      readonly isDone: Promise<void>;
+    } {
       if (cancels(message)) return { isSent: Promise.resolve(), isDone: Promise.resolve() };
       const now = open(line, message);
       const flushed = Promise.withResolvers<void>();
@@ -182,7 +172,11 @@ export function createMcpSession(given: McpSessionOptions): McpSession {
       });
       return { isSent: flushed.promise, isDone };
     },
-    end() {
+    /**
+     * No message follows. Ends the streams that have no last message at once, and every other after the time that the daemon
+     * may be silent: one that sends comments is never silent.
+     */
+    end(): void {
       for (const { message, ended } of exchanges)
         if (message.method === 'subscriptions/listen') ended.abort();
       setTimeout(() => {
@@ -193,6 +187,9 @@ export function createMcpSession(given: McpSessionOptions): McpSession {
     },
   };
 }
+
+/** The messages between an MCP client and the server behind a daemon. */
+export type McpSession = ReturnType<typeof createMcpSession>;
 
 function lost({ origin: address }: URL, why: string, isBegun = false): CliError {
   return new CliError('answer_lost', { address, why, isBegun });

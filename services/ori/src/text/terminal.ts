@@ -7,64 +7,57 @@ export interface OutputStream extends Writable {
   readonly columns?: number;
 }
 
-/**
- * The two streams of a command. All text is escaped here, once; only the body of a daemon's answer is not, and never on
- * a terminal.
- */
-export interface Terminal {
-  /** Results: stdout, one line each. */
-  print(...lines: string[]): void;
-  /** Rows under the names of their members: stdout, truncated to the width of the terminal. */
-  printTable(rows: readonly Readonly<Record<string, Cell>>[]): void;
-  /** A result for scripts: stdout, JSON. */
-  printJson(value: unknown): void;
-  /** The same result: with `--json` the value, otherwise its lines. */
-  result(value: unknown, ...lines: string[]): void;
-  /** Information for the user: stderr. With `--json` as `{"note"}`. */
-  note(...lines: string[]): void;
-  /** A step that the user, or a script on their behalf, has to take: stderr. With `--json` the record. */
-  event(record: Record<string, unknown>, ...lines: string[]): void;
-  /** The same as `note`, with `--verbose` only. */
-  detail(line: string): void;
-  /**
-   * A daemon's answer: stdout. Byte for byte to a file or a pipe; on a terminal as text with visible control
-   * characters.
-   */
-  printBody(body: AsyncIterable<Uint8Array>): Promise<void>;
-}
-
 export function createTerminal(
   stdout: OutputStream,
   stderr: OutputStream,
   options: { verbose: boolean; json: boolean; colour?: boolean },
-): Terminal {
+) {
   const record = (value: Record<string, unknown>) => void stderr.write(`${printableJson(value)}\n`);
   const printJson = (value: unknown) => void stdout.write(`${printableJson(value, 2)}\n`);
   const note = (lines: readonly string[]) =>
     options.json ? record({ note: lines.join(' ') }) : writeLines(stderr, lines);
   return {
-    print: (...lines) => writeLines(stdout, lines),
-    printTable: (rows) => {
+    /** Results: stdout, one line each. */
+    print: (...lines: string[]) => writeLines(stdout, lines),
+    /** Rows under the names of their members: stdout, truncated to the width of the terminal. */
+    printTable: (rows: readonly Readonly<Record<string, Cell>>[]) => {
       // 0 is the width of a terminal that does not know its own.
       const columns = (stdout.isTTY && stdout.columns) || undefined;
       const [first = '', ...rest] = renderTable(rows, { columns });
       stdout.write(`${options.colour && stdout.isTTY ? bold(first) : first}\n`);
       writeLines(stdout, rest);
     },
+    /** A result for scripts: stdout, JSON. */
     printJson,
-    result: (value, ...lines) => (options.json ? printJson(value) : writeLines(stdout, lines)),
-    note: (...lines) => note(lines),
-    event: (value, ...lines) => (options.json ? record(value) : writeLines(stderr, lines)),
-    detail: (line) => {
+    /** The same result: with `--json` the value, otherwise its lines. */
+    result: (value: unknown, ...lines: string[]) =>
+      options.json ? printJson(value) : writeLines(stdout, lines),
+    /** Information for the user: stderr. With `--json` as `{"note"}`. */
+    note: (...lines: string[]) => note(lines),
+    /** A step that the user, or a script on their behalf, has to take: stderr. With `--json` the record. */
+    event: (value: Record<string, unknown>, ...lines: string[]) =>
+      options.json ? record(value) : writeLines(stderr, lines),
+    /** The same as `note`, with `--verbose` only. */
+    detail: (line: string) => {
       if (options.verbose) note([line]);
     },
-    printBody: async (body) => {
+    /**
+     * A daemon's answer: stdout. Byte for byte to a file or a pipe; on a terminal as text with visible control
+     * characters.
+     */
+    printBody: async (body: AsyncIterable<Uint8Array>) => {
       for await (const chunk of stdout.isTTY ? asText(body) : body) {
         if (!stdout.write(chunk)) await drained(stdout);
       }
     },
   };
 }
+
+/**
+ * The two streams of a command. All text is escaped here, once; only the body of a daemon's answer is not, and never on
+ * a terminal.
+ */
+export type Terminal = ReturnType<typeof createTerminal>;
 
 /** Whether to colour a stream: a terminal, unless the user opted out (https://no-color.org). */
 export function takesColour(
