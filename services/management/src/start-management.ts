@@ -1,8 +1,7 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { collectConnections, collectIssuerKeysAge, timeDependencies } from '@ori/http/dependency-metrics';
 import { openPorts } from '@ori/http/open-ports';
 import { whileReady } from '@ori/http/serve-while-ready';
-import type { Sinks } from '@ori/http/server';
 import { parseTarget } from '@ori/http/target';
 import { openTracing } from '@ori/http/tracing';
 import { createDpopNonces, DPOP_NONCE_PURPOSE } from '@ori/identity/dpop/nonces';
@@ -44,26 +43,13 @@ export interface ManagementParts {
   readonly reference: Reference;
 }
 
-export interface RunningManagement {
-  readonly url: string;
-  readonly opsUrl: string;
-  readonly app: RequestListener;
-  /** Where requests are recorded that reach the application through another server. */
-  readonly sinks: Sinks;
-  /** Stops accepting, completes requests in progress, and closes everything that was not injected. */
-  stop(): Promise<void>;
-}
-
 /**
  * Starts the management service: its API and its ops port. Behind a gateway the start waits for PostgreSQL and the
  * issuer; otherwise it listens at once. `/readyz` says what is missing.
  *
  * @throws ConfigError for an unusable KEK ring, or a database login that may do more than it needs
  */
-export async function startManagement(
-  config: ManagementConfig,
-  parts: Partial<ManagementParts> = {},
-): Promise<RunningManagement> {
+export async function startManagement(config: ManagementConfig, parts: Partial<ManagementParts> = {}) {
   const log = parts.log ?? createLogger({ service: 'management', level: config.logLevel });
   const now = parts.now ?? Date.now;
   const basePath = new URL(config.baseUrl).pathname;
@@ -144,7 +130,15 @@ export async function startManagement(
     stack,
   );
   log.info({ url: api.url, opsUrl }, 'listening');
-  return { url: api.url, opsUrl, app, sinks: { log, metrics }, stop };
+  return {
+    url: api.url,
+    opsUrl,
+    app,
+    /** Where requests are recorded that reach the application through another server. */
+    sinks: { log, metrics },
+    /** Stops accepting, completes requests in progress, and closes everything that was not injected. */
+    stop,
+  };
 }
 
 function openDatabase(config: ManagementConfig, stack: AsyncDisposableStack, metrics: Metrics): Database {

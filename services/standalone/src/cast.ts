@@ -9,27 +9,19 @@ const NOTES = {
 
 export type CastName = keyof typeof NOTES;
 
-interface DemoUser {
-  readonly name: string;
-  /** The `sub` that the demo provider gives them. */
-  readonly subject: string;
-  readonly note: string;
-}
-
-/** The part that is known before there is a database. */
-export interface DemoCast {
-  readonly internId: string;
-  readonly users: readonly DemoUser[];
-}
-
 /**
  * The same ids at each start, so that exported values and what `ori` trusts stay valid; other ones with `isLasting`, for
  * a database that must not get the same cast twice.
  */
-export function demoCast(isLasting: boolean): DemoCast {
+export function demoCast(isLasting: boolean) {
   const random = () => randomBytes(8).toString('hex');
   const users = Object.entries(NOTES).map(([name, note]) => {
-    return { name, subject: `${name}-${isLasting ? random() : 'demo'}`, note };
+    /** The `sub` that the demo provider gives them. */
+    const subject = `${name}-${isLasting ? random() : 'demo'}`;
+    return { name, subject, note };
   });
   return { internId: isLasting ? `int_${random()}` : 'int_greeter', users };
 }
+
+/** The part that is known before there is a database. */
+export type DemoCast = ReturnType<typeof demoCast>;

@@ -1,20 +1,12 @@
 import type { Role } from '@ori/proof/statements';
 import { createRoleKey, makeDelegation } from '@ori/sealing/new-roles';
 import { publicJwkOf } from '@ori/sealing/roles';
-import { createKeySetRoles, type KeySetRoles } from '@ori/signer/key-set-roles';
-import type { KeyStater } from '@ori/store/admin';
-
-/** A root that lives as long as the process, with both roles: what an operator makes with `ori-admin root`. */
-export interface DemoRoot {
-  /** For the sample daemon to pin. */
-  readonly jwk: ReturnType<typeof publicJwkOf>;
-  readonly stater: KeyStater;
-  readonly roles: KeySetRoles;
-}
+import { createKeySetRoles } from '@ori/signer/key-set-roles';
 
 const LIFETIME_SECONDS = 10 * 365 * 86_400;
 
-export function createDemoRoot(baseUrl: string): DemoRoot {
+/** A root that lives as long as the process, with both roles: what an operator makes with `ori-admin root`. */
+export function createDemoRoot(baseUrl: string) {
   const [root, keys, freshness] = [createRoleKey(), createRoleKey(), createRoleKey()];
   const notBefore = Math.floor(Date.now() / 1000);
   const expiresAt = notBefore + LIFETIME_SECONDS;
@@ -22,6 +14,7 @@ export function createDemoRoot(baseUrl: string): DemoRoot {
     makeDelegation(root, { baseUrl, role, publicKey, notBefore, expiresAt });
   const delegations = [delegate('keys', keys), delegate('freshness', freshness)];
   return {
+    /** For the sample daemon to pin. */
     jwk: publicJwkOf(root),
     stater: { baseUrl, publicKey: keys.publicKey, sign: keys.sign },
     roles: createKeySetRoles({ baseUrl }, () => ({ key: freshness, delegations })),

@@ -21,11 +21,6 @@ export interface OpenIdProviderOptions {
   readonly onError?: (error: Error) => void;
 }
 
-export interface OpenIdProvider extends AsyncDisposable {
-  readonly issuer: string;
-  stop(): Promise<void>;
-}
-
 /**
  * Starts a real OpenID provider with demo members and no passwords; what it knows dies with it.
  *
@@ -36,7 +31,7 @@ export interface OpenIdProvider extends AsyncDisposable {
  * It does NOT protect anything: anyone who can reach its port can sign in as any member. So it listens on 127.0.0.1
  * only, and refuses a request whose `Host` is not its own.
  */
-export async function startOpenIdProvider(options: OpenIdProviderOptions): Promise<OpenIdProvider> {
+export async function startOpenIdProvider(options: OpenIdProviderOptions) {
   const { port = 0, users, resource, signerClientSecret } = options;
   const server = createServer();
   server.listen(port, '127.0.0.1');
@@ -64,6 +59,8 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
   };
   return { issuer, stop, [Symbol.asyncDispose]: stop };
 }
+
+export type OpenIdProvider = Awaited<ReturnType<typeof startOpenIdProvider>>;
 
 function requireHost(authority: string): RequestHandler {
   return (req, res, next) => {

@@ -18,25 +18,12 @@ export interface SampleDaemonOptions {
   readonly port: number;
 }
 
-export interface SampleDaemon {
-  readonly url: string;
-  /** Unix milliseconds: proofs signed from then on are after the fence of the replay store. */
-  readonly acceptsFromMs: number;
-  stop(): Promise<void>;
-}
-
 /**
  * An intern's daemon as its author would write it: every request needs a proof, and `POST /api/invoke` answers who
  * called. Refusals are those of the verifier. A proof for any other path is verified and spent too, then the answer is
  * 404.
  */
-export async function startSampleDaemon({
-  internId,
-  jwksUrl,
-  root,
-  replay,
-  port,
-}: SampleDaemonOptions): Promise<SampleDaemon> {
+export async function startSampleDaemon({ internId, jwksUrl, root, replay, port }: SampleDaemonOptions) {
   const keys = createRootedKeySet(jwksUrl, { root });
   const { store, clockToleranceSeconds } = replay;
   const verifier = createVerifier({ internId, keys, replay: store, clockToleranceSeconds });
@@ -61,8 +48,9 @@ export async function startSampleDaemon({
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Unix milliseconds: proofs signed from then on are after the fence of the replay store. */
     acceptsFromMs,
-    async stop() {
+    async stop(): Promise<void> {
       keys.close();
       server.close();
       server.closeAllConnections();

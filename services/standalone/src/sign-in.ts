@@ -15,18 +15,11 @@ export interface SignInRequest {
   readonly key?: client.CryptoKeyPair;
 }
 
-export interface SignedIn {
-  readonly accessToken: string;
-  readonly refreshToken: string | undefined;
-  /** Sends a request to the API on behalf of the user, with a DPoP proof if the session is bound to a key. Default: POST. */
-  send(url: string, body: string | undefined, method?: string): Promise<Response>;
-}
-
 /** Nothing listens here: the scripted user returns the redirect instead of following it. */
 const REDIRECT_URI = 'http://127.0.0.1/callback';
 
 /** Signs a demo member in with the real code + PKCE flow over HTTP, with a scripted user at the provider's pages. */
-export async function signIn(request: SignInRequest): Promise<SignedIn> {
+export async function signIn(request: SignInRequest) {
   const { issuer, clientId, resource, user, scope, key } = request;
   const options = { execute: [client.allowInsecureRequests] };
   const provider = await client.discovery(new URL(issuer), clientId, undefined, client.None(), options);
@@ -50,7 +43,8 @@ export async function signIn(request: SignInRequest): Promise<SignedIn> {
   return {
     accessToken,
     refreshToken,
-    send(url, body, method = 'POST') {
+    /** Sends a request to the API on behalf of the user, with a DPoP proof if the session is bound to a key. Default: POST. */
+    send(url: string, body: string | undefined, method = 'POST'): Promise<Response> {
       const headers = new Headers(body === undefined ? {} : { 'content-type': 'application/json' });
       const proof =
         key === undefined ? {} : { DPoP: client.getDPoPHandle(provider, key, covering(body ?? '')) };
@@ -63,6 +57,8 @@ export async function signIn(request: SignInRequest): Promise<SignedIn> {
     },
   };
 }
+
+export type SignedIn = Awaited<ReturnType<typeof signIn>>;
 
 /** The DPoP proof also covers the content of the request, as the signer requires. */
 function covering(body: string): client.ModifyAssertionOptions {

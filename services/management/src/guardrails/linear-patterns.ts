@@ -16,14 +16,8 @@ export interface Application {
   }[];
 }
 
-/** How often each filter matched, and the text that remains. */
-export interface Applied {
-  readonly counts: readonly number[];
-  readonly text: string;
-}
-
 /** Applies the filters of an application in their order. */
-export function apply({ text, filters }: Application): Applied {
+export function apply({ text, filters }: Application) {
   const counts: number[] = [];
   for (const { pattern, action, replacement } of filters) {
     let count = 0;
@@ -38,6 +32,9 @@ export function apply({ text, filters }: Application): Applied {
   }
   return { counts, text };
 }
+
+/** How often each filter matched, and the text that remains. */
+export type Applied = ReturnType<typeof apply>;
 
 /** Judges patterns. The sizes are checked first, because that is cheap and bounds the cost of compiling. */
 export function judge(patterns: readonly string[]): Judgement {

@@ -4,22 +4,15 @@ import { isMatch } from '@ori/http/if-none-match';
 
 export const PUBLISHED_CACHE_CONTROL = 'public, max-age=60';
 
-/** A public, static file that is known when the service starts. */
-export interface PublishedFile {
-  /** Below the base address. */
-  readonly path: string;
-  readonly bytes: Buffer;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** A file with its entity tag, to be fetched again after a minute. */
 export function createPublishedFile(
   path: string,
   content: string,
   headers: Readonly<Record<string, string>>,
-): PublishedFile {
+) {
   const bytes = Buffer.from(content);
   return {
+    /** Below the base address. */
     path,
     bytes,
     headers: {
@@ -31,6 +24,9 @@ export function createPublishedFile(
     },
   };
 }
+
+/** A public, static file that is known when the service starts. */
+export type PublishedFile = ReturnType<typeof createPublishedFile>;
 
 /** Answers GET or HEAD with the file, or with 304 to a client that has it. */
 export function sendPublishedFile(req: IncomingMessage, res: ServerResponse, file: PublishedFile): void {
