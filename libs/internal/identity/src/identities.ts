@@ -121,11 +121,11 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Id
 
   return {
     async identify(bearer, network) {
-      const digest = bearer.digestHex();
       if (bearer.kind === 'api-key') {
-        const { apiKey: facts } = await apiKey(digest);
+        const { apiKey: facts } = await apiKey(bearer.digestHex());
         return facts && { apiKey: facts };
       }
+      const digest = bearer.digest();
       if (bearer.kind === 'opaque' && introspecting(bearer.token) === undefined) return undefined;
       const remembered = known.get(digest);
       onLookup?.(remembered !== undefined);

@@ -56,4 +56,7 @@ test.each([
 
 test('identifies a credential by its whole SHA-256', () => {
   expect(readBearer([`Bearer ${key}`]).digestHex()).toBe(createHash('sha256').update(key).digest('hex'));
+  // RFC 9449, section 7.1, figures 13 and 15.
+  const token = readBearer(['DPoP Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU']);
+  expect(token.digest()).toBe('fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo');
 });

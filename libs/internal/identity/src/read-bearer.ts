@@ -20,6 +20,7 @@ class Bearer {
   readonly kind: 'api-key' | 'jwt' | 'opaque';
   readonly scheme: 'bearer' | 'dpop';
   readonly token: string;
+  #digest: string | undefined;
 
   constructor(kind: Bearer['kind'], scheme: Bearer['scheme'], token: string) {
     this.kind = kind;
@@ -27,7 +28,13 @@ class Bearer {
     this.token = token;
   }
 
-  /** SHA-256 of the whole credential: the key for caching and lookup. */
+  /** SHA-256 of the whole credential in base64url: the key for caching, and `ath` of a DPoP proof (RFC 9449, section 4.2). */
+  digest(): string {
+    this.#digest ??= hash('sha256', this.token, 'base64url');
+    return this.#digest;
+  }
+
+  /** The same in hex, by which the store knows an API key. */
   digestHex(): string {
     return hash('sha256', this.token, 'hex');
   }

@@ -49,7 +49,7 @@ export function createCallers({ identities, possession, requireDpop, db }: Calle
     const proven =
       key === undefined
         ? undefined
-        : await possession.verify(key, { ...target, method, proofs, accessToken: bearer.token });
+        : await possession.verify(key, { ...target, method, proofs, tokenDigest: bearer.digest() });
     if (proven) await possession.spend(proven);
     requirePossession(credential, proven, requireDpop && isSession);
     return proven;

@@ -168,8 +168,8 @@ async function issue(
   }
 }
 
-function requestOf({ target, method, dpopProofs }: SigningCall, { token }: Bearer): ProvenRequest {
-  return { ...target, method, proofs: dpopProofs, accessToken: token };
+function requestOf({ target, method, dpopProofs }: SigningCall, bearer: Bearer): ProvenRequest {
+  return { ...target, method, proofs: dpopProofs, tokenDigest: bearer.digest() };
 }
 
 /** Draws nonces until one is unused, without charging another turn. */

@@ -1,4 +1,4 @@
-import { KeyObject, randomBytes, sign, verify } from 'node:crypto';
+import { hash, KeyObject, randomBytes, sign, verify } from 'node:crypto';
 import { ContentDigest } from '@ori/identity/dpop/content';
 import { createDpopNonces } from '@ori/identity/dpop/nonces';
 import { createPossession } from '@ori/identity/dpop/possession';
@@ -9,6 +9,8 @@ import { type Contestant, type Contestants, judging } from '../contest.ts';
 const TARGET = { origin: 'https://api.example', path: '/v1/interns/int_7Qm2bench/daemon/sign' };
 const URL = TARGET.origin + TARGET.path;
 const ACCESS_TOKEN = randomBytes(600).toString('base64url');
+/** A request has it before: the token is looked up by it. */
+const TOKEN_DIGEST = hash('sha256', ACCESS_TOKEN, 'base64url');
 
 /** Verifies a DPoP proof with a nonce and a key seen before, against the cheapest `crypto.verify` of equally many bytes. */
 export const CONTESTANTS: Contestants = {
@@ -50,7 +52,7 @@ async function openPossession(algorithm: Algorithm): Promise<Contestant> {
       };
     },
     async ({ method, proof }) => {
-      const request = { ...TARGET, method, proofs: [proof], accessToken: ACCESS_TOKEN };
+      const request = { ...TARGET, method, proofs: [proof], tokenDigest: TOKEN_DIGEST };
       const verified = await possession.verify(key.thumbprint, request);
       const digest = new ContentDigest();
       digest.update(content);

@@ -15,6 +15,7 @@ import { isTarget } from './target.ts';
 /** RFC 9449, section 7.1, figures 13 to 15. */
 const RFC = {
   accessToken: 'Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU',
+  tokenDigest: 'fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo',
   proof:
     'eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVTMjU2IiwiandrIjp7Imt0eSI6IkVDIiwieCI6Imw4dEZyaHgtMzR0VjNoUklDUkRZOXpDa0RscEJoRjQyVVFVZldWQVdCRnMiLCJ5IjoiOVZFNGpmX09rX282NHpiVFRsY3VOSmFqSG10NnY5VERWclUwQ2R2R1JEQSIsImNydiI6IlAtMjU2In19.eyJqdGkiOiJlMWozVl9iS2ljOC1MQUVCIiwiaHRtIjoiR0VUIiwiaHR1IjoiaHR0cHM6Ly9yZXNvdXJjZS5leGFtcGxlLm9yZy9wcm90ZWN0ZWRyZXNvdXJjZSIsImlhdCI6MTU2MjI2MjYxOCwiYXRoIjoiZlVIeU8ycjJaM0RaNTNFc05yV0JiMHhXWG9hTnk1OUlpS0NBcWtzbVFFbyJ9.2oW9RP35yRqzhrtNP86L-Ey71EOptxRimPPToA1plemAgR6pxHF8y6-yqyVnmcw6Fy1dqd-jfxSYoMxhAJpLjA',
   thumbprint: '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I',
@@ -25,7 +26,7 @@ const request: ProvenRequest = {
   method: 'GET',
   origin: 'https://resource.example.org',
   path: '/protectedresource',
-  accessToken: RFC.accessToken,
+  tokenDigest: RFC.tokenDigest,
 };
 
 function at(seconds: number) {
@@ -49,7 +50,8 @@ const key = await createDpopKey();
 
 /** The request with a proof of `key`, which has a nonce. */
 async function proven(nonce: string, more: object = {}): Promise<ProvenRequest> {
-  const { origin, path, accessToken } = request;
+  const { origin, path } = request;
+  const { accessToken } = RFC;
   const proof = await key.proof({ url: origin + path, method: 'GET', accessToken, nonce, ...more });
   return { ...request, proofs: [proof] };
 }
@@ -260,8 +262,8 @@ test('refuses further proofs instead of forgetting one, or growing without a bou
 
 test('a memory that began later accepts no proof of the one before', async () => {
   const key = await createDpopKey();
-  const { origin, path, accessToken } = request;
-  const options = { url: origin + path, method: 'GET', accessToken };
+  const { origin, path } = request;
+  const options = { url: origin + path, method: 'GET', accessToken: RFC.accessToken };
   const [before, after] = [at(RFC.iat), at(RFC.iat)];
   const proofs = [await key.proof({ ...options, nonce: before.nonces.current() })];
   expect(await refusal(after.prove(key.thumbprint, { ...request, proofs }))).toBe('dpop_nonce_required');
@@ -272,7 +274,7 @@ test('quotes neither token nor proof when it refuses', async () => {
   const key = await createDpopKey();
   const accessToken = 'canary-token';
   const jwt = await key.proof({ url: 'https://other.test/', accessToken, claims: { jti: 'canary-jti' } });
-  const judged = at(RFC.iat).prove(key.thumbprint, { ...request, proofs: [jwt], accessToken });
+  const judged = at(RFC.iat).prove(key.thumbprint, { ...request, proofs: [jwt] });
   const error: unknown = await judged.catch((refused: unknown) => refused);
   expect(error).toBeInstanceOf(DpopError);
   expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toMatch(/canary|eyJ/);

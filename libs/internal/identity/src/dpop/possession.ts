@@ -17,7 +17,8 @@ export interface ProvenRequest extends ProofTarget {
   /** Every `DPoP` value of the raw header list. */
   readonly proofs: readonly string[];
   readonly method: string;
-  readonly accessToken: string;
+  /** SHA-256 of the access token, in base64url. */
+  readonly tokenDigest: string;
 }
 
 /**
@@ -95,7 +96,7 @@ export function createPossession({ nonces, spent, requireContent, now }: Possess
       const proof = readClaims(claims);
       if (proof.htm !== request.method) throw refused('htm');
       if (!isTarget(proof.htu, request)) throw refused('htu');
-      if (proof.ath !== hash('sha256', request.accessToken, 'base64url')) throw refused('ath');
+      if (proof.ath !== request.tokenDigest) throw refused('ath');
       if (requireContent && proof.content === undefined) throw contentRefused('no content');
       const epoch = checkTime(proof);
       const last = known.get(thumbprint);
