@@ -114,6 +114,18 @@ describe('loadConfig', () => {
     expect(problems({ on: flag({ doc: 'd' }) }, { SIGNER_ON: value })).toHaveLength(1);
   });
 
+  it.each([
+    ['text', text({ doc: 'd' })],
+    ['path', path({ doc: 'd' })],
+    ['url', url({ doc: 'd' })],
+  ])('refuses white space at the ends of a %s, such as the CR of a file with CRLF', (_kind, any) => {
+    expect(problems({ any }, { SIGNER_ANY: 'https://issuer.example' })).toEqual([]);
+    for (const value of ['https://issuer.example\r', 'https://issuer.example\n', ' https://issuer.example'])
+      expect(problems({ any }, { SIGNER_ANY: value })).toEqual([
+        `SIGNER_ANY: expected ${any.expected}, got ${JSON.stringify(value)}, which has white space at an end`,
+      ]);
+  });
+
   it('refuses a list with an empty or invalid item', () => {
     const hosts = list({ default: [], doc: 'd', item: 'host name', pattern: /^[a-z.]+$/ });
     for (const value of ['a,,b', ' , ']) {

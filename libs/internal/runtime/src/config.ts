@@ -81,8 +81,10 @@ function readField(name: string, field: Field<unknown>, env: Environment): unkno
   const value = field.secret ? secretText(name, given, env[`${name}_FILE`] || undefined) : given;
   const parsed = field.schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  if (value !== undefined)
-    throw new Problem(`${name}: expected ${field.expected}, got ${quote(value, field)}`);
+  if (value !== undefined) {
+    const hint = value === value.trim() ? '' : ', which has white space at an end';
+    throw new Problem(`${name}: expected ${field.expected}, got ${quote(value, field)}${hint}`);
+  }
   const way = field.secret ? `${name} or ${name}_FILE` : name;
   throw new Problem(`${way}: required, expected ${field.expected}`);
 }

@@ -38,6 +38,9 @@ function field<V>(options: Options<V>, expected: string, schema: z.ZodType<V>): 
   return { ...about, schema: optional ? (schema.optional() as unknown as z.ZodType<V>) : schema };
 }
 
+/** White space at an end, such as the CR of a file with CRLF, would be in a file's name or in what is compared. */
+const trimmed = z.string().refine((value) => value === value.trim());
+
 interface TextOptions {
   /** Describes the accepted values, for the problem; with `accepts`. */
   expected?: string;
@@ -48,14 +51,14 @@ export function text(options: (Settled<string> | Required) & TextOptions): Field
 export function text(options: Optional & TextOptions): Field<string | undefined>;
 export function text(options: Options<string> & TextOptions): Field<string> | Field<string | undefined> {
   const { expected = 'a string', accepts = () => true } = options;
-  return field(options, expected, z.string().refine(accepts));
+  return field(options, expected, trimmed.refine(accepts));
 }
 
 /** The path of a file; its user reads it. */
 export function path(options: Settled<string> | Required): Field<string>;
 export function path(options: Optional): Field<string | undefined>;
 export function path(options: Options<string>): Field<string> | Field<string | undefined> {
-  const schema = z.string().refine((value) => !value.includes('\0'));
+  const schema = trimmed.refine((value) => !value.includes('\0'));
   return field(options, 'the path of a file', schema);
 }
 
@@ -116,5 +119,5 @@ export function url(options: Options<string>): Field<string> | Field<string | un
     return ['https:', 'http:'].includes(protocol) && username === '' && password === '';
   };
   const expected = 'an absolute URL (https:// or http://) without user information';
-  return field(options, expected, z.string().refine(isUsable));
+  return field(options, expected, trimmed.refine(isUsable));
 }
