@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { chmodSync, lstatSync, rmSync } from 'node:fs';
+import { chmodSync, lstatSync } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
+import { listenAlone } from '@ori/runtime/listen-alone';
 import { createAwsKms } from './aws.ts';
 import type { AgentConfig } from './config.ts';
 import { createPkcs11 } from './pkcs11.ts';
@@ -13,7 +14,7 @@ const SOCKET_MODE = 0o660;
 /**
  * Listens on the socket. Replaces a socket that an earlier process left behind.
  *
- * @throws ConfigError if its path is not a socket
+ * @throws ConfigError if its path is not a socket; SocketInUse if another process listens on it
  */
 export async function startAgent(
   { socket, key }: AgentConfig,
@@ -24,13 +25,11 @@ export async function startAgent(
   if (former !== undefined && !former.isSocket()) {
     throw new ConfigError(['KMS_AGENT_SOCKET: the path exists and is not a socket']);
   }
-  rmSync(socket, { force: true });
   const server = serveTransit(injected ?? openKey(key, log), log);
   // No other user may connect before the mode is set.
   const mask = process.umask(0o177);
   try {
-    server.listen(socket);
-    await once(server, 'listening');
+    await listenAlone(server, socket);
   } finally {
     process.umask(mask);
   }

@@ -1,0 +1,37 @@
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { connect, type Server } from 'node:net';
+
+/** Another process listens on the socket. */
+export class SocketInUse extends Error {}
+
+/**
+ * Listens on a Unix socket, and replaces one that a process left behind, which nobody answers. Closing the server removes it.
+ *
+ * @throws SocketInUse
+ */
+export async function listenAlone(server: Server, path: string): Promise<void> {
+  for (;;) {
+    try {
+      server.listen(path);
+      await once(server, 'listening');
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+    if (await isAnswered(path)) throw new SocketInUse(`${path} is in use by another process; stop it first`);
+    await rm(path, { force: true });
+  }
+}
+
+async function isAnswered(path: string): Promise<boolean> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch (error) {
+    return !['ECONNREFUSED', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '');
+  } finally {
+    socket.destroy();
+  }
+}
