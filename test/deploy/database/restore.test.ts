@@ -39,6 +39,11 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
     const metric = readFileSync(join(room.directory, 'ori_backup.prom'), 'utf8');
     const [, seconds] = /^ori_backup_timestamp_seconds (\d+)\n$/.exec(metric) ?? [];
     expect(Number(seconds) * 1000).toBeGreaterThan(startedAt - 1000);
+    const whole = readFileSync(dump);
+    const backup = run(['sh', join(SCRIPTS, 'backup.sh'), dump], 'postgres://nobody@127.0.0.1:1/ori');
+    await expect(backup).rejects.toThrow('connection');
+    // The database is gone: this is when the former backup is needed.
+    expect(readFileSync(dump).equals(whole)).toBe(true);
     fresh = stack.use(await startPostgres());
   });
   afterAll(() => stack.disposeAsync());
