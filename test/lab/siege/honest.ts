@@ -89,7 +89,9 @@ export async function serveAll(errands: readonly Errand[], ms: number): Promise<
         if (isRight && tookMs <= HONEST_MS) honest.right += 1;
         honest.worstMs = Math.max(honest.worstMs, tookMs);
         // People do not keep step: in step, each of them would always meet the same signer.
-        await pause(Math.max(0, EACH_MS * (0.5 + Math.random()) - tookMs));
+        const next = begun + EACH_MS * (0.5 + Math.random());
+        if (next >= until) return;
+        await pause(Math.max(0, next - performance.now()));
       }
     }),
   );
