@@ -38,7 +38,11 @@ const longest = [
   'test/e2e/pages',
   'test/e2e/foreign-providers',
   'test/fuzz',
+  'test/deploy/bundle/executable',
   'test/lab/mutation/sample',
+  'test/conformance/guard-daemons',
+  'test/client/client',
+  'test/lab/exactly-once/answers',
   'test/lab/model/model',
   'test/contract/management/matrix',
   'test/e2e/standalone.test',
@@ -74,6 +78,11 @@ const report = process.env['TEST_REPORT'];
 const execArgv = ['--disable-warning=OriVerifierWarning'];
 /** What a test waits for may take long while other files run. */
 const limits = { testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } }, execArgv };
+/** Files share the processes that they run in: loading the services anew for each file took longer than the tests. */
+const quick = { isolate: false, maxWorkers: 4, ...limits };
+/** Many of these files wait for processes and clocks, most of the time. */
+const slow = { isolate: false, maxWorkers: 5, sequence: { groupOrder: 1 }, ...limits };
+const last = { isolate: false, maxWorkers: 1, sequence: { groupOrder: 2 }, ...limits };
 const without = (...others: readonly string[][]) => [...configDefaults.exclude, ...others.flat()];
 
 export default defineConfig({
@@ -85,55 +94,13 @@ export default defineConfig({
         ? ['default', new Progress()]
         : ['default', new Progress(), ['json', { outputFile: report }]],
     projects: [
-      {
-        // Files share the processes that they run in: loading the services anew for each file took longer than the tests.
-        test: {
-          name: 'quick',
-          include: everything,
-          exclude: without(deep, lab, isolated),
-          isolate: false,
-          maxWorkers: 3,
-          ...limits,
-        },
-      },
-      { test: { name: 'isolated', include: isolated, maxWorkers: 3, ...limits } },
-      {
-        // Many of these files wait for processes and clocks, most of the time.
-        test: {
-          name: 'deep',
-          include: deep,
-          exclude: without(alone),
-          isolate: false,
-          maxWorkers: 4,
-          sequence: { groupOrder: 1 },
-          ...limits,
-        },
-      },
-      {
-        test: {
-          name: 'dist',
-          include: dist,
-          env: { CONTRACT: 'shipped' },
-          isolate: false,
-          maxWorkers: 4,
-          sequence: { groupOrder: 1 },
-          ...limits,
-        },
-      },
-      { test: { name: 'lab', include: lab, exclude: without(labAlone), maxWorkers: 2, ...limits } },
-      {
-        test: { name: 'lab-alone', include: labAlone, maxWorkers: 1, sequence: { groupOrder: 2 }, ...limits },
-      },
-      {
-        test: {
-          name: 'alone',
-          include: alone,
-          isolate: false,
-          maxWorkers: 1,
-          sequence: { groupOrder: 2 },
-          ...limits,
-        },
-      },
+      { test: { name: 'quick', include: everything, exclude: without(deep, lab, isolated), ...quick } },
+      { test: { name: 'isolated', include: isolated, ...quick, isolate: true } },
+      { test: { name: 'deep', include: deep, exclude: without(alone), ...slow } },
+      { test: { name: 'dist', include: dist, env: { CONTRACT: 'shipped' }, ...slow } },
+      { test: { name: 'lab', include: lab, exclude: without(labAlone), ...slow } },
+      { test: { name: 'alone', include: alone, ...last } },
+      { test: { name: 'lab-alone', include: labAlone, ...last } },
     ],
   },
 });
