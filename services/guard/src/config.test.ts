@@ -43,6 +43,8 @@ it.each([
   [{ GUARD_ANSWERS_KEY: KEY, ...REDIS }, /^GUARD_ANSWERS_KEY: expected GUARD_ANSWERS/],
   [{ GUARD_ANSWERS_KEY: KEY, GUARD_ANSWERS: 'true' }, /^GUARD_ANSWERS_KEY: expected GUARD_ANSWERS/],
   [{ GUARD_ANSWERS_KEY: 'short', GUARD_ANSWERS: 'true', ...REDIS }, /^GUARD_ANSWERS_KEY: expected 32/],
+  [{ GUARD_SPOOL_FOLDER: '/nowhere' }, /^GUARD_SPOOL_FOLDER: cannot write into "\/nowhere" \(ENOENT\)/],
+  [{ GUARD_SPOOL_FOLDER: ROOT_FILE }, /^GUARD_SPOOL_FOLDER: cannot write into .*ENOTDIR/],
   [{ GUARD_ROOT_FILE: '/nowhere' }, /^GUARD_ROOT_FILE: cannot read/],
   [{ GUARD_ROOT_FILE: ROOT_FILE }, /^GUARD_KEYS_URL: with a root, expected \{base\}/],
   [{ GUARD_ROOT_FILE: import.meta.filename }, /^GUARD_ROOT_FILE: cannot read .*not JSON/],
@@ -67,6 +69,10 @@ it.each(['http://127.0.0.1:8080', 'http://localhost/v1', 'http://[::1]:1', 'http
     expect(problemsOf({ GUARD_KEYS_URL: `${base}/interns/int_1/daemon/jwks.json` })).toEqual([]);
   },
 );
+
+it('takes a folder for bodies', () => {
+  expect(problemsOf({ GUARD_SPOOL_FOLDER: folder, GUARD_KEYS_URL: KEYS_URL })).toEqual([]);
+});
 
 it('takes a key for answers in Redis', () => {
   expect(problemsOf({ GUARD_ANSWERS: 'true', GUARD_ANSWERS_KEY: KEY, ...REDIS })).toEqual([]);

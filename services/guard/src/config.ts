@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import type { ServingConstants } from '@ori/http/open-ports';
 import { problemsOfTls } from '@ori/http/tls';
 import { isInternId, isPath } from '@ori/proof/wire';
@@ -139,7 +139,7 @@ type Loaded = Config<typeof GUARD_SPEC> & { readonly root: Root };
 export type GuardConfig = Loaded & Omit<ServingConstants, keyof Loaded>;
 
 /**
- * Reads and validates the whole configuration, including the root's file.
+ * Reads and validates the whole configuration, including the root's file and the folder for bodies.
  *
  * @throws ConfigError with every problem
  */
@@ -154,6 +154,7 @@ export function loadGuardConfig(env: Environment): GuardConfig {
     problems.push('GUARD_DAEMON_URL: expected the daemon, got the address of the guard itself');
   const root = readRoot(config.rootFile, problems);
   judgeKeys({ ...config, root }, problems);
+  if (config.spoolFolder !== undefined) judgeSpool(config.spoolFolder, problems);
   if (!config.openPaths.every(isPath)) problems.push('GUARD_OPEN_PATHS: a path is too long');
   if (config.replay === 'redis' && !config.redisUrl) problems.push(missing('GUARD_REDIS_URL'));
   if (config.replay === 'postgres' && !config.databaseUrl) problems.push(missing('GUARD_DATABASE_URL'));
@@ -182,6 +183,16 @@ function judgeKeys(config: Loaded, problems: string[]): void {
   } catch (error) {
     const { message } = error as TypeError;
     problems.push(message.replace(/^url/, 'GUARD_KEYS_URL').replace(/^root/, 'GUARD_ROOT_FILE'));
+  }
+}
+
+/** Otherwise only the first large body would show it. */
+function judgeSpool(folder: string, problems: string[]): void {
+  try {
+    accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const why = systemErrorCode(error);
+    problems.push(`GUARD_SPOOL_FOLDER: cannot write into ${JSON.stringify(folder)} (${why})`);
   }
 }
 
