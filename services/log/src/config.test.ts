@@ -19,16 +19,27 @@ it.each(['https://api.example/log', 'api.example', 'api.example/log/', 'api.exam
   },
 );
 
+const VALID = {
+  LOG_ORIGIN: 'api.example/log',
+  LOG_KEY: Buffer.alloc(32).toString('base64'),
+  LOG_AUDIT_FILES: '/audit.jsonl',
+  LOG_FOLDER: '/log',
+  LOG_GUARD_FOLDER: '/guard',
+};
+
+it.each(['/log', '/log/', '/log/guard', '/guard/../log/guard'])(
+  'refuses the guard folder %s, which a copy of the log would bring with it',
+  (LOG_GUARD_FOLDER) => {
+    expect(problemsOf(() => loadLogConfig({ ...VALID, LOG_GUARD_FOLDER }))).toEqual([
+      'LOG_GUARD_FOLDER: expected a folder outside LOG_FOLDER',
+    ]);
+    expect(problemsOf(() => loadLogConfig({ ...VALID, LOG_FOLDER: '/log/guards' }))).toEqual([]);
+  },
+);
+
 it('refuses client certificates without a certificate of its own', () => {
   const problems = problemsOf(() =>
-    loadLogConfig({
-      LOG_ORIGIN: 'api.example/log',
-      LOG_KEY: Buffer.alloc(32).toString('base64'),
-      LOG_AUDIT_FILES: '/audit.jsonl',
-      LOG_FOLDER: '/log',
-      LOG_GUARD_FOLDER: '/guard',
-      LOG_TLS_CLIENT_CA_FILE: import.meta.filename,
-    }),
+    loadLogConfig({ ...VALID, LOG_TLS_CLIENT_CA_FILE: import.meta.filename }),
   );
   expect(problems).toEqual([expect.stringMatching(/^LOG_TLS_CLIENT_CA_FILE: /)]);
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { ServingConstants } from '@ori/http/open-ports';
 import { problemsOfTls } from '@ori/http/tls';
 import {
@@ -70,6 +71,9 @@ export type LogConfig = Config<typeof LOG_SPEC> &
 export function loadLogConfig(env: Environment): LogConfig {
   const config = loadConfig('LOG', LOG_SPEC, env);
   const problems = problemsOfTls('LOG', config);
+  const [folder, guard] = [config.folder, config.guardFolder].map((path) => `${resolve(path)}/`);
+  if (folder !== undefined && guard?.startsWith(folder))
+    problems.push('LOG_GUARD_FOLDER: expected a folder outside LOG_FOLDER');
   if (problems.length > 0) throw new ConfigError(problems);
   return { ...config, policy: readPolicy(config.policyFile) };
 }

@@ -1,4 +1,4 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
 import { appendLines, auditLines } from '@ori/test-env/signer-lines';
@@ -25,6 +25,18 @@ it('each line is one leaf, which can be found by its proof and is proven by the 
     expect(hasCommitment(parseEntry(leaf.entry), v2)).toBe(true);
     await client.prove(leaf, head);
   }
+});
+
+it('tells apart the audit files of two signers, whose names are the same', async () => {
+  await using world = await openLogWorld();
+  const [broken, whole] = ['1', '2'].map((signer) => join(world.folder, signer, 'audit.jsonl'));
+  await mkdir(broken as string, { recursive: true });
+  await mkdir(join(world.folder, '2'));
+  await writeFile(whole as string, '');
+  const log = await world.start({ LOG_AUDIT_FILES: `${broken},${whole}` });
+  const metrics = async () => await (await fetch(`${log.opsUrl}/metrics`)).text();
+  await expect.poll(metrics).toContain(`log_source_failing{source="${broken}"} 1`);
+  expect(await metrics()).toContain(`log_source_failing{source="${whole}"} 0`);
 });
 
 it('compacts its journal, and goes on from there after a restart', async () => {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { openPorts } from '@ori/http/open-ports';
 import { openTracing } from '@ori/http/tracing';
 import { createLogger, type Logger } from '@ori/runtime/log';
@@ -53,9 +53,8 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
   const keys = createLogKeys(origin, config.key.reveal());
   const prefix = origin.slice(origin.indexOf('/'));
   const { checkpoint, lookup, tiles } = logRoutes(prefix);
-  const names = new Map(config.auditFiles.map((path) => [path, basename(path)]));
   const witnessNames = [...(policy?.witnesses.keys() ?? [])];
-  const metrics = createLogMetrics([checkpoint, lookup, ...tiles], [...names.values()], witnessNames);
+  const metrics = createLogMetrics([checkpoint, lookup, ...tiles], config.auditFiles, witnessNames);
 
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
@@ -100,7 +99,7 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
       source(path, error) {
         if (error === undefined ? !failing.delete(path) : failing.has(path)) return;
         if (error !== undefined) failing.set(path, error);
-        metrics.sourceFailing(names.get(path) ?? '', error !== undefined);
+        metrics.sourceFailing(path, error !== undefined);
         if (error === undefined) log.info({ path }, 'the audit file can be read again');
         else log.error({ path, err: error }, 'the audit file cannot be read');
       },
