@@ -1,22 +1,4 @@
-/** The spent proofs of one intern: every id once, whatever its timestamp, and a list per second for expiring them. */
-export interface Ledger {
-  /** Unix seconds: the latest timestamp that was forgotten. Proofs with a timestamp up to it are refused. */
-  readonly floor: number;
-  /** Unix seconds: the highest timestamp ever spent. */
-  readonly highest: number;
-  /** The time from which version 2 spends also record their version 1 id; undefined until a verifier accepts version 1. */
-  marksFrom: number | undefined;
-  /**
-   * Forgets everything with a timestamp up to `horizon`, and returns how many entries that was. The floor rises only to what was
-   * actually forgotten: a clock that is briefly ahead must not cause later proofs to be refused.
-   */
-  forget(horizon: number): number;
-  has(ids: readonly string[]): boolean;
-  /** How many of the ids were new. */
-  add(timestamp: number, ids: readonly string[]): number;
-}
-
-export function createLedger(): Ledger {
+export function createLedger() {
   const spent = new Set<string>();
   const stamped = new Map<number, string[]>();
   let floor = -1;
@@ -24,17 +6,24 @@ export function createLedger(): Ledger {
   let lookedFor = -1;
 
   return {
-    marksFrom: undefined,
+    /** The time from which version 2 spends also record their version 1 id; undefined until a verifier accepts version 1. */
+    marksFrom: undefined as number | undefined,
 
+    /** Unix seconds: the latest timestamp that was forgotten. Proofs with a timestamp up to it are refused. */
     get floor() {
       return floor;
     },
 
+    /** Unix seconds: the highest timestamp ever spent. */
     get highest() {
       return highest;
     },
 
-    forget(horizon) {
+    /**
+     * Forgets everything with a timestamp up to `horizon`, and returns how many entries that was. The floor rises only to what was
+     * actually forgotten: a clock that is briefly ahead must not cause later proofs to be refused.
+     */
+    forget(horizon: number): number {
       if (horizon === lookedFor) return 0;
       lookedFor = horizon;
       const before = spent.size;
@@ -47,9 +36,10 @@ export function createLedger(): Ledger {
       return before - spent.size;
     },
 
-    has: (ids) => ids.some((id) => spent.has(id)),
+    has: (ids: readonly string[]) => ids.some((id) => spent.has(id)),
 
-    add(timestamp, ids) {
+    /** How many of the ids were new. */
+    add(timestamp: number, ids: readonly string[]): number {
       const second = stamped.get(timestamp) ?? [];
       if (second.length === 0) stamped.set(timestamp, second);
       highest = Math.max(highest, timestamp);
@@ -62,3 +52,6 @@ export function createLedger(): Ledger {
     },
   };
 }
+
+/** The spent proofs of one intern: every id once, whatever its timestamp, and a list per second for expiring them. */
+export type Ledger = ReturnType<typeof createLedger>;

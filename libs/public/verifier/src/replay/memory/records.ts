@@ -1,14 +1,6 @@
 import { ANSWER_SECONDS, type CallEnd, type KeptAnswer, RUNNING_SECONDS_MAX } from '../replay-store.ts';
 import { createRing } from './ring.ts';
 
-/** The calls that are running, and how they ended. */
-export interface Records {
-  readonly size: number;
-  begin(internId: string, nonce: string, user: string): void;
-  end(internId: string, nonce: string, end: CallEnd): void;
-  of(internId: string, nonce: string): CallRecord | undefined;
-}
-
 export interface CallRecord {
   readonly user: string;
   readonly end: CallEnd | 'running';
@@ -27,8 +19,8 @@ interface Timed {
   next: Timed | undefined;
 }
 
-/** `uptime` is in milliseconds, and does not step. */
-export function createRecords(uptime: () => number): Records {
+/** The calls that are running, and how they ended. `uptime` is in milliseconds, and does not step. */
+export function createRecords(uptime: () => number) {
   /** By intern and nonce, in the order in which they began. */
   const interns = new Map<string, Map<string, Timed>>();
   const ring = createRing();
@@ -60,7 +52,7 @@ export function createRecords(uptime: () => number): Records {
     get size() {
       return size;
     },
-    begin(internId, nonce, user) {
+    begin(internId: string, nonce: string, user: string): void {
       const nowMs = uptime();
       if (nowMs - forgotMs >= FORGET_EVERY_MS) forget(nowMs);
       let calls = interns.get(internId);
@@ -71,7 +63,7 @@ export function createRecords(uptime: () => number): Records {
       calls.set(nonce, { user, nonce, calls, end: 'running', atMs: nowMs, next: undefined });
       size += 1;
     },
-    end(internId, nonce, end) {
+    end(internId: string, nonce: string, end: CallEnd): void {
       const record = interns.get(internId)?.get(nonce);
       if (record === undefined) return;
       if (record.end === 'running') {
@@ -82,7 +74,7 @@ export function createRecords(uptime: () => number): Records {
       }
       record.end = typeof end === 'string' ? end : (ring.put(end) ?? 'lost');
     },
-    of(internId, nonce) {
+    of(internId: string, nonce: string): CallRecord | undefined {
       forget(uptime());
       const record = interns.get(internId)?.get(nonce);
       if (record === undefined) return undefined;

@@ -1,20 +1,14 @@
 import { ANSWERS_BYTES_MAX, type KeptAnswer } from '../replay-store.ts';
 
-/** The last answers, one after another in a buffer that grows to `ANSWERS_BYTES_MAX`: a new answer replaces the oldest. */
-export interface Ring {
-  /** Copies the answer. Returns its place; undefined if it is larger than the buffer may be. */
-  put(answer: KeptAnswer): number | undefined;
-  /** A copy of the answer; undefined if it was replaced. */
-  get(place: number): KeptAnswer | undefined;
-  clear(): void;
-}
-
 const BYTES_MIN = 64 * 1024;
 /** The length of the head in characters of two bytes, and that of the body, before them. A header has no line break (RFC 9110, section 5.5). */
 const LENGTHS_BYTES = 8;
 
-/** An object for each answer, or a buffer for some together, would make the garbage collector work more than all else of keeping it. */
-export function createRing(): Ring {
+/**
+ * The last answers, one after another in a buffer that grows to `ANSWERS_BYTES_MAX`: a new answer replaces the oldest. An object for
+ * each answer, or a buffer for some together, would make the garbage collector work more than all else of keeping it.
+ */
+export function createRing() {
   let bytes = new Uint8Array(BYTES_MIN);
   let view = new DataView(bytes.buffer);
   /** How many bytes were written until now, those left out at the end of the ring included. A place is such a number. */
@@ -37,7 +31,8 @@ export function createRing(): Ring {
   }
 
   return {
-    put({ status, headers, body }) {
+    /** Copies the answer. Returns its place; undefined if it is larger than the buffer may be. */
+    put({ status, headers, body }: KeptAnswer): number | undefined {
       let head = String(status);
       for (const name in headers) head += `\n${name}\n${headers[name]}`;
       const needed = LENGTHS_BYTES + 2 * head.length + body.byteLength;
@@ -53,7 +48,8 @@ export function createRing(): Ring {
       written = place + needed;
       return place;
     },
-    get(place) {
+    /** A copy of the answer; undefined if it was replaced. */
+    get(place: number): KeptAnswer | undefined {
       if (written - place > bytes.byteLength) return undefined;
       const at = place % bytes.byteLength;
       const headAt = at + LENGTHS_BYTES;
@@ -66,7 +62,7 @@ export function createRing(): Ring {
         headers[lines[index] as string] = lines[index + 1] as string;
       return { status: Number(status), headers, body: bytes.slice(bodyAt, bodyAt + view.getUint32(at + 4)) };
     },
-    clear() {
+    clear(): void {
       if (written === 0) return;
       written = 0;
       resize(BYTES_MIN);

@@ -12,22 +12,13 @@ export interface Answer extends Verdict {
   readonly outcome?: string;
 }
 
-export interface ScriptRunner {
-  /** Sends a script once. Without an answer in time it counts as done. A missing script is loaded for the next call. */
-  spend(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
-  /** The same for a script that may run twice: if it is missing, it is loaded and sent again. */
-  touch(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer>;
-  /** Replaces the value of a key, if it has one. */
-  replace(key: string, value: string, seconds: number): Promise<void>;
-}
-
 type Argument = string | number | Buffer;
 
 /** Runs the scripts, and turns every failure into an UnavailableError. With replicas, `WAIT` follows each spend. */
 export function createScriptRunner(
   redis: RedisClient,
   { replicasMin, timeoutMs }: { replicasMin: number; timeoutMs: number },
-): ScriptRunner {
+) {
   const waitMs = Math.max(1, Math.floor(timeoutMs * 0.75));
   let loading: Promise<void> | undefined;
   const inTime = <T>(answer: Promise<T>): Promise<T> =>
@@ -65,7 +56,8 @@ export function createScriptRunner(
   };
 
   return {
-    async spend(name, keys, args) {
+    /** Sends a script once. Without an answer in time it counts as done. A missing script is loaded for the next call. */
+    async spend(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer> {
       try {
         return await callOnce(name, keys, args);
       } catch (error) {
@@ -73,14 +65,16 @@ export function createScriptRunner(
         throw toUnavailable(error);
       }
     },
-    async replace(key, value, seconds) {
+    /** Replaces the value of a key, if it has one. */
+    async replace(key: string, value: string, seconds: number): Promise<void> {
       try {
         await inTime(redis.call('SET', key, value, 'XX', 'EX', seconds));
       } catch (error) {
         throw toUnavailable(error);
       }
     },
-    async touch(name, keys, args) {
+    /** The same for a script that may run twice: if it is missing, it is loaded and sent again. */
+    async touch(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer> {
       try {
         return await call(name, keys, args).catch(async (error: unknown) => {
           if (!isUnknownScript(error)) throw error;
@@ -93,6 +87,8 @@ export function createScriptRunner(
     },
   };
 }
+
+export type ScriptRunner = ReturnType<typeof createScriptRunner>;
 
 function toAnswer(reply: unknown): Answer {
   if (!Array.isArray(reply))
