@@ -24,51 +24,28 @@ export interface HostEnvironment {
 
 type AdminConfig = Config<typeof ADMIN_SPEC>;
 
-/** What a command works with. Results go to stdout, messages to stderr. */
-export interface Context extends HostEnvironment {
-  readonly json: boolean;
-  config<Key extends keyof AdminConfig>(...needed: readonly Key[]): Pick<AdminConfig, Key>;
-  /** Runs `work` on the database, connected on its first query and closed after it. */
-  withDatabase<Result>(
-    work: (db: Database) => Promise<Result>,
-    options?: { readonly statementTimeoutMs: number },
-  ): Promise<Result>;
-  /** The ring that the service opens and seals with. @throws ConfigError; KmsError */
-  readRing(owner: KekOwner): Promise<KekRing>;
-  /** Its file. @throws ConfigError */
-  ringFile(owner: KekOwner): RingFile;
-  /** The KMS that wraps its keys; without `kmsUrl` there is none. @throws ConfigError */
-  kms(owner: KekOwner): Pick<RingFile, 'kmsUrl' | 'kmsTokenFile'>;
-  /** Prints a result: with `--json` the value, otherwise its lines, and a note on stderr. */
-  report(value: object, told: { readonly lines?: readonly string[]; readonly note?: string }): void;
-  /** Prints a list: with `--json` as `{ data, has_more, next? }`, otherwise as a table, with a column for each of `cells`. */
-  reportList<Row>(listed: Listed<Row>, cells: (row: Row) => Readonly<Record<string, Cell>>): void;
-  note(line: string): void;
-  /** Redraws one line of stderr, if stderr is a terminal. */
-  readonly progress: { show(line: string): void; end(): void };
-}
-
 /** The setting that names the file of a ring. */
 export const ringSetting = (owner: KekOwner) => (owner === 'signer' ? 'signerKekFile' : 'managementKekFile');
 
 export function createContext(
   host: HostEnvironment,
   { json = false, actor }: { json?: boolean; actor?: string },
-): Context {
+) {
   const { environment, stdout, stderr } = host;
   const note = (line: string): void => void stderr.write(`${printable(line)}\n`);
   const print = (lines: readonly string[]): void => {
     if (lines.length > 0) stdout.write(`${lines.map(printable).join('\n')}\n`);
   };
   const printJson = (value: unknown): void => void stdout.write(`${printableJson(value, 2)}\n`);
-  const config: Context['config'] = (...needed) => loadAdminConfig(environment, needed);
-  const ringFile: Context['ringFile'] = (owner) => {
+  const config = <Key extends keyof AdminConfig>(...needed: readonly Key[]): Pick<AdminConfig, Key> =>
+    loadAdminConfig(environment, needed);
+  const ringFile = (owner: KekOwner): RingFile => {
     const setting = ringSetting(owner);
     const { [setting]: path } = config(setting);
     const rules = { owner };
     return { path, variable: `ORI_ADMIN_${owner.toUpperCase()}_KEK_FILE`, rules, ...kms(owner) };
   };
-  const kms: Context['kms'] = (owner) => {
+  const kms = (owner: KekOwner): Pick<RingFile, 'kmsUrl' | 'kmsTokenFile'> => {
     const { signerKmsUrl, managementKmsUrl, kmsTokenFile } = config(
       ...(['signerKmsUrl', 'managementKmsUrl', 'kmsTokenFile'] as const),
     );
@@ -79,17 +56,31 @@ export function createContext(
     json,
     config,
     note,
-    withDatabase: (work, options) =>
-      withDatabase(config('databaseUrl').databaseUrl.reveal(), work, { ...options, actor }),
+    /** Runs `work` on the database, connected on its first query and closed after it. */
+    withDatabase: <Result>(
+      work: (db: Database) => Promise<Result>,
+      options?: { readonly statementTimeoutMs: number },
+    ) => withDatabase(config('databaseUrl').databaseUrl.reveal(), work, { ...options, actor }),
+    /** The file of the service's ring. @throws ConfigError */
     ringFile,
+    /** The KMS that wraps its keys; without `kmsUrl` there is none. @throws ConfigError */
     kms,
-    readRing: async (owner) => await openRingFile(ringFile(owner)),
-    report(value, { lines = [], note: line }) {
+    /** The ring that the service opens and seals with. @throws ConfigError; KmsError */
+    readRing: async (owner: KekOwner): Promise<KekRing> => await openRingFile(ringFile(owner)),
+    /** Prints a result: with `--json` the value, otherwise its lines, and a note on stderr. */
+    report(
+      value: object,
+      { lines = [], note: line }: { readonly lines?: readonly string[]; readonly note?: string },
+    ) {
       if (json) return printJson(value);
       print(lines);
       if (line !== undefined) note(line);
     },
-    reportList({ rows, hasMore, next }, cells) {
+    /** Prints a list: with `--json` as `{ data, has_more, next? }`, otherwise as a table, with a column for each of `cells`. */
+    reportList<Row>(
+      { rows, hasMore, next }: Listed<Row>,
+      cells: (row: Row) => Readonly<Record<string, Cell>>,
+    ) {
       if (json) return printJson({ data: rows, has_more: hasMore, next });
       if (rows.length === 0) note('None found.');
       else print(renderTable(rows.map(cells)));
@@ -98,9 +89,13 @@ export function createContext(
         note(`Only ${rows.length} are shown: ${go}.`);
       }
     },
+    /** Redraws one line of stderr, if stderr is a terminal. */
     progress: createProgress(stderr),
   };
 }
+
+/** What a command works with. Results go to stdout, messages to stderr. */
+export type Context = ReturnType<typeof createContext>;
 
 async function withDatabase<Result>(
   url: string,
@@ -134,15 +129,15 @@ async function withDatabase<Result>(
 
 const ERASE_LINE = '\r\u001b[K';
 
-function createProgress(stderr: OutputStream): Context['progress'] {
+function createProgress(stderr: OutputStream) {
   let shown = false;
   return {
-    show(line) {
+    show(line: string): void {
       if (!stderr.isTTY) return;
       stderr.write(ERASE_LINE + printable(line));
       shown = true;
     },
-    end() {
+    end(): void {
       if (shown) stderr.write(ERASE_LINE);
       shown = false;
     },
