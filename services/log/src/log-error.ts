@@ -1,3 +1,5 @@
+import { CodedError } from '@ori/runtime/coded-error';
+
 export type LogErrorCode =
   /** A write failed and left nothing behind; it may work later. */
   | 'disk'
@@ -20,12 +22,6 @@ export type LogErrorCode =
   | 'audit_file_changed';
 
 /** Why the log cannot continue, or why it cannot read a source. */
-export class LogError extends Error {
-  readonly code: LogErrorCode;
-
-  constructor(code: LogErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'LogError';
-    this.code = code;
-  }
+export class LogError extends CodedError<LogErrorCode> {
+  override readonly name = 'LogError';
 }

@@ -1,3 +1,5 @@
+import { CodedError } from '@ori/runtime/coded-error';
+
 /**
  * - `bearer_refused`: the credential is missing, malformed, or not one that this service accepts.
  * - `certificate_bound`: the access token is bound to a TLS client certificate (RFC 8705), which is not supported.
@@ -6,8 +8,8 @@
 export type IdentityErrorCode = 'bearer_refused' | 'certificate_bound' | 'issuer_unavailable';
 
 /** The caller could not be identified. The message is for the log and contains no part of the credential. */
-export class IdentityError extends Error {
-  readonly code: IdentityErrorCode;
+export class IdentityError extends CodedError<IdentityErrorCode> {
+  override readonly name = 'IdentityError';
   /** The part of an access token that it was refused for: a claim, or a member of the header. */
   readonly claim: string | undefined;
 
@@ -16,9 +18,7 @@ export class IdentityError extends Error {
     message: string,
     options?: ErrorOptions & { readonly claim?: string },
   ) {
-    super(message, options);
-    this.name = 'IdentityError';
-    this.code = code;
+    super(code, message, options);
     this.claim = options?.claim;
   }
 }

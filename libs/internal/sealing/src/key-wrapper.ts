@@ -1,3 +1,5 @@
+import { CodedError } from '@ori/runtime/coded-error';
+
 /** A key in a KMS or HSM that wraps the KEKs of a ring: 32 bytes each. It never leaves the KMS or HSM. */
 export interface KeyWrapper {
   /** @throws KmsError */
@@ -14,12 +16,6 @@ export interface KeyWrapper {
 export type KmsErrorCode = 'unavailable' | 'refused' | 'unusable';
 
 /** Contains neither key material nor any part of the answer. */
-export class KmsError extends Error {
-  readonly code: KmsErrorCode;
-
-  constructor(code: KmsErrorCode, message: string) {
-    super(message);
-    this.name = 'KmsError';
-    this.code = code;
-  }
+export class KmsError extends CodedError<KmsErrorCode> {
+  override readonly name = 'KmsError';
 }

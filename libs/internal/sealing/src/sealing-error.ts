@@ -1,3 +1,5 @@
+import { CodedError } from '@ori/runtime/coded-error';
+
 /**
  * - `invalid_kek_ring`: the text is not a valid ring; `problems` names the places without quoting them.
  * - `unknown_kek`: sealed under a key that this ring does not have.
@@ -7,14 +9,12 @@
 export type SealingErrorCode = 'invalid_kek_ring' | 'unknown_kek' | 'context_mismatch' | 'undecryptable';
 
 /** Contains neither key material nor plaintext, in any property or `cause`. */
-export class SealingError extends Error {
-  readonly code: SealingErrorCode;
+export class SealingError extends CodedError<SealingErrorCode> {
+  override readonly name = 'SealingError';
   readonly problems: readonly string[];
 
   constructor(code: SealingErrorCode, message: string, problems: readonly string[] = []) {
-    super(message);
-    this.name = 'SealingError';
-    this.code = code;
+    super(code, message);
     this.problems = problems;
   }
 }

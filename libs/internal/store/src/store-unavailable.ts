@@ -1,3 +1,5 @@
+import { CodedError } from '@ori/runtime/coded-error';
+
 /**
  * - `unreachable`: no connection, or a broken one; the server may be down.
  * - `timed_out`: no answer in time; whether the statement ran is unknown.
@@ -18,14 +20,8 @@ export type StoreUnavailableCode =
  * The database is unavailable. The request may be repeated; the service answers 500 `internal_error`. The error of a
  * statement that the server refused (syntax, privilege, constraint) is thrown unchanged instead.
  */
-export class StoreUnavailable extends Error {
-  readonly code: StoreUnavailableCode;
-
-  constructor(code: StoreUnavailableCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'StoreUnavailable';
-    this.code = code;
-  }
+export class StoreUnavailable extends CodedError<StoreUnavailableCode> {
+  override readonly name: string = 'StoreUnavailable';
 }
 
 const SQLSTATE = /^[0-9A-Z]{5}$/;

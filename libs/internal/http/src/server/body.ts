@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BusyError } from '@ori/runtime/busy-error';
+import { CodedError } from '@ori/runtime/coded-error';
 import type { Deadline } from './deadline.ts';
 import { findExchange } from './exchange.ts';
 import { decideKeepAlive } from './keep-alive.ts';
@@ -11,14 +12,8 @@ export type BodyErrorCode =
   | 'body_aborted';
 
 /** The body of the request is refused; the rest of it is not read. */
-export class BodyError extends Error {
-  readonly code: BodyErrorCode;
-
-  constructor(code: BodyErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'BodyError';
-    this.code = code;
-  }
+export class BodyError extends CodedError<BodyErrorCode> {
+  override readonly name = 'BodyError';
 }
 
 const awaitingContinue = new WeakMap<IncomingMessage, ServerResponse>();

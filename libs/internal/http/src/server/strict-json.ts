@@ -1,12 +1,8 @@
-/** The bytes are not exactly one JSON value. Its message never quotes them. */
-export class JsonError extends Error {
-  override readonly name = 'JsonError';
-  readonly code: 'not_json' | 'duplicate_member';
+import { CodedError } from '@ori/runtime/coded-error';
 
-  constructor(code: JsonError['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
+/** The bytes are not exactly one JSON value. Its message never quotes them. */
+export class JsonError extends CodedError<'not_json' | 'duplicate_member'> {
+  override readonly name = 'JsonError';
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

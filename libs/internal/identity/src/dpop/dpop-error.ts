@@ -1,3 +1,5 @@
+import { CodedError } from '@ori/runtime/coded-error';
+
 /**
  * - `dpop_nonce_required`: the proof has no current nonce of this server. The caller retries with the one in the answer.
  * - `dpop_proof_refused`: there is no proof or more than one, or it is malformed or made for another request.
@@ -15,12 +17,6 @@ export type DpopErrorCode =
   | 'dpop_required';
 
 /** The caller did not prove possession of its key. The message is for the log and contains nothing from token or proof. */
-export class DpopError extends Error {
+export class DpopError extends CodedError<DpopErrorCode> {
   override readonly name = 'DpopError';
-  readonly code: DpopErrorCode;
-
-  constructor(code: DpopErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
 }

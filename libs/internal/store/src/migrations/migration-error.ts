@@ -1,3 +1,5 @@
+import { CodedError } from '@ori/runtime/coded-error';
+
 export type MigrationErrorCode =
   | 'database_not_ours'
   | 'database_newer'
@@ -6,12 +8,6 @@ export type MigrationErrorCode =
   | 'migration_failed';
 
 /** The database is unchanged. The message is for the operator. */
-export class MigrationError extends Error {
-  readonly code: MigrationErrorCode;
-
-  constructor(code: MigrationErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'MigrationError';
-    this.code = code;
-  }
+export class MigrationError extends CodedError<MigrationErrorCode> {
+  override readonly name = 'MigrationError';
 }

@@ -16,6 +16,7 @@ import { StoreUnavailable, unavailable } from '../store-unavailable.ts';
  * The login has more privileges than its service needs. A compromised service must not give an attacker the database.
  */
 export class OverprivilegedLogin extends StoreUnavailable {
+  override readonly name = 'OverprivilegedLogin';
   /** The excess privileges, one line each. */
   readonly excess: readonly string[];
   /** What revokes them: SQL, or `ori-admin migrate`. */
@@ -23,7 +24,6 @@ export class OverprivilegedLogin extends StoreUnavailable {
 
   constructor(excess: readonly string[], fix: readonly string[]) {
     super('overprivileged', 'The login may do more than the service needs.');
-    this.name = 'OverprivilegedLogin';
     this.excess = excess;
     this.fix = fix;
   }

@@ -1,3 +1,4 @@
+import { CodedError } from '@ori/runtime/coded-error';
 import type { z } from 'zod';
 
 /**
@@ -8,8 +9,8 @@ import type { z } from 'zod';
 export type AdminErrorCode = 'invalid_input' | 'not_found' | 'conflict';
 
 /** An operator's request that was refused; nothing was written. */
-export class AdminError extends Error {
-  readonly code: AdminErrorCode;
+export class AdminError extends CodedError<AdminErrorCode> {
+  override readonly name = 'AdminError';
   readonly problems: readonly string[];
 
   constructor(
@@ -17,9 +18,7 @@ export class AdminError extends Error {
     message: string,
     options: { cause?: unknown; problems?: readonly string[] } = {},
   ) {
-    super(message, options);
-    this.name = 'AdminError';
-    this.code = code;
+    super(code, message, options);
     this.problems = options.problems ?? [];
   }
 }
