@@ -36,13 +36,22 @@ export function explainSystemError(error: unknown): string {
 
 /** The code of the error, or of the first of its causes with one. */
 export function systemErrorCode(error: unknown): string | undefined {
-  for (
-    let at = error;
-    at instanceof Error;
-    at = at.cause ?? (at instanceof AggregateError ? at.errors[0] : undefined)
-  ) {
-    if ('code' in at && typeof at.code === 'string' && /^E[A-Z_]+$|^[A-Z]+_[A-Z_]+$/.test(at.code))
-      return at.code;
+  for (const link of chainOf(error)) {
+    if ('code' in link && typeof link.code === 'string' && /^E[A-Z_]+$|^[A-Z]+_[A-Z_]+$/.test(link.code))
+      return link.code;
   }
   return undefined;
+}
+
+/** An error, its cause, the cause of that, and so on; of several causes the first. */
+export function chainOf(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (
+    let at = error;
+    at instanceof Error && chain.length < 6;
+    at = at.cause ?? (at instanceof AggregateError ? at.errors[0] : undefined)
+  ) {
+    chain.push(at);
+  }
+  return chain;
 }

@@ -1,4 +1,4 @@
-import { explainSystemError } from '@ori/faces/system-error';
+import { chainOf, explainSystemError } from '@ori/faces/system-error';
 
 /** What PostgreSQL's conditions, and our own, mean to an operator. */
 const CONDITIONS: Readonly<Record<string, string>> = {
@@ -49,16 +49,4 @@ export function explainFailure(error: unknown): string | undefined {
     if (link.name === 'RemoteJsonError' && code !== 'unreachable') said = link.message;
   }
   return said;
-}
-
-function chainOf(error: unknown): Error[] {
-  const chain: Error[] = [];
-  for (
-    let at = error;
-    at instanceof Error && chain.length < 6;
-    at = at.cause ?? (at instanceof AggregateError ? at.errors[0] : undefined)
-  ) {
-    chain.push(at);
-  }
-  return chain;
 }

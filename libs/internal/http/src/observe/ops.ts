@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { chainOf } from '@ori/faces/system-error';
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import { sendEnvelope } from '../server/envelope.ts';
 import { parseTarget } from '../server/target.ts';
@@ -128,8 +129,7 @@ const SQLSTATES: Readonly<Record<string, string>> = {
 
 /** The first code among the error and its causes, otherwise the first name other than `Error`. */
 function nameFailure(error: unknown): string {
-  const chain: Error[] = [];
-  for (let at = error; at instanceof Error && chain.length < 4; at = at.cause) chain.push(at);
+  const chain = chainOf(error);
   const codes = chain.map((link) => ('code' in link ? String(link.code) : ''));
   const code = codes.find((known) => /^[A-Za-z0-9_]{1,64}$/.test(known));
   if (code !== undefined) return SQLSTATES[code] ?? code;
