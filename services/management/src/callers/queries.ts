@@ -1,46 +1,11 @@
 import { isKeyDisabled, ownerHasAccess } from '@ori/store/api-keys';
 import type { Database } from '@ori/store/database';
-import type { ApiKeyKind, Schema } from '@ori/store/schema';
+import type { Schema } from '@ori/store/schema';
 import { asTenant, become } from '@ori/store/tenant';
 import type { Transaction } from 'kysely';
 
-/** The caller that an API key identifies. Treat a disabled key like an unknown one. */
-export interface ApiKeyCaller {
-  readonly hash: string;
-  readonly kind: ApiKeyKind;
-  readonly disabled: boolean;
-  readonly organizationId: string;
-  readonly createdBy: string | null;
-  /** It belongs to a person who could not do the same: refuse it as access that was revoked. */
-  readonly ownerLeft: boolean;
-  /** Set for an intern's own key, which can only access that intern. */
-  readonly internId: string | null;
-  /** Null for a management key. */
-  readonly workspace: {
-    readonly id: string;
-    readonly inProgramme: boolean;
-    readonly deleted: boolean;
-  } | null;
-}
-
-/** A workspace of which a person is or was a member. */
-interface Membership {
-  readonly workspaceId: string;
-  readonly inProgramme: boolean;
-  readonly removed: boolean;
-  /** Unix seconds: sessions that began earlier are revoked here. */
-  readonly sessionsValidFrom: number | null;
-}
-
-/** The user with a subject, and their workspaces that are not deleted. */
-export interface Person {
-  readonly userId: string;
-  readonly disabled: boolean;
-  readonly memberships: readonly Membership[];
-}
-
 /** @param hash SHA-256 of the whole key, hex */
-export function findApiKeyCaller(db: Database, hash: string): Promise<ApiKeyCaller | undefined> {
+export function findApiKeyCaller(db: Database, hash: string) {
   return asTenant(db, { apiKeyHash: hash }, async (trx) => {
     const row = await trx
       .selectFrom('api_keys as k')
@@ -66,8 +31,11 @@ export function findApiKeyCaller(db: Database, hash: string): Promise<ApiKeyCall
       disabled: row.disabled,
       organizationId,
       createdBy: row.created_by,
+      /** It belongs to a person who could not do the same: refuse it as access that was revoked. */
       ownerLeft: row.created_by !== null && !(await isOwned(trx, organizationId, hash)),
+      /** Set for an intern's own key, which can only access that intern. */
       internId: row.intern_id,
+      /** Null for a management key. */
       workspace:
         row.workspace_id === null
           ? null
@@ -80,6 +48,9 @@ export function findApiKeyCaller(db: Database, hash: string): Promise<ApiKeyCall
   });
 }
 
+/** The caller that an API key identifies. Treat a disabled key like an unknown one. */
+export type ApiKeyCaller = NonNullable<Awaited<ReturnType<typeof findApiKeyCaller>>>;
+
 /** Read as the organization of the key, which sees its members and their users. */
 async function isOwned(trx: Transaction<Schema>, organizationId: string, hash: string): Promise<boolean> {
   await become(trx, { organizationId });
@@ -90,7 +61,7 @@ async function isOwned(trx: Transaction<Schema>, organizationId: string, hash: s
 export function findPerson(
   db: Database,
   { issuer, subject }: { readonly issuer: string; readonly subject: string },
-): Promise<Person | undefined> {
+) {
   return asTenant(db, { issuer, subject }, async (trx) => {
     const rows = await trx
       .selectFrom('user_subjects as s')
@@ -112,6 +83,7 @@ export function findPerson(
       .execute();
     const [first] = rows;
     if (first === undefined) return undefined;
+    // Of workspaces of which the person is or was a member.
     const memberships = rows.flatMap(({ workspace_id, in_programme, removed_at, sessions_valid_from }) =>
       workspace_id === null
         ? []
@@ -120,6 +92,7 @@ export function findPerson(
               workspaceId: workspace_id,
               inProgramme: in_programme === true,
               removed: removed_at !== null,
+              /** Unix seconds: sessions that began earlier are revoked here. */
               sessionsValidFrom: sessions_valid_from,
             },
           ],
@@ -127,3 +100,6 @@ export function findPerson(
     return { userId: first.id, disabled: first.disabled_at !== null, memberships };
   });
 }
+
+/** The user with a subject, and their workspaces that are not deleted. */
+export type Person = NonNullable<Awaited<ReturnType<typeof findPerson>>>;

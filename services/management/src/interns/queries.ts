@@ -1,5 +1,5 @@
 import type { Database } from '@ori/store/database';
-import type { IconMediaType, InternProgress, InternsTable, Schema } from '@ori/store/schema';
+import type { InternProgress, InternsTable, Schema } from '@ori/store/schema';
 import { asTenant } from '@ori/store/tenant';
 import type { InternStatus } from '@ori/store/vocabulary';
 import { type Selectable, sql, type Transaction } from 'kysely';
@@ -67,14 +67,8 @@ const visible = (trx: Transaction<Schema>, scope: InternScope, internId: string)
     .where('i.workspace_id', 'in', scope.workspaceIds.length === 0 ? [''] : [...scope.workspaceIds])
     .where('i.id', '=', scope.internId ?? internId);
 
-interface IconRow {
-  readonly sha256: string;
-  readonly mediaType: IconMediaType;
-  readonly bytes: Uint8Array;
-}
-
 /** The icon of a visible intern; undefined if the intern is not visible or has none. */
-export function findIcon(db: Database, scope: InternScope, internId: string): Promise<IconRow | undefined> {
+export function findIcon(db: Database, scope: InternScope, internId: string) {
   return asTenant(db, scope, async (trx) => {
     const row = await visible(trx, scope, internId)
       .innerJoin('intern_icons as icon', 'icon.intern_id', 'i.id')
