@@ -13,21 +13,6 @@ export interface ProofHeader {
   readonly jwk: PublicJwk;
 }
 
-/** The decoded claims of a proof (RFC 9449, section 4.2). They are not compared with the request yet. */
-export interface ProofClaims {
-  readonly jti: string;
-  readonly htm: unknown;
-  readonly htu: string;
-  /** Seconds since the epoch, by the client's clock. */
-  readonly iat: number;
-  readonly exp: number | undefined;
-  readonly nbf: number | undefined;
-  readonly ath: unknown;
-  readonly nonce: string | undefined;
-  /** {@link CONTENT_CLAIM} */
-  readonly content: unknown;
-}
-
 /**
  * Takes the only proof of a request.
  *
@@ -56,7 +41,7 @@ export function readHeader(header: string): ProofHeader {
 }
 
 /** @throws DpopError `dpop_proof_refused` */
-export function readClaims(claims: string): ProofClaims {
+export function readClaims(claims: string) {
   const {
     jti,
     htm,
@@ -76,6 +61,9 @@ export function readClaims(claims: string): ProofClaims {
   if (nonce !== undefined && typeof nonce !== 'string') throw refused('nonce');
   return { jti, htm, htu, iat, exp, nbf, ath, nonce, content };
 }
+
+/** The decoded claims of a proof (RFC 9449, section 4.2). They are not compared with the request yet. */
+export type ProofClaims = ReturnType<typeof readClaims>;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
