@@ -17,14 +17,6 @@ import { defaultNotBefore, endsAfter, lockIntern } from './key-timing.ts';
 /** How long the former key stays valid after a new one took over, in seconds. */
 const ROTATION_OVERLAP_SECONDS = 60;
 
-export interface AddedSigningKey {
-  readonly id: string;
-  readonly kid: string;
-  readonly publicKey: Uint8Array;
-  readonly notBefore: number;
-  readonly expiresAt: number | null;
-}
-
 const newSigningKey = z.strictObject({
   internId: idSchema,
   /** The ring whose first key seals the seed. */
@@ -136,11 +128,7 @@ export async function revokeSigningKey(db: Database, { keyId }: { readonly keyId
   await changeRow(db, `signing key ${keyId}, or it is withdrawn already`, change);
 }
 
-async function insertKey(
-  tx: Transaction<Schema>,
-  input: NewSigningKey,
-  notBefore: number,
-): Promise<AddedSigningKey> {
+async function insertKey(tx: Transaction<Schema>, input: NewSigningKey, notBefore: number) {
   const { internId, sealer, lifetimeSeconds } = input;
   const expiresAt = input.expiresAt ?? (lifetimeSeconds === undefined ? null : notBefore + lifetimeSeconds);
   if (expiresAt !== null && expiresAt <= notBefore) {
@@ -179,3 +167,5 @@ async function insertKey(
     seed.fill(0);
   }
 }
+
+export type AddedSigningKey = Awaited<ReturnType<typeof insertKey>>;
