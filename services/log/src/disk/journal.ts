@@ -102,7 +102,7 @@ export async function openJournal(path: string) {
   };
 }
 
-async function readOrClose(file: FileHandle, content: Buffer): Promise<ReadJournal> {
+async function readOrClose(file: FileHandle, content: Buffer) {
   try {
     return readJournal(content);
   } catch (error) {
@@ -137,15 +137,7 @@ interface Record {
   readonly positions: { readonly [source: string]: Position };
 }
 
-interface ReadJournal {
-  readonly edge: Edge;
-  readonly positions: Positions;
-  readonly records: readonly Appended[];
-  /** Of whole records. */
-  readonly bytes: number;
-}
-
-function readJournal(content: Buffer): ReadJournal {
+function readJournal(content: Buffer) {
   const records: Appended[] = [];
   let edge = openTree().edge();
   let start: Positions = {};
