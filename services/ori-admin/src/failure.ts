@@ -34,17 +34,10 @@ export class PartialFailure extends Error {
   }
 }
 
-export interface Told {
-  readonly exit: ExitCode;
-  /** For scripts, beside the exit code. */
-  readonly code: string;
-  readonly message: string;
-  readonly next: string;
-}
+/** @param code for scripts, beside the exit code */
+const told = (exit: ExitCode, code: string, message: string, next: string) => ({ exit, code, message, next });
 
-function told(exit: ExitCode, code: string, message: string, next: string): Told {
-  return { exit, code, message, next };
-}
+export type Told = ReturnType<typeof told>;
 
 /** The sentence and exit code of a failure; undefined for a defect of `ori-admin`. */
 export function tell(error: unknown): Told | undefined {

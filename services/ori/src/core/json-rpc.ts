@@ -2,26 +2,6 @@ import { parseJson } from './parse-json.ts';
 
 type Id = string | number;
 
-/** One line of an MCP client, as far as the bridge looks into it. The text itself is passed on unchanged. */
-export interface JsonRpcText {
-  /** The ids that expect an answer. */
-  readonly ids: readonly Id[];
-  /** The method, unless it is a response or a batch. */
-  readonly method: string | undefined;
-  /** The protocol version that a stateless request states in its own `_meta`. */
-  readonly version: string | undefined;
-  /** The request that `notifications/cancelled` names. */
-  readonly cancels: Id | undefined;
-  /** `params.name`, `params.uri` or `params.taskId`, which a stateless request repeats in a header. */
-  readonly name: string | undefined;
-  /** The ids that it answers. */
-  readonly answers: readonly Id[];
-  /** The protocol version that the result of `initialize` chooses. */
-  readonly chosenVersion: string | undefined;
-  /** The error of a response, to be passed on under another id. */
-  readonly error: unknown;
-}
-
 /** JSON-RPC 2.0, section 5.1. */
 export const JSON_RPC_FAULTS = { parse: -32700, invalid: -32600, ours: -32000 } as const;
 
@@ -36,24 +16,35 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 };
 
 /** What a text says: a request, a notification, a response, or a batch of these; otherwise the code of the fault. */
-export function readJsonRpc(text: string): JsonRpcText | 'parse' | 'invalid' {
+export function readJsonRpc(text: string) {
   const value = parseJson(text);
   if (value === undefined) return 'parse';
   const all: unknown[] = Array.isArray(value) ? value : [value];
   if (all.length === 0 || !all.every(isMessage)) return 'invalid';
   const { method, params, result, error } = Array.isArray(value) ? ({} as Message) : (all[0] as Message);
   return {
+    /** The ids that expect an answer. */
     ids: all.flatMap(({ method, id }) => (method !== undefined && id !== undefined ? [id as Id] : [])),
+    /** The method, unless it is a response or a batch. */
     method,
+    /** The protocol version that a stateless request states in its own `_meta`. */
     version: textIn(memberOf(params, '_meta'), VERSION_KEY),
+    /** The request that `notifications/cancelled` names. */
     cancels: method === 'notifications/cancelled' ? idIn(params, 'requestId') : undefined,
+    /** `params.name`, `params.uri` or `params.taskId`, which a stateless request repeats in a header. */
     name:
       method !== undefined && Object.hasOwn(NAMED_BY, method) ? textIn(params, NAMED_BY[method]) : undefined,
+    /** The ids that it answers. */
     answers: all.flatMap(({ method, id }) => (method === undefined && isId(id) ? [id] : [])),
+    /** The protocol version that the result of `initialize` chooses. */
     chosenVersion: textIn(result, 'protocolVersion'),
+    /** The error of a response, to be passed on under another id. */
     error,
   };
 }
+
+/** One line of an MCP client, as far as the bridge looks into it. The text itself is passed on unchanged. */
+export type JsonRpcText = Exclude<ReturnType<typeof readJsonRpc>, string>;
 
 /** ES2025; its reviver tells what a number looks like, because one beyond 2^53 would be rounded. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
