@@ -19,7 +19,9 @@ export function createTtlCache<V extends object>(
 ): (key: string) => V | Promise<V> {
   const { ttlMs, entriesMax, load, onLookup } = options;
   const entries = new LRUCache<string, V>({
-    max: entriesMax,
+    // Of `max`, it allocates all at once: 7 ms of every start.
+    maxSize: entriesMax,
+    sizeCalculation: () => 1,
     ttl: ttlMs,
     ttlResolution: 0,
     // An entry that is evicted while it loads still resolves for its waiters.

@@ -14,7 +14,7 @@ export function createKeyRecord(parts: {
   /** Milliseconds since the epoch. */
   now(): number;
 }): (internId: string, keys: readonly PublishedKeyRow[]) => Promise<void> {
-  const recorded = new LRUCache<string, true>({ max: RECORDED_MAX });
+  const recorded = new LRUCache<string, true>({ maxSize: RECORDED_MAX, sizeCalculation: () => 1 });
 
   async function record(internId: string, key: PublishedKeyRow): Promise<void> {
     const line = renderKeyLine(internId, key, parts.now());
