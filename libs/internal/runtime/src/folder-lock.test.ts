@@ -32,6 +32,10 @@ it('refuses a folder to a second process, and a second time to the same one', as
   await (await lockFolder(path))();
 });
 
+it('says that the path is too long', async () => {
+  await expect(lockFolder(join(folder, 'x'.repeat(100)))).rejects.toThrow('.lock is too long for a socket');
+});
+
 it('is free after its last user crashed, whoever has the id of that process now', async () => {
   const path = join(folder, 'crashed');
   await writeFile(`${path}.lock`, String(process.ppid));

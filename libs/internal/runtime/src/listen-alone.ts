@@ -17,7 +17,9 @@ export async function listenAlone(server: Server, path: string): Promise<void> {
       await once(server, 'listening');
       return;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EINVAL') throw new Error(`${path} is too long for a socket`, { cause: error });
+      if (code !== 'EADDRINUSE') throw error;
     }
     if (await isAnswered(path)) throw new SocketInUse(`${path} is in use by another process; stop it first`);
     await rm(path, { force: true });
