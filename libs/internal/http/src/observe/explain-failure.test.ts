@@ -19,6 +19,10 @@ test.each<[string, unknown, string]>([
   ['a cold standby', coded('refused', 'x', coded('57P03')), 'standby'],
   ['a wrong Redis password', new Error('no connection', { cause: new Error('WRONGPASS invalid') }), 'wrong'],
   ['a missing Redis password', new Error('NOAUTH Authentication required.'), 'requires a password'],
+  ['a full Redis', new Error("OOM command not allowed when used memory > 'maxmemory'."), 'memory is full'],
+  ['a Redis with a full disk', new Error('MISCONF Redis is configured to save RDB snapshots'), 'its disk'],
+  ['a Redis without replicas', new Error('NOREPLICAS Not enough good replicas to write.'), 'replicas'],
+  ['a full disk', coded('53100'), 'disk of the server is full'],
   ['a time-out', Object.assign(new Error('x'), { name: 'TimeoutError' }), 'in time'],
 ])('%s is explained without its address', (_what, error, expected) => {
   expect(explainFailure(error)).toContain(expected);

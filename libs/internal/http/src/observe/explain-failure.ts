@@ -10,6 +10,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   '42501': 'the login lacks a privilege: run ori-admin migrate',
   '42703': 'a column is missing: run ori-admin migrate',
   '42P01': 'a table is missing: run ori-admin migrate',
+  '53100': 'the disk of the server is full',
   '53300': 'the server has no free connection',
   '57P03': 'the server is starting up, or is a standby that accepts no queries',
 };
@@ -18,6 +19,9 @@ const CONDITIONS: Readonly<Record<string, string>> = {
 const REDIS_REPLIES: Readonly<Record<string, string>> = {
   CLUSTERDOWN: 'the cluster does not serve all of its slots',
   LOADING: 'Redis is still loading its data',
+  MISCONF: 'Redis cannot write to its disk, and accepts no writes until it can',
+  NOREPLICAS: 'Redis has fewer replicas than it requires for a write',
+  OOM: 'the memory is full: raise maxmemory of this Redis',
   MASTERDOWN: 'this replica has lost its master',
   NOAUTH: 'Redis requires a password',
   NOPERM: "the user's ACL lacks a permission",
