@@ -1,4 +1,4 @@
-import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRoom } from '../../env/room.ts';
@@ -23,6 +23,9 @@ test.each([
   await symlink('..2026_01_01', join(place, '..data'));
   for (const file of secrets) await symlink(join('..data', file), join(place, file));
 
+  const spool = join(place, 'spool');
+  await mkdir(spool);
+
   const rendered = render(folder);
   const pod = podOf(find(rendered, name));
   const [container] = pod.containers;
@@ -31,7 +34,9 @@ test.each([
     for (const [file, text] of Object.entries(mapOf(configMap))) await writeFile(join(place, file), text);
   const own = container.env.map(({ name, value }: Manifest) => [
     name,
-    value.replaceAll(/\/(?:run\/secrets\/(?:ori|tls)|var\/lib\/ori|etc\/ori)/g, place),
+    value
+      .replaceAll(/\/(?:run\/secrets\/(?:ori|tls)|var\/lib\/ori|etc\/ori)/g, place)
+      .replace('/var/spool/ori', spool),
   ]);
   const settings = (container.envFrom ?? []).map(({ configMapRef }: Manifest) => mapOf(configMapRef));
   await expectAccepted(service, Object.assign({}, ...settings, Object.fromEntries(own)));

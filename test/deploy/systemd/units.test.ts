@@ -93,6 +93,13 @@ describe.each(UNITS)('%s', (name) => {
   });
 });
 
+test.each(UNITS.filter((name) => valuesOf(name, 'Restart').length > 0))(
+  '%s is restarted until it works, however long what it needs is missing at boot',
+  (name) => {
+    expect(valuesOf(name, 'StartLimitIntervalSec')).toEqual(['0']);
+  },
+);
+
 describe.each(SERVICES)('%s', (service) => {
   const unit = `ori-${service}@.service`;
 
@@ -118,6 +125,8 @@ test.each([
 ])('%s accepts its environment', async (service, unit, i) => {
   const d = join(folder, `credentials-${service}`);
   await writeSecrets(d, service, 0o400);
+  for (const state of valuesOf(unit, 'StateDirectory').flatMap((names) => names.split(' ')))
+    await mkdir(join(folder, state.replace('%i', i)), { recursive: true });
   const environment = Object.entries(environmentOf(unit, { i, d, L: folder, S: folder, t: '/run' }));
   const placed = environment.map(([name, value]) => [
     name,
