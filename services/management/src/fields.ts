@@ -18,8 +18,13 @@ export const Timestamp = z.iso
   .datetime({ precision: 3 })
   .meta({ description: 'ISO 8601 UTC time with milliseconds.', example: SAMPLE.at });
 
-/** Of a display name. Both ends are anchored, because some clients match a pattern from the start only. */
-export const NOT_BLANK = /^\s*\S[\s\S]*$/;
+/** A display name. Both ends of its pattern are anchored, because some clients match a pattern from the start only. */
+export const displayName = (charactersMax: number) =>
+  z
+    .string()
+    .min(1)
+    .max(charactersMax)
+    .regex(/^\s*\S[\s\S]*$/, 'must not be blank');
 
 export const WorkspaceId = z
   .string()

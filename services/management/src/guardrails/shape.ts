@@ -7,7 +7,7 @@ import {
   SCAN_SCOPES,
 } from '@ori/store/vocabulary';
 import { z } from 'zod';
-import { NOT_BLANK, SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
+import { displayName, SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
 import { offsetPage, pageOf } from '../page.ts';
 
 /** The text that replaces a redacted match. */
@@ -145,12 +145,7 @@ const policy = {
     .meta({ description: 'Whether spending on own provider keys counts. Default: false.', example: false }),
 };
 
-const name = z
-  .string()
-  .min(1)
-  .max(200)
-  .regex(NOT_BLANK, 'must not be blank')
-  .meta({ example: 'Support team' });
+const name = displayName(200).meta({ example: 'Support team' });
 
 export const Guardrail = z
   .strictObject({

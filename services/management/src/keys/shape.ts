@@ -1,14 +1,9 @@
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
 import { z } from 'zod';
-import { NOT_BLANK, SAMPLE, Timestamp, UserId, WorkspaceId } from '../fields.ts';
+import { displayName, SAMPLE, Timestamp, UserId, WorkspaceId } from '../fields.ts';
 import { booleanParameter, dataOf, offsetPage, pageOf } from '../page.ts';
 
-const name = z
-  .string()
-  .min(1)
-  .max(255)
-  .regex(NOT_BLANK, 'must not be blank')
-  .meta({ description: 'A display name.', example: 'Support bot' });
+const name = displayName(255).meta({ description: 'A display name.', example: 'Support bot' });
 
 const label = z.string().meta({ description: 'Masked rendering of the key.', example: 'sk-...7c2e' });
 

@@ -1,13 +1,8 @@
 import { z } from 'zod';
-import { NOT_BLANK, SAMPLE, Timestamp, UserId, WorkspaceId } from '../fields.ts';
+import { displayName, SAMPLE, Timestamp, UserId, WorkspaceId } from '../fields.ts';
 import { booleanParameter, dataOf, pageOf } from '../page.ts';
 
-const name = z
-  .string()
-  .min(1)
-  .max(255)
-  .regex(NOT_BLANK, 'must not be blank')
-  .meta({ description: 'A display name.', example: 'Workshop' });
+const name = displayName(255).meta({ description: 'A display name.', example: 'Workshop' });
 const slug = z
   .string()
   .max(100)
