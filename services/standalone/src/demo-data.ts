@@ -20,30 +20,13 @@ interface DemoIdentity extends SigningHome {
   readonly issuer: string;
 }
 
-export interface DemoData {
-  readonly internId: string;
-  /** Of the intern *analytical*. */
-  readonly otherInternId: string;
-  readonly workspaceId: string;
-  readonly users: readonly { readonly name: string; readonly subject: string; readonly userId: string }[];
-  readonly apiKey: string;
-  readonly apiKeyHash: string;
-  readonly internApiKey: string;
-  readonly managementKey: string;
-  readonly byokId: string;
-}
-
 /**
  * Writes two organizations with every case that the contract distinguishes: ada's workspace with the demo intern,
  * alan's outside the programme, and grace's in another organization, each with an intern that could sign.
  */
-export async function createDemoData(
-  db: Database,
-  cast: DemoCast,
-  { issuer, ...home }: DemoIdentity,
-): Promise<DemoData> {
+export async function createDemoData(db: Database, cast: DemoCast, { issuer, ...home }: DemoIdentity) {
   const { internId } = cast;
-  const users: DemoData['users'][number][] = [];
+  const users: { name: string; subject: string; userId: string }[] = [];
   for (const { name, subject } of cast.users) {
     const { id: userId } = await createUser(db, { name, issuer, subject });
     users.push({ name, subject, userId });
@@ -61,6 +44,7 @@ export async function createDemoData(
   await addMember(db, { workspaceId, userId: idOf('ada') });
   await addMember(db, { workspaceId, userId: idOf('mary') });
   await removeMember(db, { workspaceId, userId: idOf('mary') });
+  /** Of the intern *analytical*. */
   const otherInternId = await createOtherInterns(db, home, workspaceId, createdBy);
   await createSigningIntern(db, home, { id: internId, workspaceId, name: 'greeter', createdBy });
   await setDemoIcon(db, internId);
@@ -85,6 +69,8 @@ export async function createDemoData(
   const keys = { apiKey: ordinary.key, apiKeyHash: ordinary.hash, internApiKey: own.key };
   return { internId, otherInternId, workspaceId, users, ...keys, managementKey: management.key, byokId };
 }
+
+export type DemoData = Awaited<ReturnType<typeof createDemoData>>;
 
 /** The key is a fake one. */
 async function createDemoCredential(
