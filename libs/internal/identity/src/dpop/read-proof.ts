@@ -1,4 +1,5 @@
 import { decodeProtectedHeader } from 'jose';
+import { isTime, isTimeOrAbsent } from '../read-claims.ts';
 import { type DpopAlgorithm, isDpopAlgorithm, type PublicJwk, publicJwkOf } from './algorithms.ts';
 import { CONTENT_CLAIM } from './content.ts';
 import { DpopError } from './dpop-error.ts';
@@ -56,8 +57,8 @@ export function readClaims(claims: string) {
   if (typeof jti !== 'string' || jti === '' || jti.length > JTI_CHARACTERS_MAX) throw refused('jti');
   if (typeof htu !== 'string') throw refused('htu');
   if (!isTime(iat)) throw refused('iat');
-  if (exp !== undefined && !isTime(exp)) throw refused('exp');
-  if (nbf !== undefined && !isTime(nbf)) throw refused('nbf');
+  if (!isTimeOrAbsent(exp)) throw refused('exp');
+  if (!isTimeOrAbsent(nbf)) throw refused('nbf');
   if (nonce !== undefined && typeof nonce !== 'string') throw refused('nonce');
   return { jti, htm, htu, iat, exp, nbf, ath, nonce, content };
 }
@@ -70,10 +71,6 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /** Without jose, whose `atob` takes several times as long: unlike the header, the claims are new with each request. */
 function decodeClaims(claims: string): Readonly<Record<string, unknown>> {
   return JSON.parse(utf8.decode(Buffer.from(claims, 'base64url'))) ?? {};
-}
-
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
 function decode<T>(read: () => T): T {
