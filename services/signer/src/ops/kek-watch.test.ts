@@ -27,6 +27,10 @@ test('a ring that holds none of the KEKs in use fails the check, and one that la
   state.now += 5000;
   await expect(watch.check()).rejects.toMatchObject({ code: 'no_kek_in_use' });
   expect(await missing()).toBe(1);
+  inUse = [held];
+  // A clock that was ahead is set back.
+  state.now -= 3_600_000;
+  await watch.check();
 });
 
 test('another ring is judged at once', async () => {

@@ -36,7 +36,7 @@ export function watchKeks({ inUse, ring, registry, now }: KekWatchOptions): { ch
 
   async function kidsInUse(): Promise<readonly string[] | undefined> {
     const held = String(ring.kids);
-    if (known?.held === held && now() - known.at < REMEMBERED_MS) return known.kids;
+    if (known?.held === held && Math.abs(now() - known.at) < REMEMBERED_MS) return known.kids;
     const kids = await inUse().catch(() => undefined);
     // The answer may be older than the ring: its rows may have been re-sealed before the KEK was removed.
     if (String(ring.kids) !== held) return await kidsInUse();

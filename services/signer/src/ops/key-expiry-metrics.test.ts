@@ -41,6 +41,10 @@ test('queries the database once a minute, however often it is scraped', async ()
   clock.now += 1;
   await scrape();
   expect(asked).toHaveLength(2);
+  // A clock that was ahead is set back.
+  clock.now -= 3_600_000;
+  await scrape();
+  expect(asked).toHaveLength(3);
 });
 
 test('is NaN if the database does not answer, and queries it again at the next scrape', async () => {

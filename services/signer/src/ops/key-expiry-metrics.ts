@@ -16,16 +16,16 @@ export interface KeyExpiryOptions {
  * which triggers no alert, until the next scrape queries again.
  */
 export function collectKeyExpiry(registry: Registry, { expiry, now }: KeyExpiryOptions): void {
-  let known: { readonly until: number; readonly answer: Promise<KeyExpiry | undefined> } | undefined;
+  let known: { readonly at: number; readonly answer: Promise<KeyExpiry | undefined> } | undefined;
 
   function read(): Promise<KeyExpiry | undefined> {
     const at = now();
-    if (known !== undefined && at < known.until) return known.answer;
+    if (known !== undefined && Math.abs(at - known.at) < REMEMBERED_MS) return known.answer;
     const answer = expiry({ at: Math.floor(at / 1000) }).catch(() => {
       known = undefined;
       return undefined;
     });
-    known = { until: at + REMEMBERED_MS, answer };
+    known = { at, answer };
     return answer;
   }
 
