@@ -40,6 +40,7 @@ export function createPkcs11(config: Pkcs11Config, log: Pick<AgentLog, 'info'>):
   const { module, token, keyId } = config;
   const onToken = ['--module', module, '--token-label', token];
   let best: Mode | undefined;
+  let pinRefused: PinRefused | undefined;
 
   async function findBest(signal: AbortSignal): Promise<Mode> {
     // Some versions exit with 1 after their help.
@@ -51,15 +52,21 @@ export function createPkcs11(config: Pkcs11Config, log: Pick<AgentLog, 'info'>):
     return mode;
   }
 
-  const call = (
+  async function call(
     operation: 'encrypt' | 'decrypt',
     { options }: Mode,
     { iv, ...run }: { iv: Buffer; input: Uint8Array; signal: AbortSignal },
-  ) => {
+  ): Promise<Buffer> {
+    if (pinRefused) throw pinRefused;
     const login = ['--login', '--pin', 'env:ORI_PKCS11_PIN'];
     const what = [`--${operation}`, '--id', keyId, ...options, '--iv', iv.toString('hex')];
-    return runTool(config, [...onToken, ...login, ...what], run);
-  };
+    try {
+      return await runTool(config, [...onToken, ...login, ...what], run);
+    } catch (error) {
+      if (error instanceof PinRefused) pinRefused = error;
+      throw error;
+    }
+  }
 
   return {
     async wrap(kek, signal) {
@@ -80,6 +87,13 @@ export function createPkcs11(config: Pkcs11Config, log: Pick<AgentLog, 'info'>):
   };
 }
 
+/** A token counts wrong PINs, and few of them lock it; services ask again every two seconds. */
+class PinRefused extends KmsError {
+  constructor() {
+    super('unavailable', 'the token refused the PIN; it is not tried again before a restart');
+  }
+}
+
 /** The PIN is in the environment of the process, which only its user can read, and not in its arguments. */
 function runTool(
   { tool, pin, environment }: Pkcs11Config,
@@ -95,8 +109,9 @@ function runTool(
       signal,
       maxBuffer: OUTPUT_BYTES_MAX,
     };
-    const child = execFile(tool, args, options, (error, stdout) => {
+    const child = execFile(tool, args, options, (error, stdout, stderr) => {
       if (error === null || (mayFail && !error.killed && stdout.length > 0)) return resolve(stdout);
+      if (stderr.includes('CKR_PIN_')) return reject(new PinRefused());
       // Its output and its command line may contain secrets, so neither is included.
       const why = error.killed ? 'timed out' : `failed (${error.code ?? error.signal ?? 'unknown'})`;
       reject(new KmsError('unavailable', `pkcs11-tool ${why}`));
