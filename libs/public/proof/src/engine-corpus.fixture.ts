@@ -14,15 +14,6 @@ import {
   TORSION,
 } from './curve-edge-cases.fixture.ts';
 
-/** One signature to verify. `honest`: made according to RFC 8032 by an admissible key. */
-export interface EngineCase {
-  title: string;
-  publicKey: Uint8Array;
-  input: Uint8Array;
-  signature: Uint8Array;
-  honest: boolean;
-}
-
 const OWN = edgeKey(namedScalar('corpus key'));
 const NONCE = namedScalar('corpus R');
 const FIELD_PRIME = 2n ** 255n - 19n;
@@ -95,15 +86,12 @@ function inputs(count: number): Uint8Array[] {
   return Array.from({ length: count }, (_, index) => new TextEncoder().encode(`corpus input ${index}`));
 }
 
-function ask(
-  title: string,
-  key: EdgeKey,
-  input: Uint8Array,
-  signature: Uint8Array,
-  honest = false,
-): EngineCase {
+function ask(title: string, key: EdgeKey, input: Uint8Array, signature: Uint8Array, honest = false) {
   return { title, publicKey: key.encoded, input, signature, honest };
 }
+
+/** One signature to verify. `honest`: made according to RFC 8032 by an admissible key. */
+export type EngineCase = ReturnType<typeof ask>;
 
 /** Adds 0 to 15 times L to S: all that fit into 256 bits, and only the first below L. */
 function everyS(
