@@ -37,13 +37,9 @@ export function delegate(
   return { role, x: xOf(key), nbf, exp, signature: sign(root, input) };
 }
 
-export interface TestRoot {
-  root: SigningKey;
-  keys: SigningKey;
-  freshness: SigningKey;
-}
+export const newRoot = () => ({ root: newKey(), keys: newKey(), freshness: newKey() });
 
-export const newRoot = (): TestRoot => ({ root: newKey(), keys: newKey(), freshness: newKey() });
+export type TestRoot = ReturnType<typeof newRoot>;
 
 export const delegationsOf = ({ root, keys, freshness }: TestRoot, place = HERE) => [
   delegate(root, 'keys', keys, { place }),
