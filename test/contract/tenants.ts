@@ -1,4 +1,3 @@
-import type { KekRing } from '@ori/sealing/kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import {
   addMember,
@@ -11,24 +10,10 @@ import {
   disableApiKey,
   removeMember,
 } from '@ori/store/admin';
-import type { Demo } from '../env/demo.ts';
 import type { World } from '../env/world.ts';
 
-/** The demo data, and the other cases that a signing request can meet. */
-export interface Tenants extends Demo {
-  /** In the workspace of the demo, without a signing key. */
-  readonly keylessInternId: string;
-  /** In a workspace outside the programme, of which `ada` is a member too. */
-  readonly outsideInternId: string;
-  readonly internApiKey: string;
-  readonly managementKey: string;
-  readonly disabledApiKey: string;
-  /** The ring that seals signing seeds. */
-  readonly sealer: KekRing;
-}
-
 /** Adds `mary`, a former member of the workspace, and `grace`, who was never a member; `hal` does not exist. */
-export async function createTenants({ store: db, demo, issuer, kekText }: World): Promise<Tenants> {
+export async function createTenants({ store: db, demo, issuer, kekText }: World) {
   const { organizationId, workspaceId, internId, userId } = demo;
   const sealer = parseKekRing(kekText);
   const { id: outsideWorkspaceId } = await createWorkspace(db, {
@@ -57,11 +42,17 @@ export async function createTenants({ store: db, demo, issuer, kekText }: World)
   await disableApiKey(db, disabled);
   return {
     ...demo,
+    /** In the workspace of the demo, without a signing key. */
     keylessInternId,
+    /** In a workspace outside the programme, of which `ada` is a member too. */
     outsideInternId,
     internApiKey: internApiKey.key,
     managementKey: managementKey.key,
     disabledApiKey: disabled.key,
+    /** The ring that seals signing seeds. */
     sealer,
   };
 }
+
+/** The demo data, and the other cases that a signing request can meet. */
+export type Tenants = Awaited<ReturnType<typeof createTenants>>;

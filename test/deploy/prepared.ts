@@ -7,17 +7,8 @@ import { promisify } from 'node:util';
 import { shipped } from '../env/programs.ts';
 import { ROOT } from './root.ts';
 
-/** The output of `prepare.sh`, in its own folder. */
-export interface Prepared extends AsyncDisposable {
-  readonly folder: string;
-  /** The variables of `.env`. */
-  readonly env: Readonly<Record<string, string>>;
-  /** The text of a file in `secrets/`. */
-  secret(name: string): Promise<string>;
-}
-
 /** Runs `prepare.sh` unchanged, with the shipped `ori-admin`. */
-export async function prepare(issuer: string): Promise<Prepared> {
+export async function prepare(issuer: string) {
   const folder = await mkdtemp(join(tmpdir(), 'ori-compose-'));
   await copyFile(`${ROOT}deploy/docker/prepare.sh`, join(folder, 'prepare.sh'));
   const { PATH, HOME } = process.env;
@@ -26,10 +17,12 @@ export async function prepare(issuer: string): Promise<Prepared> {
   const text = await readFile(join(folder, '.env'), 'utf8');
   return {
     folder,
+    /** The variables of `.env`. */
     env: Object.fromEntries(
       [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
     ),
-    secret: (name) => readFile(join(folder, 'secrets', name), 'utf8'),
+    /** The text of a file in `secrets/`. */
+    secret: (name: string) => readFile(join(folder, 'secrets', name), 'utf8'),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
 }

@@ -1,12 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  CompactSign,
-  type CryptoKey,
-  calculateJwkThumbprint,
-  exportJWK,
-  generateKeyPair,
-  type JWK,
-} from 'jose';
+import { CompactSign, type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 
 export type DpopTestAlgorithm = 'ES256' | 'EdDSA' | 'Ed25519' | 'ES384' | 'PS256';
 
@@ -26,20 +19,7 @@ export interface DpopProofOptions {
   readonly signWith?: CryptoKey | Uint8Array;
 }
 
-/** A client's key pair, and the proofs that it signs. */
-export interface DpopKey {
-  readonly algorithm: DpopTestAlgorithm;
-  readonly privateKey: CryptoKey;
-  readonly publicKey: CryptoKey;
-  readonly publicJwk: JWK;
-  readonly privateJwk: JWK;
-  /** RFC 7638, for `cnf.jkt`. */
-  readonly thumbprint: string;
-  /** Uses jose only: RFC 9449, section 4.2. */
-  proof(options: DpopProofOptions): Promise<string>;
-}
-
-export async function createDpopKey(algorithm: DpopTestAlgorithm = 'ES256'): Promise<DpopKey> {
+export async function createDpopKey(algorithm: DpopTestAlgorithm = 'ES256') {
   const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true });
   const publicJwk = await exportJWK(publicKey);
   return {
@@ -48,7 +28,9 @@ export async function createDpopKey(algorithm: DpopTestAlgorithm = 'ES256'): Pro
     publicKey,
     publicJwk,
     privateJwk: await exportJWK(privateKey),
+    /** RFC 7638, for `cnf.jkt`. */
     thumbprint: await calculateJwkThumbprint(publicJwk),
+    /** Uses jose only: RFC 9449, section 4.2. */
     async proof({
       method = 'POST',
       url,
@@ -58,7 +40,7 @@ export async function createDpopKey(algorithm: DpopTestAlgorithm = 'ES256'): Pro
       claims,
       header,
       signWith = privateKey,
-    }) {
+    }: DpopProofOptions): Promise<string> {
       const payload = {
         jti: randomUUID(),
         htm: method,
@@ -79,6 +61,9 @@ export async function createDpopKey(algorithm: DpopTestAlgorithm = 'ES256'): Pro
     },
   };
 }
+
+/** A client's key pair, and the proofs that it signs. */
+export type DpopKey = Awaited<ReturnType<typeof createDpopKey>>;
 
 /** The raw headers of a request with such a token. */
 export const dpopHeaders = (accessToken: string, proof: string): string[] => [

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
-import { type GuardConfig, loadGuardConfig, type RunningGuard, startGuard } from '@ori/guard';
+import { type GuardConfig, loadGuardConfig, startGuard } from '@ori/guard';
 import type { JwkSet } from '@ori/proof';
 import type { Logger } from '@ori/runtime/log';
 import { createTestSigner, type TestProofOptions } from '@ori/verifier/testing';
@@ -15,22 +15,6 @@ export interface Seen {
   readonly url: string | undefined;
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
-}
-
-export interface GuardWorld extends AsyncDisposable {
-  readonly guard: RunningGuard;
-  readonly port: number;
-  readonly keysUrl: string;
-  /** What another guard of the same daemon needs. */
-  readonly environment: Readonly<Record<string, string>>;
-  /** The requests that reached the daemon. */
-  readonly seen: Seen[];
-  /** The proof headers as lines of a request. */
-  proofLines(options: TestProofOptions): string;
-  /** A whole signed request, with these lines more. */
-  signed(options: TestProofOptions & { lines?: string }): string;
-  /** Sends exactly these bytes on a connection of their own, and reads one answer. */
-  raw(bytes: string | Uint8Array): Promise<RawAnswer>;
 }
 
 export interface GuardWorldOptions {
@@ -61,7 +45,7 @@ async function listen(handler: RequestListener, stack: AsyncDisposableStack): Pr
 }
 
 /** A guard in this process in front of a daemon without a verifier, past the seconds after a start in which proofs are refused. */
-export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<GuardWorld> {
+export async function openGuardWorld(options: GuardWorldOptions = {}) {
   await using stack = new AsyncDisposableStack();
   let ahead = -10_000;
   const now = () => Date.now() + ahead;
@@ -107,15 +91,20 @@ export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<G
     guard,
     port,
     keysUrl,
+    /** What another guard of the same daemon needs. */
     environment,
+    /** The requests that reached the daemon. */
     seen,
+    /** The proof headers as lines of a request. */
     proofLines,
-    signed({ lines = '', ...proof }) {
+    /** A whole signed request, with these lines more. */
+    signed({ lines = '', ...proof }: TestProofOptions & { lines?: string }): string {
       const length = Buffer.byteLength(proof.body);
       const head = `POST ${proof.path} HTTP/1.1\r\nHost: daemon.example\r\nContent-Type: application/json\r\n`;
       return `${head}Content-Length: ${length}\r\n${proofLines(proof)}${lines}\r\n${proof.body}`;
     },
-    async raw(bytes) {
+    /** Sends exactly these bytes on a connection of their own, and reads one answer. */
+    async raw(bytes: string | Uint8Array): Promise<RawAnswer> {
       using client = await rawClient(port);
       client.send(bytes);
       return await client.answer();
@@ -123,6 +112,8 @@ export async function openGuardWorld(options: GuardWorldOptions = {}): Promise<G
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+export type GuardWorld = Awaited<ReturnType<typeof openGuardWorld>>;
 
 /** Another guard of the world's daemon, as it ships: not started yet. */
 export async function guardProcess(

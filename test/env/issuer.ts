@@ -35,28 +35,6 @@ export interface IssuerOptions {
   readonly introspectionClient?: { readonly id: string; readonly secret: string };
 }
 
-/** An OpenID issuer on loopback that mints real tokens and misbehaves on demand. */
-export interface TestIssuer extends AsyncDisposable {
-  readonly url: string;
-  readonly introspectionClient: { readonly id: string; readonly secret: string };
-  /** Requests that arrived, by route; `elsewhere` counts followed redirects. */
-  readonly counts: Record<IssuerRoute | 'elsewhere' | 'unknown', number>;
-  resetCounts(): void;
-  /** A JWT access token (RFC 9068) under a published key. Every part can be overridden. */
-  token(options?: TokenOptions): Promise<string>;
-  /** An opaque access token that introspection accepts. */
-  opaqueToken(options?: OpaqueTokenOptions): string;
-  /** Adds a key. Returns its kid. */
-  addKey(algorithm: IssuerAlgorithm, published?: boolean): Promise<string>;
-  behave(behaviour: IssuerBehaviour, ...routes: IssuerRoute[]): void;
-  /** Replaces members of the discovery document; `undefined` removes one. */
-  announce(members: Record<string, unknown>): void;
-  /** Stops listening and closes all connections. */
-  stop(): Promise<void>;
-  /** Listens on the same port again. */
-  start(): Promise<void>;
-}
-
 const ROUTES: Record<string, IssuerRoute> = {
   '/.well-known/openid-configuration': 'discovery',
   '/jwks': 'jwks',
@@ -73,7 +51,7 @@ const FIXED: Readonly<Record<string, readonly [type: string, body: string]>> = {
 const IMPOSTOR = 'https://issuer.example';
 const HUGE_BYTES = 16 * 1024 * 1024;
 
-export async function startIssuer(options: IssuerOptions): Promise<TestIssuer> {
+export async function startIssuer(options: IssuerOptions) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const keys = await Promise.all((options.algorithms ?? ['ES256', 'EdDSA', 'RS256']).map(createIssuerKey));
@@ -146,32 +124,42 @@ export async function startIssuer(options: IssuerOptions): Promise<TestIssuer> {
   return {
     url,
     introspectionClient: client,
+    /** Requests that arrived, by route; `elsewhere` counts followed redirects. */
     counts,
-    resetCounts() {
+    resetCounts(): void {
       for (const route of Object.keys(counts) as (keyof typeof counts)[]) counts[route] = 0;
     },
-    token: (token = {}) => mintToken({ issuer: url, audience: options.audience, keys }, token),
-    opaqueToken(token = {}) {
+    /** A JWT access token (RFC 9068) under a published key. Every part can be overridden. */
+    token: (token: TokenOptions = {}) => mintToken({ issuer: url, audience: options.audience, keys }, token),
+    /** An opaque access token that introspection accepts. */
+    opaqueToken(token: OpaqueTokenOptions = {}): string {
       const value = randomBytes(24).toString('base64url');
       opaque.set(value, introspection({ issuer: url, audience: options.audience }, token));
       return value;
     },
-    async addKey(algorithm, published = false) {
+    /** Adds a key. Returns its kid. */
+    async addKey(algorithm: IssuerAlgorithm, published = false): Promise<string> {
       const key = await createIssuerKey(algorithm);
       keys.push({ ...key, published });
       return key.kid;
     },
-    behave(behaviour, ...routes) {
+    behave(behaviour: IssuerBehaviour, ...routes: IssuerRoute[]): void {
       for (const route of routes.length ? routes : Object.values(ROUTES)) behaviours.set(route, behaviour);
     },
-    announce(members) {
+    /** Replaces members of the discovery document; `undefined` removes one. */
+    announce(members: Record<string, unknown>): void {
       announced = members;
     },
+    /** Stops listening and closes all connections. */
     stop,
+    /** Listens on the same port again. */
     start,
     [Symbol.asyncDispose]: stop,
   };
 }
+
+/** An OpenID issuer on loopback that mints real tokens and misbehaves on demand. */
+export type TestIssuer = Awaited<ReturnType<typeof startIssuer>>;
 
 function send(response: ServerResponse, status: number, content: unknown, padding = ''): void {
   response.writeHead(status, { 'content-type': 'application/json' });

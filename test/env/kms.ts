@@ -80,16 +80,7 @@ export async function startMoto(room: Room): Promise<Record<string, string>> {
   };
 }
 
-/** `ori-kms-agent` as it ships, on its own socket. */
-export interface KmsAgent extends AsyncDisposable {
-  /** The value for `…_KMS_URL`. */
-  readonly url: string;
-  readonly output: readonly string[];
-  stop(): Promise<void>;
-  start(): Promise<void>;
-}
-
-export async function startKmsAgent(environment: (room: Room) => Record<string, string>): Promise<KmsAgent> {
+export async function startKmsAgent(environment: (room: Room) => Record<string, string>) {
   const room = await openRoom('ori-kms');
   const socket = join(room.directory, 'kms.sock');
   const output: string[] = [];
@@ -102,10 +93,14 @@ export async function startKmsAgent(environment: (room: Room) => Record<string, 
     throw error;
   }
   return {
+    /** The value for `…_KMS_URL`. */
     url: `unix:${socket}`,
     output,
-    stop: () => server.end('SIGTERM'),
-    start: () => server.start(),
+    stop: (): Promise<void> => server.end('SIGTERM'),
+    start: (): Promise<void> => server.start(),
     [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
   };
 }
+
+/** `ori-kms-agent` as it ships, on its own socket. */
+export type KmsAgent = Awaited<ReturnType<typeof startKmsAgent>>;

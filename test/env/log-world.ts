@@ -12,15 +12,7 @@ import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/poli
 const log = createLogger({ service: 'log', level: 'silent' });
 
 /** A log in its own folder, with the audit file of one signer. */
-export interface LogWorld extends AsyncDisposable {
-  readonly folder: string;
-  readonly auditFile: string;
-  /** The environment that the log is started with. */
-  readonly env: Record<string, string>;
-  start(env?: Record<string, string>, parts?: Partial<LogParts>): Promise<RunningLog>;
-}
-
-export async function openLogWorld(): Promise<LogWorld> {
+export async function openLogWorld() {
   const folder = await mkdtemp(join(tmpdir(), 'ori-log-'));
   const auditFile = join(folder, 'audit.jsonl');
   const env = {
@@ -38,8 +30,9 @@ export async function openLogWorld(): Promise<LogWorld> {
   return {
     folder,
     auditFile,
+    /** The environment that the log is started with. */
     env,
-    async start(more = {}, parts = {}) {
+    async start(more: Record<string, string> = {}, parts: Partial<LogParts> = {}): Promise<RunningLog> {
       const config = { ...loadLogConfig({ ...env, ...more }), shutdownIdleMs: 0 };
       const started = await startLog(config, { log, ...parts });
       running.push(started);

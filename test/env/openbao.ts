@@ -13,20 +13,7 @@ export const OPENBAO = process.env['OPENBAO'] ?? findProgram('bao');
 const README = new URL('../../services/ori-admin/README.md', import.meta.url);
 
 /** An OpenBao server over TLS, set up by the commands of ori-admin's README. */
-export interface OpenBao extends AsyncDisposable {
-  /** The value for `…_KMS_URL`. */
-  readonly url: string;
-  /** Files: of the server's certificate, of the token of the signer, and of ori-admin's. */
-  readonly certificate: string;
-  readonly signerToken: string;
-  readonly adminToken: string;
-  /** Runs shell commands as root of OpenBao. */
-  run(commands: string): Promise<string>;
-  seal(): Promise<void>;
-  unseal(): Promise<void>;
-}
-
-export async function startOpenBao(program = OPENBAO ?? ''): Promise<OpenBao> {
+export async function startOpenBao(program = OPENBAO ?? '') {
   await using stack = new AsyncDisposableStack();
   const room = stack.use(await openRoom('ori-openbao'));
   const [port, { key, cert }] = [await freePort(), makeCertificate()];
@@ -78,12 +65,15 @@ api_addr = "https://localhost:${port}"
   await run(steps.map(([, line]) => line).join('\n'));
   const owned = stack.move();
   return {
+    /** The value for `…_KMS_URL`. */
     url: `https://localhost:${port}/v1/transit/keys/ori-signer`,
+    /** Files: of the server's certificate, of the token of the signer, and of ori-admin's. */
     certificate: file('tls.crt'),
     signerToken: file('signer-kms-token'),
     adminToken: file('admin-kms-token'),
+    /** Runs shell commands as root of OpenBao. */
     run,
-    seal: async () => void (await run('bao operator seal')),
+    seal: async (): Promise<void> => void (await run('bao operator seal')),
     unseal,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -13,18 +13,8 @@ export interface DatabaseOptions {
 
 const SERVICES = ['signer', 'management'] as const;
 
-/** A database for one test, dropped on disposal. */
-export interface Database extends AsyncDisposable {
-  readonly name: string;
-  /** The URL with the owner's login. */
-  readonly url: string;
-  /** URLs with logins that are only members of `ori_signer` and `ori_management`. They cannot be used in an empty database. */
-  readonly signerUrl: string;
-  readonly managementUrl: string;
-}
-
 /** A migrated database, copied from a template that is migrated once per server and run. */
-export async function createDatabase(options: DatabaseOptions = {}): Promise<Database> {
+export async function createDatabase(options: DatabaseOptions = {}) {
   const server = options.server ?? sharedPostgres();
   const migrated = options.migrated ?? true;
   const name = `ori_${randomBytes(8).toString('hex')}`;
@@ -45,7 +35,9 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
     addressed(server.url, { database: name, user: `${name}_${service}`, password });
   return {
     name,
+    /** The URL with the owner's login. */
     url: addressed(server.url, { database: name }),
+    /** URLs with logins that are only members of `ori_signer` and `ori_management`. They cannot be used in an empty database. */
     signerUrl: urlOf('signer'),
     managementUrl: urlOf('management'),
     async [Symbol.asyncDispose]() {
@@ -56,6 +48,9 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
     },
   };
 }
+
+/** A database for one test, dropped on disposal. */
+export type Database = Awaited<ReturnType<typeof createDatabase>>;
 
 /** The lock that lets one test file migrate the template while the others wait. */
 const TEMPLATE_LOCK = 0x6f7269;

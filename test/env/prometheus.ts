@@ -25,15 +25,6 @@ export interface Rule {
   readonly query: string;
 }
 
-/** A real Prometheus on loopback with the shipped configuration and rules, at shorter intervals. */
-export interface Prometheus extends AsyncDisposable {
-  readonly url: string;
-  /** @throws with Prometheus's own message if the expression does not parse */
-  query(expression: string): Promise<Sample[]>;
-  firing(): Promise<FiringAlert[]>;
-  rules(): Promise<Rule[]>;
-}
-
 /**
  * Differs from the shipped files in the scrape targets, Prometheus's port, intervals of two seconds, and in that an
  * alert waits a second instead of minutes, OriNoTraffic and OriProofsStopped compare 10 s with the minute before, and an
@@ -45,7 +36,7 @@ export interface Prometheus extends AsyncDisposable {
 export async function startPrometheus(
   targets: Readonly<Record<string, readonly string[]>>,
   certificate = '',
-): Promise<Prometheus> {
+) {
   const binaries = findPrometheus();
   if (!binaries) throw new Error(NO_PROMETHEUS);
   const room = await openRoom('ori-prometheus');
@@ -85,22 +76,26 @@ export async function startPrometheus(
   }
   return {
     url,
-    async query(expression) {
+    /** @throws with Prometheus's own message if the expression does not parse */
+    async query(expression: string): Promise<Sample[]> {
       type Result = { result: { metric: Record<string, string>; value: [number, string] }[] };
       const { result } = await ask<Result>(`query?query=${encodeURIComponent(expression)}`);
       return result.map(({ metric, value: [, text] }) => ({ metric, value: Number(text) }));
     },
-    async firing() {
+    async firing(): Promise<FiringAlert[]> {
       const { alerts } = await ask<{ alerts: (FiringAlert & { state: string })[] }>('alerts');
       return alerts.filter(({ state }) => state === 'firing');
     },
-    async rules() {
+    async rules(): Promise<Rule[]> {
       const { groups } = await ask<{ groups: { rules: Rule[] }[] }>('rules');
       return groups.flatMap((group) => group.rules);
     },
     [Symbol.asyncDispose]: () => room[Symbol.asyncDispose](),
   };
 }
+
+/** A real Prometheus on loopback with the shipped configuration and rules, at shorter intervals. */
+export type Prometheus = Awaited<ReturnType<typeof startPrometheus>>;
 
 /** Runs the exporter with the shipped modules and one more trusted certificate. @returns its `host:port` */
 async function startBlackbox(room: Room, folder: string, certificate: string): Promise<string> {

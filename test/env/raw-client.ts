@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 
 /** An HTTP/1.1 answer as read by a raw client. */
 export interface RawAnswer {
@@ -7,24 +7,8 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** A client that writes exactly the given bytes, for requests that no HTTP client would send. */
-export interface RawClient extends Disposable {
-  readonly socket: Socket;
-  send(bytes: string | Uint8Array): void;
-  /** The next complete answer; rejects if the connection ends before. */
-  answer(): Promise<RawAnswer>;
-  /** `received()` once it passes, as a regular expression does; rejects if the connection ends before. */
-  until(pattern: { test(received: string): boolean }): Promise<string>;
-  /** `received()` once the server has ended its side. */
-  untilEnd(): Promise<string>;
-  /** Resolves when the connection is closed; with the error that closed it, if one did. */
-  closed(): Promise<Error | undefined>;
-  /** Received bytes that `answer()` has not returned yet. */
-  received(): string;
-}
-
 /** @param address the port of this machine, or a URL with it */
-export async function rawClient(address: number | string): Promise<RawClient> {
+export async function rawClient(address: number | string) {
   const port = typeof address === 'number' ? address : Number(new URL(address).port);
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   let buffer = '';
@@ -55,9 +39,11 @@ export async function rawClient(address: number | string): Promise<RawClient> {
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
   return {
     socket,
-    send: (bytes) => void socket.write(bytes),
+    send: (bytes: string | Uint8Array) => void socket.write(bytes),
+    /** Received bytes that `answer()` has not returned yet. */
     received: () => buffer,
-    async answer() {
+    /** The next complete answer; rejects if the connection ends before. */
+    async answer(): Promise<RawAnswer> {
       for (;;) {
         const parsed = parseAnswer(buffer);
         if (parsed !== undefined) {
@@ -69,18 +55,21 @@ export async function rawClient(address: number | string): Promise<RawClient> {
         await change();
       }
     },
-    async until(pattern) {
+    /** `received()` once it passes, as a regular expression does; rejects if the connection ends before. */
+    async until(pattern: { test(received: string): boolean }): Promise<string> {
       while (!pattern.test(buffer)) {
         if (ended) throw new Error(`the connection ended after ${JSON.stringify(buffer)}`);
         await change();
       }
       return buffer;
     },
-    async untilEnd() {
+    /** `received()` once the server has ended its side. */
+    async untilEnd(): Promise<string> {
       while (!ended) await change();
       return buffer;
     },
-    closed() {
+    /** Resolves when the connection is closed; with the error that closed it, if one did. */
+    closed(): Promise<Error | undefined> {
       if (ended) socket.end();
       else socket.once('end', () => socket.end());
       return closed.then(() => failure);
@@ -88,6 +77,9 @@ export async function rawClient(address: number | string): Promise<RawClient> {
     [Symbol.dispose]: () => void socket.destroy(),
   };
 }
+
+/** A client that writes exactly the given bytes, for requests that no HTTP client would send. */
+export type RawClient = Awaited<ReturnType<typeof rawClient>>;
 
 function parseAnswer(text: string): { answer: RawAnswer; rest: string } | undefined {
   const end = text.indexOf('\r\n\r\n');

@@ -10,22 +10,13 @@ import {
 } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
 
-/** An intern in a workspace of the programme, and a member of that workspace. */
-export interface Scenario {
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly userId: string;
-  readonly internId: string;
-  readonly question: { readonly issuer: string; readonly subject: string; readonly internId: string };
-}
-
 export const HOME = { issuer: 'https://issuer.test', baseUrl: 'https://api.test/v1' } as const;
 
 /** @param person the member's issuer and subject; by default a new one of `HOME` */
 export async function createScenario(
   db: Database,
   person: { readonly issuer?: string; readonly subject?: string } = {},
-): Promise<Scenario> {
+) {
   const { id: organizationId } = await createOrganization(db, { name: 'Analytical' });
   const { id: workspaceId } = await createWorkspace(db, {
     organizationId,
@@ -45,5 +36,8 @@ export async function createScenario(
     question: { issuer, subject, internId },
   };
 }
+
+/** An intern in a workspace of the programme, and a member of that workspace. */
+export type Scenario = Awaited<ReturnType<typeof createScenario>>;
 
 export const createRing = (): ReturnType<typeof parseKekRing> => parseKekRing(generateKekRing('signer'));

@@ -3,15 +3,8 @@ import { appendFile } from 'node:fs/promises';
 import { signingInputV1, signingInputV2 } from '@ori/proof';
 import { commitmentV2 } from '@ori/tlog/entry';
 
-/** An audit line as the signer writes it, and what a daemon knows of its proof. */
-export interface AuditLine {
-  readonly line: string;
-  readonly v2: Uint8Array;
-  readonly inputV1: Uint8Array;
-}
-
 /** The audit line of a proof that nobody made before. */
-export function auditLine(at = Date.now()): AuditLine {
+export function auditLine(at = Date.now()) {
   const bodySha256 = createHash('sha256').update(randomUUID()).digest('hex');
   const named = { internId: 'int_1', timestamp: Math.floor(at / 1000), user: 'ada', bodySha256 };
   const request = {
@@ -40,6 +33,9 @@ export function auditLine(at = Date.now()): AuditLine {
   });
   return { line, inputV1: signingInputV1(named), v2: commitmentV2(signingInputV2({ ...named, ...request })) };
 }
+
+/** An audit line as the signer writes it, and what a daemon knows of its proof. */
+export type AuditLine = ReturnType<typeof auditLine>;
 
 export function auditLines(count: number, at = Date.now()): AuditLine[] {
   return Array.from({ length: count }, (_, index) => auditLine(at + index));

@@ -1,39 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { createTenant, type Tenant } from '../contract/management/world.ts';
-import { createHttpClient, type HttpClient } from '../env/http-client.ts';
-import { type OtlpReceiver, startOtlpReceiver } from '../env/otlp-receiver.ts';
-import { type PostgresServer, startPostgres } from '../env/postgres.ts';
-import { type RedisServer, startRedis } from '../env/redis.ts';
-import { type Service, startManagement } from '../env/service.ts';
+import { createTenant } from '../contract/management/world.ts';
+import { createHttpClient } from '../env/http-client.ts';
+import { startOtlpReceiver } from '../env/otlp-receiver.ts';
+import { startPostgres } from '../env/postgres.ts';
+import { startRedis } from '../env/redis.ts';
+import { startManagement } from '../env/service.ts';
 import { startTcpProxy, type TcpProxy } from '../env/tcp-proxy.ts';
-import { startWorld, type World } from '../env/world.ts';
+import { startWorld } from '../env/world.ts';
 
 /** The maximum number of concurrent requests: enough that no request waits for another. */
 const CONNECTIONS_MAX = 512;
 
-/**
- * Both services as processes, which write as much as they can, with breakable proxies in front of Redis and PostgreSQL.
- */
-export interface MatrixWorld extends AsyncDisposable {
-  readonly world: World;
-  readonly redis: RedisServer;
-  readonly postgres: PostgresServer;
-  readonly toRedis: TcpProxy;
-  readonly toPostgres: TcpProxy;
-  /** The test's own connection, which bypasses the proxy. */
-  readonly redisDirectly: Redis;
-  readonly signerHttp: HttpClient;
-  readonly management: Service;
-  readonly managementHttp: HttpClient;
-  readonly redisPassword: string;
-  /** Of traces. */
-  readonly collector: OtlpReceiver;
-  readonly ours: Tenant;
-  readonly theirs: Tenant;
-}
-
-export async function startMatrixWorld(): Promise<MatrixWorld> {
+export async function startMatrixWorld() {
   await using stack = new AsyncDisposableStack();
   const redisPassword = randomBytes(18).toString('base64url');
   const [redis, postgres] = await Promise.all([startRedis({ password: redisPassword }), startPostgres()]);
@@ -82,14 +61,21 @@ export async function startMatrixWorld(): Promise<MatrixWorld> {
     postgres,
     toRedis,
     toPostgres,
+    /** The test's own connection, which bypasses the proxy. */
     redisDirectly,
     signerHttp,
     management,
     managementHttp,
     redisPassword,
+    /** Of traces. */
     collector,
     ours,
     theirs,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+/**
+ * Both services as processes, which write as much as they can, with breakable proxies in front of Redis and PostgreSQL.
+ */
+export type MatrixWorld = Awaited<ReturnType<typeof startMatrixWorld>>;

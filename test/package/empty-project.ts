@@ -11,15 +11,8 @@ const PACK = new URL('../../deploy/package/pack.ts', import.meta.url).href;
 /** A Node other than the pinned one: CONSUMER_NODE, or this machine's. */
 const CONSUMER_NODE = process.env['CONSUMER_NODE'] ?? '/usr/bin/node';
 
-export interface Project {
-  readonly folder: string;
-  readonly tarballs: readonly string[];
-  /** Links a workspace package that the project did not install. */
-  link(...names: readonly string[]): Promise<void>;
-}
-
 /** An empty project that installs only the verifier, from its tarball, and its dependencies. The caller removes the folder. */
-export async function createProject(): Promise<Project> {
+export async function createProject() {
   const folder = await mkdtemp(join(tmpdir(), 'ori-package-'));
   const tarballs = await packed(join(folder, 'tarballs'));
   await writeFile(join(folder, 'package.json'), '{"name":"daemon","private":true,"type":"module"}');
@@ -29,11 +22,14 @@ export async function createProject(): Promise<Project> {
   return {
     folder,
     tarballs,
-    async link(...names) {
+    /** Links a workspace package that the project did not install. */
+    async link(...names: readonly string[]): Promise<void> {
       for (const name of names) await symlink(join(MODULES, name), join(folder, 'node_modules', name));
     },
   };
 }
+
+export type Project = Awaited<ReturnType<typeof createProject>>;
 
 /** Packed under a umask that keeps others out, which the tarballs must not show. */
 export async function packed(folder: string): Promise<string[]> {

@@ -1,19 +1,11 @@
 import { join } from 'node:path';
 import { startDaemonGateway } from '../env/gateway.ts';
-import { createHttpClient, type HttpClient } from '../env/http-client.ts';
+import { createHttpClient } from '../env/http-client.ts';
 import { freePort } from '../env/ports.ts';
 import { openRoom } from '../env/room.ts';
 import { ServerProcess } from '../env/server-process.ts';
 import { addShippedUser } from './redis-users.ts';
 import { CONNECTIONS_MAX, type ShippedWorld } from './world.ts';
-
-export interface Daemon extends AsyncDisposable {
-  /** The TLS address of the daemon's own gateway. */
-  readonly client: HttpClient;
-  /** `127.0.0.1:<port>` of its metrics. */
-  readonly opsAddress: string;
-  restart(): Promise<void>;
-}
 
 export interface DaemonOptions {
   /** Where it finds the gateway of the services. Default: the gateway's own port. */
@@ -23,7 +15,7 @@ export interface DaemonOptions {
 }
 
 /** A daemon behind the shipped daemon gateway. It fetches keys over TLS through the gateway of the services. */
-export async function startDaemon(world: ShippedWorld, options: DaemonOptions = {}): Promise<Daemon> {
+export async function startDaemon(world: ShippedWorld, options: DaemonOptions = {}) {
   await using stack = new AsyncDisposableStack();
   const room = stack.use(await openRoom('ori-shipped-daemon'));
   const [port, opsPort] = await Promise.all([freePort(), freePort()]);
@@ -52,12 +44,16 @@ export async function startDaemon(world: ShippedWorld, options: DaemonOptions = 
   );
   const owned = stack.move();
   return {
+    /** The TLS address of the daemon's own gateway. */
     client,
+    /** `127.0.0.1:<port>` of its metrics. */
     opsAddress: `127.0.0.1:${opsPort}`,
-    async restart() {
+    async restart(): Promise<void> {
       await server.end('SIGTERM');
       await server.start();
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+export type Daemon = Awaited<ReturnType<typeof startDaemon>>;

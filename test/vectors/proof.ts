@@ -144,13 +144,7 @@ function at({ now = NOW, storeNow }: StepOptions): { now: number; storeNow?: num
   return storeNow === undefined ? { now } : { now, storeNow };
 }
 
-interface RequestHead {
-  method: string;
-  target: string;
-  rawHeaders: string[];
-}
-
-function headOf(claim: Claim, body: Buffer, options: StepOptions): RequestHead {
+function headOf(claim: Claim, body: Buffer, options: StepOptions) {
   const headers: Header[] = [
     ['Content-Type', 'application/json'],
     ['Content-Length', String(body.length)],
@@ -162,6 +156,8 @@ function headOf(claim: Claim, body: Buffer, options: StepOptions): RequestHead {
     rawHeaders: (options.headers?.(headers) ?? headers).flat(),
   };
 }
+
+type RequestHead = ReturnType<typeof headOf>;
 
 function verdict(
   expect: 'ok' | RefusalCode,

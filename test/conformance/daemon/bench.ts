@@ -49,17 +49,6 @@ export interface Change {
   readonly raw?: Partial<RawRequest>;
 }
 
-/** Sends requests to one daemon, and keeps its refusals for the checks of section 5. */
-export interface Bench {
-  readonly daemon: Daemon;
-  readonly path: string;
-  readonly bodyBytesMax: number;
-  request(change?: Change): RawRequest;
-  tell(change?: Change): Promise<RawAnswer>;
-  /** Sends requests until one is past the fence. */
-  ready(): Promise<void>;
-}
-
 /** A refusal that was received. */
 export interface Refusal {
   readonly answer: RawAnswer;
@@ -85,7 +74,7 @@ export function createBench(
   daemon: Daemon,
   { internId, path, bodyBytesMax }: { internId: string; path: string; bodyBytesMax: number },
   refusals: Refusal[],
-): Bench {
+) {
   function request({ claim, headers, target, method, body, raw }: Change = {}): RawRequest {
     const whole = { ...CLAIM, internId, path, nonce: newNonce(), timestamp: String(nowSeconds()), ...claim };
     const sent: Header[] = [
@@ -115,7 +104,8 @@ export function createBench(
     bodyBytesMax,
     request,
     tell,
-    async ready() {
+    /** Sends requests until one is past the fence. */
+    async ready(): Promise<void> {
       for (let attempt = 0; attempt < 6; attempt++) {
         const answer = await tell();
         if (answer.status === 200) return;
@@ -130,6 +120,9 @@ export function createBench(
     },
   };
 }
+
+/** Sends requests to one daemon, and keeps its refusals for the checks of section 5. */
+export type Bench = ReturnType<typeof createBench>;
 
 /** The code of SPEC.md in an answer. */
 export function codeOf({ body }: RawAnswer): string | undefined {

@@ -38,19 +38,6 @@ export interface ApiReply extends Omit<Reply, 'json'> {
   readonly json: any;
 }
 
-/** An organization with a default workspace in the programme, a member, and a key of each kind. */
-export interface Tenant {
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly userId: string;
-  readonly subject: string;
-  readonly internId: string;
-  readonly apiKey: string;
-  readonly apiKeyHash: string;
-  readonly internKey: string;
-  readonly managementKey: string;
-}
-
 export interface ManagementWorld extends AsyncDisposable {
   readonly baseUrl: string;
   readonly opsUrl: string;
@@ -162,7 +149,7 @@ function callerOf(http: HttpClient, ours: Tenant): ManagementWorld['call'] {
   };
 }
 
-export async function createTenant(store: Database, issuer: string): Promise<Tenant> {
+export async function createTenant(store: Database, issuer: string) {
   const { id: organizationId } = await createOrganization(store, { name: 'Analytical Engines' });
   const { id: workspaceId } = await createWorkspace(store, {
     organizationId,
@@ -195,6 +182,9 @@ export async function createTenant(store: Database, issuer: string): Promise<Ten
     managementKey: management.key,
   };
 }
+
+/** An organization with a default workspace in the programme, a member, and a key of each kind. */
+export type Tenant = Awaited<ReturnType<typeof createTenant>>;
 
 /** Stores a credential as the operator's command does. */
 export async function createTestCredential(

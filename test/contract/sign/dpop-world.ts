@@ -5,23 +5,6 @@ import { expect } from 'vitest';
 import type { Answer, Question } from '../request.ts';
 import { type SignerWorld, V2_BODY } from '../signer-world.ts';
 
-/** A bound session of the member, and its requests. */
-export interface DpopWorld {
-  readonly key: DpopKey;
-  /** Bound to the key. */
-  readonly token: string;
-  readonly path: string;
-  /** The public address of the sign route. */
-  readonly htu: string;
-  /** The nonce of another time, in nonce periods. */
-  nonce(periods?: number): string;
-  /** A valid DPoP proof, with the given changes. */
-  proof(options?: Partial<DpopProofOptions>): Promise<string>;
-  send(attempt?: Attempt): Promise<Answer>;
-  /** The state that a refused request must not change. */
-  traces(): Promise<unknown>;
-}
-
 /** A request with a new, valid DPoP proof, with the given changes. */
 export interface Attempt extends Partial<Pick<Question, 'method' | 'path' | 'body'>> {
   readonly authorization?: string;
@@ -46,11 +29,7 @@ export function steadyClock(): SteadyClock {
   });
 }
 
-export async function createDpopWorld(
-  world: SignerWorld,
-  now: SteadyClock,
-  key?: DpopKey,
-): Promise<DpopWorld> {
+export async function createDpopWorld(world: SignerWorld, now: SteadyClock, key?: DpopKey) {
   now.stop();
   const clientKey = key ?? (await createDpopKey());
   const token = await world.token({ claims: { cnf: { jkt: clientKey.thumbprint } } });
@@ -87,13 +66,18 @@ export async function createDpopWorld(
   }
   return {
     key: clientKey,
+    /** Bound to the key. */
     token,
     path,
+    /** The public address of the sign route. */
     htu,
+    /** The nonce of another time, in nonce periods. */
     nonce,
+    /** A valid DPoP proof, with the given changes. */
     proof,
     send,
-    async traces() {
+    /** The state that a refused request must not change. */
+    async traces(): Promise<unknown> {
       const issued = await world.redis.keys(`ori:{${internId}}:issued:*`);
       return {
         turns: await world.turnsUsed(),
@@ -103,6 +87,9 @@ export async function createDpopWorld(
     },
   };
 }
+
+/** A bound session of the member, and its requests. */
+export type DpopWorld = Awaited<ReturnType<typeof createDpopWorld>>;
 
 /** The epoch in the nonce of a challenge. */
 async function epochOf(

@@ -60,19 +60,11 @@ function subtract({ before, after }: Lap): Counts {
   );
 }
 
-/** A server process with a meter in it. */
-export interface MeteredServer extends AsyncDisposable {
-  /** The first message of the server itself. */
-  readonly told: Promise<unknown>;
-  /** Its calls are these requests, on one connection. */
-  calling(port: number, requests: (count: number) => Promise<readonly string[]>): Promise<Metered>;
-}
-
 /** @param redis of the server: the commands of all its clients are counted */
 export function startMeteredServer(
   file: string,
   options: { args?: readonly string[]; env?: Readonly<Record<string, string>>; redis?: Redis },
-): MeteredServer {
+) {
   const meter = join(import.meta.dirname, 'meter-process.ts');
   const child = fork(file, options.args ?? [], {
     execArgv: [...EXACT_FLAGS, '--import', meter],
@@ -89,8 +81,10 @@ export function startMeteredServer(
     return { ...counts, ...readSystemCalls(pid), ...(redis && (await readRedis(redis))) };
   };
   return {
+    /** The first message of the server itself. */
     told: once(child, 'message').then(([message]) => message),
-    async calling(port, requestsOf) {
+    /** Its calls are these requests, on one connection. */
+    async calling(port: number, requestsOf: (count: number) => Promise<readonly string[]>): Promise<Metered> {
       const failed = Promise.withResolvers<never>();
       const connection = await HttpConnection.open(port, failed.reject);
       const send = (request: string) =>

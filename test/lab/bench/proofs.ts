@@ -9,19 +9,12 @@ export const PATH = '/api/invoke';
 export const BODY: Uint8Array = Buffer.from(JSON.stringify({ prompt: 'x'.repeat(1024 - 13) }));
 const BODY_SHA256 = hash('sha256', BODY, 'hex');
 
-/** One proof: its fields, and the header list of its request. */
-export interface Proof {
-  readonly input: Uint8Array;
-  readonly signature: Uint8Array;
-  readonly rawHeaders: readonly string[];
-}
-
 /** The same in every process of a row. */
 const key = createSigningKey(hash('sha256', 'the key of benchmarks', 'buffer'));
 
 export const PUBLIC_JWK = { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key.publicKey).toString('base64url') };
 /** A new proof of version 2 over a body, with the headers that a request through a gateway has. */
-export function createProof(nowMs: number, bodySha256 = BODY_SHA256): Proof {
+export function createProof(nowMs: number, bodySha256 = BODY_SHA256) {
   const named = { internId: INTERN_ID, timestamp: Math.floor(nowMs / 1000), user: 'ada', bodySha256 };
   const nonce = createNonce();
   const input = signingInputV2({ ...named, nonce, method: 'POST', path: PATH });
@@ -37,6 +30,9 @@ export function createProof(nowMs: number, bodySha256 = BODY_SHA256): Proof {
   });
   return { input, signature, rawHeaders: [...ORDINARY_HEADERS, ...Object.entries(headers).flat()] };
 }
+
+/** One proof: its fields, and the header list of its request. */
+export type Proof = ReturnType<typeof createProof>;
 
 const ORDINARY_HEADERS = [
   ...['Host', 'intern.example', 'Accept', '*/*', 'User-Agent', 'ori/0.1.0'],

@@ -54,29 +54,21 @@ function otherSignature(signature: string): string {
   return `${signature[0] === 'A' ? 'B' : 'A'}${signature.slice(1)}`;
 }
 
-/** The newest proofs that a party has seen, to be replayed. */
-export interface Pool {
-  add(proof: Proof): void;
-  newest(): Proof | undefined;
-  /** A random one of the last `among`. */
-  recent(random: Random, among: number): Proof | undefined;
-  /** A proof that a verifier with this clock would consider timely, if a few random picks find one. */
-  timely(random: Random, nowSeconds: number, maxAgeSeconds: number): Proof | undefined;
-  last(count: number): Proof[];
-}
-
-export function createPool(size: number): Pool {
+export function createPool(size: number) {
   const ring: Proof[] = [];
   let added = 0;
   const back = (steps: number): Proof | undefined => ring[(added - 1 - steps) % size];
   return {
-    add(proof) {
+    add(proof: Proof): void {
       ring[added % size] = proof;
       added += 1;
     },
     newest: () => (added === 0 ? undefined : back(0)),
-    recent: (random, among) => (added === 0 ? undefined : back(random.below(Math.min(among, ring.length)))),
-    timely(random, nowSeconds, maxAgeSeconds) {
+    /** A random one of the last `among`. */
+    recent: (random: Random, among: number) =>
+      added === 0 ? undefined : back(random.below(Math.min(among, ring.length))),
+    /** A proof that a verifier with this clock would consider timely, if a few random picks find one. */
+    timely(random: Random, nowSeconds: number, maxAgeSeconds: number): Proof | undefined {
       for (let look = 0; look < 8 && ring.length > 0; look += 1) {
         const proof = ring[random.below(ring.length)];
         if (proof && proof.timestamp > nowSeconds - maxAgeSeconds && proof.timestamp <= nowSeconds + 1)
@@ -84,9 +76,12 @@ export function createPool(size: number): Pool {
       }
       return undefined;
     },
-    last: (count) =>
+    last: (count: number) =>
       Array.from({ length: Math.min(count, ring.length) }, (_, steps) => back(steps)).filter(
         (proof) => proof !== undefined,
       ),
   };
 }
+
+/** The newest proofs that a party has seen, to be replayed. */
+export type Pool = ReturnType<typeof createPool>;

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createChecker, isLateness, type Totals, type Violation } from './checker.ts';
+import { createChecker, isLateness, type Violation } from './checker.ts';
 import { type CommonOptions, type Lane, type Outcome, openLane } from './lane.ts';
 import { createRandom } from './random.ts';
 import type { Setting } from './repertoire.ts';
@@ -27,12 +27,6 @@ export interface Done extends Outcome {
   readonly violations: readonly Violation[];
 }
 
-export interface Result {
-  readonly outcomes: readonly Outcome[];
-  readonly totals: readonly Totals[];
-  readonly violations: readonly Violation[];
-}
-
 /** The values that lanes choose from. */
 const TOLERANCES = [1, 1, 2];
 
@@ -40,7 +34,7 @@ const TOLERANCES = [1, 1, 2];
  * Opens a lane for every setting and runs its share of the schedules in each, concurrently.
  * @throws TypeError for an unknown fault, and what a fault throws that cannot be injected
  */
-export async function runSchedules(options: RunOptions): Promise<Result> {
+export async function runSchedules(options: RunOptions) {
   const random = createRandom(options.seed);
   const folder = await mkdtemp(join(tmpdir(), 'ori-faults-'));
   const outcomes: Outcome[] = [];
@@ -119,5 +113,7 @@ export async function runSchedules(options: RunOptions): Promise<Result> {
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+export type Result = Awaited<ReturnType<typeof runSchedules>>;
 
 const internIdOf = ({ name }: Setting): string => `int_${name}`;

@@ -2,21 +2,10 @@ import type { Change, Configuration, Form } from './configuration.ts';
 import { inputV1, inputV2, signed } from './signing-input.ts';
 import type { Proof } from './state.ts';
 
-/** A request as it arrives: header values, path and body. */
-export interface Message {
-  readonly method: 'POST' | 'PUT';
-  readonly at: number;
-  readonly user: number;
-  readonly body: number;
-  readonly path: number;
-  readonly v1: string;
-  readonly v2: { readonly nonce: number; readonly signature: string } | undefined;
-}
-
 const FORGED = 'by nobody';
 
 /** The message that a client sends for a proof, as altered by the network. */
-export function messageOf(configuration: Configuration, proof: Proof, form: Form, change: Change): Message {
+export function messageOf(configuration: Configuration, proof: Proof, form: Form, change: Change) {
   const { at, user, body, path, nonce, key } = proof;
   const isForged = change === 'forged';
   const v1 = isForged ? FORGED : signed(key, inputV1(configuration, proof));
@@ -32,3 +21,6 @@ export function messageOf(configuration: Configuration, proof: Proof, form: Form
     v2: form === 'pair' ? { nonce: another(nonce, 'nonce'), signature: v2 } : undefined,
   };
 }
+
+/** A request as it arrives: header values, path and body. */
+export type Message = ReturnType<typeof messageOf>;

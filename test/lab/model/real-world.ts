@@ -24,13 +24,6 @@ import {
 import { clientOn, type RealRedis, type Wire } from './real-redis.ts';
 import { entry, LONG_AGO, type State } from './state.ts';
 
-/** The real signer's nonces, verifiers and store, driven by actions of the model. */
-export interface RealWorld {
-  /** Performs the action with the clocks of `state`, the model's resulting state. Returns the verdict. */
-  perform(action: Action, state: State): Promise<string | undefined>;
-  close(): void;
-}
-
 interface Daemon {
   verifier: Verifier;
   store: SharedReplayStore | undefined;
@@ -38,11 +31,7 @@ interface Daemon {
 }
 
 /** Like the model's initial state: a store that began long ago. */
-export async function startRealWorld(
-  configuration: Configuration,
-  initial: State,
-  server: RealRedis,
-): Promise<RealWorld> {
+export async function startRealWorld(configuration: Configuration, initial: State, server: RealRedis) {
   const run = randomBytes(6).toString('hex');
   const names = { internId: (intern: number) => `int_${run}_${intern}` };
   const { verifiers, mode, entriesMax } = configuration;
@@ -143,7 +132,8 @@ export async function startRealWorld(
   }
 
   return {
-    async perform(action, state) {
+    /** Performs the action with the clocks of `state`, the model's resulting state. Returns the verdict. */
+    async perform(action: Action, state: State): Promise<string | undefined> {
       const drawn = current.proofs.length;
       current = state;
       switch (action.do) {
@@ -187,7 +177,7 @@ export async function startRealWorld(
         }
       }
     },
-    close() {
+    close(): void {
       for (const { store } of daemons) store?.close();
     },
   };
