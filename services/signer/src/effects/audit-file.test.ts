@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { chmod, mkdtemp, open, readdir, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { explainFailure } from '@ori/http/explain-failure';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DependencyError } from '../core/dependency-error.ts';
 import { openAuditFile } from './audit-file.ts';
@@ -128,7 +129,9 @@ test('a deleted file refuses lines until it is reopened', async () => {
   const log = await openAuditFile(path);
   await log.check();
   await rm(path);
-  await expect(log.check()).rejects.toBeInstanceOf(DependencyError);
+  const failure = await log.check().catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(DependencyError);
+  expect(explainFailure(failure)).toContain('send SIGHUP');
   await log.reopen();
   await log.check();
   await log.close();
