@@ -21,7 +21,7 @@ beforeAll(async () => {
     images[name] = await build(name);
   };
   await Promise.all(SHIPPED.map(named));
-}, 120_000);
+}, 300_000);
 
 const SHIPPED = ['signer', 'management', 'log', 'guard', 'admin'];
 const image = (name: string) => images[name] as Image;

@@ -158,7 +158,7 @@ describe('a failing PostgreSQL', () => {
   });
 
   it('waits for a free connection at most as long as configured', async () => {
-    await withStore({ poolMax: 1, connectTimeoutMs: 100, statementTimeoutMs: 30_000 }, async (db) => {
+    await withStore({ poolMax: 1, connectTimeoutMs: 500, statementTimeoutMs: 30_000 }, async (db) => {
       await db.kysely.connection().execute(async () => {
         await expect(signerQueries(db).ping()).rejects.toMatchObject(unavailable('timed_out'));
       });
