@@ -10,7 +10,8 @@ const deep = [
   'test/{client,deploy,env,faults,fuzz,gateway,hardening,leaks,package,prometheus}/**/*.test.ts',
   'test/{runtimes,shipped,transparency}/**/*.test.ts',
   'libs/public/verifier/src/replay/*/faults.test.ts',
-  'test/e2e/{cli-install,cli-lost-answers,foreign-providers,ori-admin-root,pages,readme-clone}.test.ts',
+  'test/e2e/{cli-install,cli-keychain,cli-lost-answers,foreign-providers}.test.ts',
+  'test/e2e/{ori-admin-readme,ori-admin-root,pages,readme-clone}.test.ts',
   'test/contract/management/storm.test.ts',
   'test/e2e/standalone-backends.test.ts',
 ];
