@@ -1,11 +1,12 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { explainSystemError } from '@ori/faces/system-error';
-import { renderTraceparent, type Traceparent } from '@ori/http/traceparent';
+import type { Traceparent } from '@ori/http/traceparent';
 import { CliError } from '../core/errors.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
 import { readBounded } from './bounded.ts';
 import { openRequest } from './http-request.ts';
 import { type ProofKey, sha256 } from './proof-key.ts';
+import { renderTraceparent } from './trace.ts';
 import { USER_AGENT } from './user-agent.ts';
 
 const CONNECT_SECONDS = 10;

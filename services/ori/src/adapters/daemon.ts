@@ -1,11 +1,12 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { explainSystemError } from '@ori/faces/system-error';
-import { renderTraceparent, type Traceparent } from '@ori/http/traceparent';
+import type { Traceparent } from '@ori/http/traceparent';
 import { PROOF_METHOD } from '@ori/proof/wire';
 import { CliError, isCliError } from '../core/errors.ts';
 import { drained } from '../text/terminal.ts';
 import { type OpenedRequest, openRequest, type Peer } from './http-request.ts';
 import type { RequestBody } from './request-body.ts';
+import { renderTraceparent } from './trace.ts';
 import { USER_AGENT } from './user-agent.ts';
 
 const CONNECT_SECONDS = 10;

@@ -1,4 +1,5 @@
-import { newTraceparent, parseTraceparent, type Traceparent } from '@ori/http/traceparent';
+import { parseTraceparent, type Traceparent } from '@ori/http/traceparent';
+import { newTraceparent } from '../adapters/trace.ts';
 import { type Context, variable } from './context.ts';
 
 /**

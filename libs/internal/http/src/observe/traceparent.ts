@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-
 /** The caller's place in a trace: W3C Trace Context, section 3.2. Ids are lower-case hex and not all zero. */
 export interface Traceparent {
   readonly traceId: string;
@@ -17,17 +15,4 @@ const ALL_ZERO = /^.{3}0{32}|^.{36}0{16}/;
 export function parseTraceparent(given: unknown): Traceparent | undefined {
   if (typeof given !== 'string' || !TRACEPARENT.test(given) || ALL_ZERO.test(given)) return undefined;
   return { traceId: given.slice(3, 35), parentId: given.slice(36, 52), flags: given.slice(53, 55) };
-}
-
-/** Starts a trace, with the flags `sampled` and `random-trace-id` (level 2): the last 7 bytes of the trace id are random. */
-export function newTraceparent(): Traceparent {
-  return { traceId: drawHex(), parentId: drawHex().slice(16), flags: '03' };
-}
-
-/** 32 hex digits of a UUID, which Node draws in advance: `randomBytes` takes ten times as long. */
-const drawHex = () => randomUUID().replaceAll('-', '');
-
-/** The header of version 00. */
-export function renderTraceparent({ traceId, parentId, flags }: Traceparent): string {
-  return `00-${traceId}-${parentId}-${flags}`;
 }
