@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { KeySet } from '../keys/key-set.ts';
 import { createLocalKeySet } from '../keys/local.ts';
 import type { ProofReport } from '../outcome.ts';
-import type { ReplayStore } from '../replay/replay-store.ts';
+import type { AnswerStore, ReplayStore } from '../replay/replay-store.ts';
 import { createTestReplayStore, createTestSigner, type TestProofOptions } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
 
@@ -146,6 +146,22 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
     resolve();
     await expect.poll(ask).toEqual({ status: 200, code: undefined });
     expect(ran).toHaveBeenCalledOnce();
+  });
+
+  test(`${name}: adds no media type to a kept answer`, async () => {
+    const replay = createTestReplayStore();
+    const kept = { status: 201, headers: {}, body: Buffer.from('kept') };
+    vi.spyOn(replay.answers as AnswerStore, 'ask').mockResolvedValue(kept);
+    const { daemon } = await world(start, { answers: true, replay });
+    if (daemon.port === undefined) return;
+    const path = `/.well-known/ori/calls/${'A'.repeat(22)}`;
+    const url = `http://127.0.0.1:${daemon.port}${path}`;
+    const answer = await fetch(url, { method: 'POST', headers: signed({ path, body: '' }), body: '' });
+    expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+      201,
+      null,
+      'kept',
+    ]);
   });
 
   test(`${name}: refuses unknown options`, async () => {

@@ -52,7 +52,13 @@ export function requireProof(
     const { proven, recorder, answer, closes } = await guard.judge({ ...arrival, misuse });
     if (proven === undefined) {
       if (closesConnection(raw, guard.bodyBytesMax, closes)) reply.headers({ connection: 'close' });
-      reply.code(answer.status).headers(answer.headers).send(answer.body);
+      const { status, headers, body } = answer;
+      // Fastify adds a type to bytes without one, but not to a stream.
+      const untyped = body.length === 0 ? undefined : again(Buffer.from(body));
+      reply
+        .code(status)
+        .headers(headers)
+        .send('content-type' in headers ? body : untyped);
       return;
     }
     if (recorder) recordAnswer(reply.raw, recorder);

@@ -34,6 +34,26 @@ test('a handler sees the variables of the application, and their types', async (
   expect(await response.json()).toEqual({ user: 'user_test', tenant: 'ACME' });
 });
 
+test('with answers, a handler behind middleware may set the response and return it', async () => {
+  const signer = createTestSigner({ internId: 'int_1' });
+  const [keys, replay] = [createLocalKeySet(signer.jwks), createTestReplayStore()];
+  const verifier = createVerifier({ internId: 'int_1', keys, replay, answers: true });
+  const app = new Hono().use((_c, next) => next());
+  const guard = requireProof(verifier, { bodyBytesMax: 1000 }, (c) => {
+    c.res = new Response('set');
+    return c.res;
+  });
+  app.post('/a', guard).post('/.well-known/ori/calls/:nonce', guard);
+  const send = (path: string, body: string, proof: object) => {
+    const headers = { 'content-type': 'application/json', ...proof };
+    return app.request(path, { method: 'POST', headers, body });
+  };
+  const proof = signer.sign({ path: '/a', body: '{}' });
+  const path = `/.well-known/ori/calls/${proof['x-ori-invoke-nonce']}`;
+  expect(await (await send('/a', '{}', proof)).text()).toBe('set');
+  expect(await (await send(path, '', signer.sign({ path, body: '' }))).text()).toBe('set');
+});
+
 test.each(['json', 'text', 'arrayBuffer', 'blob', 'formData'] as const)(
   'behind the guard, c.req.%s() has the bytes that were signed',
   async (method) => {

@@ -30,6 +30,9 @@ export function requireProof<E extends Env = any, Answered extends Response = Re
     // Hono's own cache of a body that was read.
     const bytes = proven.body.slice().buffer;
     Object.assign(context.req.bodyCache, { arrayBuffer: Promise.resolve(bytes) });
-    return recordResponse(recorder, context.req.raw, () => handler(context, proven));
+    const response = await recordResponse(recorder, context.req.raw, () => handler(context, proven));
+    // Hono overlooks what is returned if the handler has set it.
+    if (context.finalized) context.res = response;
+    return response;
   };
 }

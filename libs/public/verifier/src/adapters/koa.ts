@@ -37,5 +37,7 @@ export function requireProof(
     context.set(answer.headers);
     context.status = answer.status;
     context.body = typeof answer.body === 'string' ? answer.body : Buffer.from(answer.body);
+    // Koa adds one to a kept answer without.
+    if (answer.headers['content-type'] === undefined) context.remove('content-type');
   };
 }

@@ -55,6 +55,8 @@ export function closesConnection(request: NodeRequest, bodyBytesMax: number, clo
   return !(request.complete || (isBounded && !closes));
 }
 
+const OF_BODY = ['content-encoding', 'content-length', 'content-range', 'trailer', 'transfer-encoding'];
+
 /** Writes the answer, or closes the connection of a client that disconnected. */
 export function answerNode(
   { answer, isAborted, closes }: Extract<Judgement, { answer: Answer }>,
@@ -63,9 +65,15 @@ export function answerNode(
   bodyBytesMax: number,
 ): void {
   if (isAborted || response.headersSent) {
-    response.destroy();
+    if (!response.writableEnded) response.destroy();
     return;
   }
+  // What a handler set before it failed was for another body.
+  for (const name of OF_BODY) response.removeHeader(name);
+  Reflect.deleteProperty(response, 'statusMessage');
   if (closesConnection(request, bodyBytesMax, closes)) response.setHeader('connection', 'close');
-  response.writeHead(answer.status, answer.headers).end(answer.body);
+  response.statusCode = answer.status;
+  // Not by `writeHead`: middleware in front may set headers when the response ends.
+  for (const name in answer.headers) response.setHeader(name, answer.headers[name] as string);
+  response.end(answer.body);
 }

@@ -70,6 +70,44 @@ test.each<[string, Handler]>([
   ]);
 });
 
+test('refuses in front of middleware that sets a header when the response ends', async () => {
+  const { guarded, ran } = await world(() => undefined);
+  const server = createServer((request, response) => {
+    const { end } = response;
+    response.end = ((...args: never) => Reflect.apply(end, response.setHeader('x-end', '1'), args)) as never;
+    guarded(request, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const refused = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`);
+  expect([refused.status, refused.headers.get('x-end')]).toEqual([401, '1']);
+  expect(ran).not.toHaveBeenCalled();
+});
+
+test('answers 500 without what the handler set for another body', async () => {
+  const { call } = await world((_request, response) => {
+    const headers = { 'content-length': 100, 'content-encoding': 'gzip', trailer: 'x-a', 'x-own': '1' };
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    response.statusMessage = '€';
+    response.end('mine');
+  });
+  const { status, headers, text } = await call().then(async (answer) => ({
+    status: answer.status,
+    headers: answer.headers,
+    text: await answer.text(),
+  }));
+  expect([status, headers.get('x-own'), JSON.parse(text).error.code]).toEqual([500, '1', 'internal_error']);
+});
+
+test('does not break off an answer whose handler fails at its end', async () => {
+  const body = 'x'.repeat(10_000_000);
+  const { call } = await world((_request, response) => {
+    response.end(body);
+    throw new Error('mine');
+  });
+  expect(await (await call()).text()).toHaveLength(body.length);
+});
+
 test('closes the connection when the handler fails in the middle of its answer', async () => {
   const { call } = await world((_request, response) => {
     response.writeHead(200, { 'content-length': 100 }).write('some');

@@ -62,7 +62,7 @@ async function world(
       return send(path, '', signer.sign({ path, body: '', user }));
     },
     /** Sends the call and disconnects as soon as the handler runs. */
-    async lose() {
+    async lose({ isHalf = false } = {}) {
       const lines = Object.entries({ host: 'd', 'content-type': 'application/json', ...proof });
       const head = lines.map((pair) => pair.join(': ')).join('\r\n');
       const socket = connect(port, '127.0.0.1').on('error', () => undefined);
@@ -71,7 +71,8 @@ async function world(
       const [, response] = ran.mock.lastCall ?? [];
       // Not `once` of node:events, which rejects at the reset that may come first.
       const left = new Promise((resolve) => (response?.socket ?? socket).once('close', resolve));
-      socket.destroy();
+      if (isHalf) socket.end();
+      else socket.destroy();
       await left;
     },
   };
@@ -151,6 +152,19 @@ test.each([
   body.end('te');
   await vi.waitFor(async () => expect(await (await ask()).text()).toBe('late'));
   expect(piped).toHaveBeenCalledTimes(isKoa ? 0 : 1);
+});
+
+// Until that is closed, Koa gives an empty answer, and Express none.
+test('keeps the answer for a client that ends the connection while the handler runs', async () => {
+  const { lose, ask } = await world(
+    async (request, response) => {
+      await once(request.socket, 'end');
+      Object.assign(response, { body: 'late' });
+    },
+    { isKoa: true },
+  );
+  await lose({ isHalf: true });
+  await expect.poll(async () => (await ask()).text()).toBe('late');
 });
 
 // SPEC.md N19, N20.

@@ -50,8 +50,7 @@ async function answerTo(store: AnswerStore, question: Question): Promise<Answer>
     throw new UnavailableError('replay_store_unavailable', 'the replay store failed', { cause });
   }
   if (typeof end === 'string') return REFUSALS[end];
-  const { status, headers, body } = end;
-  return { status, headers: { ...headers, 'ori-answer': 'kept' }, body };
+  return { ...end, headers: { ...end.headers, 'ori-answer': 'kept' } };
 }
 
 const refusal = (status: number, code: string, message: string, more = {}): Answer => ({

@@ -8,7 +8,7 @@ import { Recorder } from './recorder.ts';
 afterEach(() => void vi.useRealTimers());
 
 /** A response whose client is gone or is to go, and what was recorded of it. */
-function record({ bytesMax = 100, isGone = false } = {}) {
+function record({ bytesMax = 100, isGone = false, before = (_response: ServerResponse): void => {} } = {}) {
   const settle = vi.fn<(end: CallEnd) => void>();
   const recorder = new Recorder({ bytesMax, noStore: false }, settle);
   const response = new ServerResponse(new IncomingMessage(new Socket()));
@@ -20,6 +20,7 @@ function record({ bytesMax = 100, isGone = false } = {}) {
     response.emit('close');
   };
   if (isGone) response.destroyed = true;
+  before(response);
   recordAnswer(response, recorder);
   return { response, closed, drained, disconnect, settle, end: () => textOf(settle.mock.lastCall?.[0]) };
 }
@@ -39,9 +40,29 @@ test.each<[how: string, write: (response: ServerResponse) => unknown, headers: R
   ['nothing', (response) => response.writeHead(201), {}],
   ['null', (response) => response.writeHead(201, null as never), {}],
   [
+    'an object and nothing',
+    (response) => response.writeHead(201, { 'x-a': '1' } as never, undefined),
+    { 'x-a': '1' },
+  ],
+  ['an object that inherits', (response) => response.writeHead(201, Object.create({ 'x-a': '1' })), {}],
+  [
     'a list',
     (response) => response.writeHead(201, ['X-A', '1', 'X-B', '2', 'x-a', '3'] as never),
     { 'x-a': '1, 3', 'x-b': '2' },
+  ],
+  [
+    'a list of lists',
+    (response) => response.writeHead(201, ['x-a', ['1', '2'], 'x-b', '3'] as never),
+    { 'x-a': '1, 2', 'x-b': '3' },
+  ],
+  [
+    'a list of pairs',
+    (response) =>
+      response.writeHead(201, [
+        ['x-a', '1'],
+        ['x-b', ['2', '3']],
+      ] as never),
+    { 'x-a': '1', 'x-b': '2, 3' },
   ],
   [
     'setHeader',
@@ -70,15 +91,41 @@ test.each<[how: string, fail: (response: ServerResponse) => unknown]>([
   ['a status', (response) => response.writeHead(1)],
   ['a chunk', (response) => response.setHeader('x-a', '1').write(1 as never)],
   ['a last chunk', (response) => response.setHeader('x-a', '1').end(1 as never)],
+  ['an encoding', (response) => response.setHeader('x-a', '1').end('yes', 'none' as never)],
+  [
+    'a chunk that no cache may store',
+    (response) => response.setHeader('Cache-Control', 'no-store').write(1 as never),
+  ],
 ])('records what is answered in place of %s that is refused', (_how, fail) => {
   for (const isGone of [false, true]) {
     const { response, end } = record({ isGone });
     expect(() => fail(response)).toThrow();
     expect(response.headersSent).toBe(false);
-    response.removeHeader('x-a');
+    for (const name of response.getHeaderNames()) response.removeHeader(name);
     response.writeHead(500, { 'x-b': 'b' }).end('no');
     expect(end()).toEqual({ status: 500, headers: { 'x-b': 'b' }, body: 'no' });
   }
+});
+
+test.each([204, 304])('records no body of an answer with status %i, as Node sends none', (status) => {
+  const { response, end } = record({ bytesMax: 3 });
+  response.writeHead(status).write('done');
+  response.end('done');
+  expect(end()).toEqual({ status, headers: {}, body: '' });
+});
+
+test('records what middleware behind adds to the head, and not what middleware in front does', () => {
+  const add = (response: ServerResponse, name: string) => {
+    const { writeHead } = response;
+    response.writeHead = function (this: ServerResponse, ...args: never) {
+      return Reflect.apply(writeHead, this.setHeader(name, '1'), args);
+    } as never;
+  };
+  const { response, end } = record({ before: (made) => add(made, 'x-front') });
+  add(response, 'x-behind');
+  response.end();
+  expect(end()).toMatchObject({ headers: { 'x-behind': '1' } });
+  expect(response.getHeader('x-front')).toBe('1');
 });
 
 test('records text in its encoding, bytes, and what the buffer held at the time', () => {
@@ -98,20 +145,22 @@ test.each([
   ['goes', false],
   ['was gone before', true],
 ])('the handler of a client that %s goes on, and is told at the end', async (_name, isGone) => {
-  const { response, closed, drained, disconnect, end } = record({ isGone });
+  const { response, closed, drained, disconnect, end } = record({ isGone, bytesMax: 200_000 });
   if (!isGone) disconnect();
   expect(response.destroyed).toBe(false);
   await ticks();
   expect([closed.mock.calls, drained.mock.calls]).toEqual([[], [[]]]);
-  const [wrote, ended, finished] = [vi.fn(), vi.fn(), vi.fn()];
-  response.on('finish', finished);
-  expect(response.write('do', 'utf8', wrote)).toBe(true);
+  const told = [vi.fn(), vi.fn(), vi.fn(), vi.fn(), closed];
+  const [hinted, wrote, ended, finished] = told;
+  response.on('finish', finished as never).socket?.setTimeout(1000);
+  response.writeEarlyHints({ link: '</a>; rel=preload' }, hinted);
+  expect(response.write('do'.repeat(50_000), 'utf8', wrote)).toBe(true);
+  expect(response.writableNeedDrain).toBe(false);
   response.end('ne', ended);
-  await ticks();
-  expect(end()).toMatchObject({ status: 200, body: 'done' });
+  await vi.waitFor(() => expect(closed).toHaveBeenCalled());
+  expect(end()).toMatchObject({ status: 200, body: `${'do'.repeat(50_000)}ne` });
   expect(response.writableFinished).toBe(true);
-  expect([wrote, ended, closed].map(({ mock }) => mock.calls.length)).toEqual([1, 1, 1]);
-  expect(finished).not.toHaveBeenCalled();
+  expect(told.map(({ mock }) => mock.calls.length)).toEqual([1, 1, 1, 1, 1]);
   expect(response.destroyed).toBe(true);
 });
 

@@ -1,4 +1,5 @@
 import { type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { ANSWER_SECONDS } from '../replay/replay-store.ts';
 import type { Recorder } from './recorder.ts';
 import { holdSignal, tellSignal } from './signal.ts';
@@ -9,10 +10,11 @@ type GivenHeaders = OutgoingHttpHeaders | readonly (string | number)[];
 interface Recording extends Pick<ServerResponse, 'writeHead' | 'write' | 'end' | 'destroy' | 'emit'> {
   readonly recorder: Recorder;
   isBegun: boolean;
-  isEnded: boolean;
+  /** By its status, Node leaves the body out. */
+  isBodiless: boolean;
   /** A method of the response calls others. */
   isInside: boolean;
-  /** The client has disconnected: the response is one without a connection. */
+  /** The client has disconnected: `nobody` has taken its place. */
   isGone: boolean;
   patience: NodeJS.Timeout | undefined;
 }
@@ -40,7 +42,7 @@ export function recordAnswer(response: ServerResponse, recorder: Recorder): void
     destroy,
     emit,
     isBegun: false,
-    isEnded: false,
+    isBodiless: false,
     isInside: false,
     isGone: false,
     patience: undefined,
@@ -58,124 +60,137 @@ export function recordAnswer(response: ServerResponse, recorder: Recorder): void
   response.emit = recordEmit as typeof emit;
   // The client left while the proof was spent.
   if (response.destroyed) leave(recorded);
+  else if (response instanceof ServerResponse && response.socket) watch(response.socket);
 }
 
 function recordHead(this: Recorded, ...args: unknown[]): unknown {
-  const given = args.at(-1);
-  const isList = typeof given === 'object' && given !== null;
-  begin(this, Number(args[0]), isList ? (given as GivenHeaders) : undefined);
-  return attempt(this, this[RECORDING].writeHead, args);
+  const { writeHead, isInside } = this[RECORDING];
+  // Middleware that is mounted behind may add headers here; those of middleware in front are not for the record.
+  const isOutermost = this.writeHead === (recordHead as ServerResponse['writeHead']);
+  if (isInside && isOutermost) return Reflect.apply(writeHead, this, args);
+  const [status, reason, headers] = args;
+  const given = typeof reason === 'string' ? headers : (headers ?? reason);
+  return answer(this, writeHead, args, Number(status), (given ?? {}) as GivenHeaders);
 }
 
 function recordWrite(this: Recorded, ...args: unknown[]): unknown {
-  const { recorder, write, isInside, isGone } = this[RECORDING];
+  const recording = this[RECORDING];
+  const { recorder, write, isInside } = recording;
   if (isInside) return Reflect.apply(write, this, args);
-  begin(this, this.statusCode);
   const chunk = bytesOf(args);
-  // Node refuses what is no chunk.
-  const more = isGone && chunk !== undefined ? true : inside(this, write, args);
-  if (chunk !== undefined) recorder.add(chunk);
-  if (!isGone) return more;
-  if (recorder.isOver) close(this);
-  callBack(args);
-  return true;
+  const more = answer(this, write, args);
+  if (chunk !== undefined && !recording.isBodiless) recorder.add(chunk);
+  rest(this);
+  return more;
 }
 
 function recordEnd(this: Recorded, ...args: unknown[]): unknown {
   const recording = this[RECORDING];
-  const { recorder, end, isInside, isEnded, isGone } = recording;
-  if (isInside || isEnded) return Reflect.apply(end, this, args);
-  begin(this, this.statusCode);
+  const { recorder, end, isInside } = recording;
+  if (isInside) return Reflect.apply(end, this, args);
   const chunk = bytesOf(args);
-  inside(this, end, isGone && chunk !== undefined ? [] : args);
-  recorder.end(chunk);
-  recording.isEnded = true;
-  if (isGone) {
-    // What no client will read counts as written, so that `pipeline` succeeds.
-    Object.defineProperty(this, 'writableFinished', { value: true });
-    close(this);
-    callBack(args);
-  }
+  answer(this, end, args);
+  recorder.end(recording.isBodiless ? undefined : chunk);
+  rest(this);
   return this;
 }
 
 function recordDestroy(this: Recorded, ...args: unknown[]): unknown {
-  const recording = this[RECORDING];
-  recording.recorder.lose();
-  recording.isEnded = true;
-  if (recording.isGone) close(this);
-  else Reflect.apply(recording.destroy, this, args);
-  return this;
+  const { recorder, patience, destroy } = this[RECORDING];
+  recorder.lose();
+  clearTimeout(patience);
+  return Reflect.apply(destroy, this, args);
 }
 
 function recordEmit(this: Recorded, ...args: unknown[]): unknown {
-  const { emit, isEnded, isGone } = this[RECORDING];
-  // Node's own listener would fail on a response without a socket, and end the process.
-  if (isGone && args[0] === 'finish') return false;
-  if (args[0] !== 'close' || isEnded || !(this instanceof ServerResponse)) {
-    if (args[0] === 'finish' || args[0] === 'close') tell(this);
-    return Reflect.apply(emit, this, args);
+  const { recorder, emit, destroy, isGone } = this[RECORDING];
+  const [event] = args;
+  if (event !== 'finish' && event !== 'close') return Reflect.apply(emit, this, args);
+  if (event === 'close' && !recorder.isOver && this instanceof ServerResponse) {
+    leave(this);
+    return false;
   }
-  leave(this);
-  return false;
+  // What will be given again counts as written, so that `pipeline` succeeds.
+  if (event === 'close' && recorder.isKept) Object.defineProperty(this, 'writableFinished', { value: true });
+  if (event === 'close' && isGone && this.req) tellSignal(this.req);
+  tell(this);
+  const isHeard = Reflect.apply(emit, this, args);
+  if (event === 'finish' && isGone) Reflect.apply(destroy, this, []);
+  return isHeard;
 }
 
-/** Before anything in between, such as compression, changes the headers: it has not changed the chunks yet either. */
-function begin(response: Recorded, status: number, given?: GivenHeaders): void {
+/**
+ * Calls what was there before. Instead of what it refuses, another answer may be given. The headers are those of before: middleware in
+ * between, such as compression, changes them as it changes the chunks.
+ */
+function answer(
+  response: Recorded,
+  act: (...args: never) => unknown,
+  args: unknown[],
+  status = Number(response.statusCode),
+  given: GivenHeaders = {},
+): unknown {
   const recording = response[RECORDING];
-  if (recording.isBegun) return;
-  recording.isBegun = true;
-  recording.recorder.begin(status, headersOf(response, given));
-}
-
-function inside(response: Recorded, act: ServerResponse['write' | 'end'], args: unknown[]): unknown {
-  response[RECORDING].isInside = true;
+  const { isInside, recorder } = recording;
+  const headers = recording.isBegun ? undefined : headersOf(response, given);
+  let isRefused = true;
+  recording.isInside = true;
   try {
-    return attempt(response, act, args);
+    const result = Reflect.apply(act, response, args);
+    isRefused = false;
+    return result;
   } finally {
-    response[RECORDING].isInside = false;
+    recording.isInside = isInside;
+    if (headers !== undefined && !recording.isBegun && (!isRefused || response.headersSent)) {
+      recording.isBegun = true;
+      recording.isBodiless = status === 204 || status === 304;
+      recorder.begin(status, headers);
+    }
   }
 }
 
-/** Instead of what Node refuses, another answer may be given. */
-function attempt(response: Recorded, act: (...args: never) => unknown, args: unknown[]): unknown {
-  try {
-    return Reflect.apply(act, response, args);
-  } catch (error) {
-    response[RECORDING].isBegun = response.headersSent;
-    throw error;
-  }
+/** Once per connection: between its end and its close, Koa and Express give no answer. */
+function watch(socket: Socket & { [RECORDING]?: true }): void {
+  if (socket[RECORDING] === undefined) socket.on('end', recordEndOfSocket);
+  socket[RECORDING] = true;
+  if (!socket.writable) recordEndOfSocket.call(socket);
+}
+
+function recordEndOfSocket(this: Socket & { _httpMessage?: Partial<Recorded> | null }): void {
+  const { _httpMessage: response } = this;
+  if (!this.writable && response?.[RECORDING]?.recorder.isOver === false) leave(response as Recorded);
 }
 
 /** From here on nobody reads. */
 function leave(response: Recorded): void {
   const recording = response[RECORDING];
   recording.isGone = true;
-  Object.assign(response, { destroyed: false, _closed: false });
   if (response.socket) response.detachSocket(response.socket);
-  if (recording.recorder.isOver) {
-    close(response);
-    return;
-  }
-  recording.patience = setTimeout(() => {
-    recording.recorder.lose();
-    close(response);
-  }, ANSWER_SECONDS * 1000).unref();
+  // Node's own listener to `finish` detaches the connection that was.
+  Object.assign(response, { destroyed: false, _closed: false, detachSocket: ignore });
+  Object.defineProperty(response, 'writableNeedDrain', { value: false });
+  response.assignSocket(nobody());
+  recording.patience = setTimeout(() => response.destroy(), ANSWER_SECONDS * 1000).unref();
   // A writer may be waiting for the client to read.
   process.nextTick(() => response.emit('drain'));
 }
 
-/** Tells the handler what it would have been told when the client disconnected. */
-function close(response: Recorded): void {
-  const { patience, emit } = response[RECORDING];
+/** A connection that takes everything, at once. */
+function nobody(): Socket {
+  const options: object = { writableHighWaterMark: Number.MAX_SAFE_INTEGER };
+  const write = (_chunk: unknown, _encoding: unknown, done: () => void): void => done();
+  const writev = (_chunks: unknown, done: () => void): void => done();
+  return Object.assign(new Socket(options), { _write: write, _writev: writev }).on('error', ignore);
+}
+
+function ignore(): void {}
+
+/** Nothing more is recorded: a handler whose client left is told so, unless all was. */
+function rest(response: Recorded): void {
+  const { recorder, isGone, patience } = response[RECORDING];
+  if (!isGone || !recorder.isOver) return;
   clearTimeout(patience);
-  response[RECORDING].isEnded = true;
-  response.destroyed = true;
-  process.nextTick(() => {
-    if (response.req) tellSignal(response.req);
-    tell(response);
-    emit.call(response, 'close');
-  });
+  if (!recorder.isKept) response.destroy();
 }
 
 /** In place of on-finished. */
@@ -185,11 +200,6 @@ function tell(response: Recorded): void {
   for (const each of waiting) each(null, response);
 }
 
-function callBack(args: unknown[]): void {
-  const last = args.at(-1);
-  if (typeof last === 'function') process.nextTick(last as () => void);
-}
-
 /** The arguments of `write` or `end` as bytes of their own, because the handler may use its buffer again. */
 function bytesOf([chunk, encoding]: unknown[]): Uint8Array | undefined {
   if (typeof chunk === 'string')
@@ -197,19 +207,18 @@ function bytesOf([chunk, encoding]: unknown[]): Uint8Array | undefined {
   return chunk instanceof Uint8Array ? Buffer.from(chunk) : undefined;
 }
 
-/** Names in lower case, repeated values joined. `writeHead` also takes a flat list of names and values. */
-function headersOf(response: Recorded, given: GivenHeaders = {}): Record<string, string> {
+/** Names in lower case, repeated values joined. `writeHead` also takes a list: of names and values, or of pairs. */
+function headersOf(response: Recorded, given: GivenHeaders): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const name of response.getHeaderNames()) headers[name] = textOf(response.getHeader(name));
-  if (Array.isArray(given)) return Object.assign(headers, headersOfList(given.flat()));
-  for (const name in given) {
-    const value = (given as OutgoingHttpHeaders)[name];
-    if (value !== undefined) headers[name.toLowerCase()] = textOf(value);
-  }
+  if (Array.isArray(given)) return Object.assign(headers, headersOfList(given));
+  for (const name of Object.keys(given))
+    headers[name.toLowerCase()] = textOf((given as OutgoingHttpHeaders)[name]);
   return headers;
 }
 
-function headersOfList(list: readonly (string | number)[]): Record<string, string> {
+function headersOfList(given: readonly unknown[]): Record<string, string> {
+  const list = Array.isArray(given[0]) ? given.flat() : given;
   const headers: Record<string, string> = {};
   for (let index = 0; index < list.length; index += 2) {
     const name = String(list[index]).toLowerCase();

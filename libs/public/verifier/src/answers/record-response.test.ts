@@ -86,6 +86,15 @@ test('the answer is lost if what the handler returns is no response, or was read
   }
 });
 
+test.each([5, new Uint16Array(1), new ArrayBuffer(1)])(
+  'the answer is lost if %o is a part of it',
+  async (part) => {
+    const { answered, end } = await record(new Response(ReadableStream.from([part] as never[])));
+    await answered.body?.getReader().read();
+    expect(end()).toBe('lost');
+  },
+);
+
 test('records an answer that nobody reads', async () => {
   const { end } = await record(new Response('mine'));
   await vi.waitFor(() => expect(textOf(end())).toMatchObject({ body: 'mine' }));

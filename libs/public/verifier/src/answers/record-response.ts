@@ -15,8 +15,6 @@ export async function recordResponse<Answered extends Response>(
   holdSignal(request);
   try {
     const response = await answered();
-    // An upgrade, which cannot be given again.
-    if (response.status < 200) recorder.lose();
     recorder.begin(response.status, Object.fromEntries(response.headers));
     if (response.body === null) recorder.end();
     if (recorder.isOver || response.body === null) {
@@ -44,7 +42,9 @@ function recorded(
       // Bun and @hono/node-server take text, too.
       const chunk = typeof value === 'string' ? new TextEncoder().encode(value) : value;
       if (done || chunk === undefined) recorder.end();
-      else recorder.add(chunk);
+      else if (chunk instanceof Uint8Array) recorder.add(chunk);
+      // No part of a body, by the standard: a server breaks off.
+      else recorder.lose();
       return chunk;
     } catch (error) {
       recorder.lose();

@@ -20,6 +20,7 @@ test('keeps no header of one connection, nor one that Connection names', () => {
     'x-own': '2',
     date: 'today',
     'set-cookie': 's',
+    '': 'no name',
   };
   const end = record((recorder) => {
     recorder.begin(201, headers);
@@ -62,6 +63,22 @@ test.each<[parts: number[], last: number | undefined, expected: number | string]
   expect(typeof end === 'object' ? end.body : end).toEqual(
     typeof expected === 'number' ? bytes(expected) : expected,
   );
+});
+
+test.each([
+  [200, { 'content-length': '2' }, 'kept'],
+  [200, { 'content-length': '3' }, 'lost'],
+  [200, { 'content-length': '1' }, 'lost'],
+  [200, { 'content-length': '9', 'content-encoding': 'gzip' }, 'kept'],
+  [204, { 'content-length': '9' }, 'kept'],
+  [304, { 'content-length': '9' }, 'kept'],
+  [101, {}, 'lost'],
+])('of a body of two bytes with status %j and %j, the end is %s', (status, headers, expected) => {
+  const end = record((recorder) => {
+    recorder.begin(status, headers);
+    recorder.end(bytes(2));
+  });
+  expect(typeof end === 'object' ? 'kept' : end).toBe(expected);
 });
 
 test('copies a part, which may change, and nothing after the end', () => {

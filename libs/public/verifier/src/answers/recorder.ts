@@ -1,8 +1,10 @@
 import { BodyBuffer } from '../adapters/body-buffer.ts';
-import type { CallEnd } from '../replay/replay-store.ts';
+import type { CallEnd, KeptAnswer } from '../replay/replay-store.ts';
 
 /** Headers of one connection or of one moment (RFC 9110, section 7.6.1), and secrets that were for another connection. */
 const NOT_KEPT = new Set([
+  // Node leaves out a header without a name.
+  '',
   'connection',
   'content-length',
   'date',
@@ -26,11 +28,14 @@ export interface Limits {
 export class Recorder {
   /** Whether nothing more is recorded: the answer is complete, lost or too large. */
   isOver = false;
+  /** The answer is complete. */
+  isKept = false;
   readonly #limits: Limits;
   readonly #settle: (end: CallEnd) => void;
   readonly #body = new BodyBuffer();
-  #status = 200;
-  #headers: Record<string, string> = {};
+  #head: Omit<KeptAnswer, 'body'> = { status: 200, headers: {} };
+  /** As announced. */
+  #length: string | undefined;
 
   constructor(limits: Limits, settle: (end: CallEnd) => void) {
     this.#limits = limits;
@@ -39,10 +44,12 @@ export class Recorder {
 
   /** The names are in lower case. */
   begin(status: number, headers: Readonly<Record<string, string>>): void {
-    this.#status = status;
-    this.#headers = headersToKeep(headers);
-    const { 'cache-control': caching } = this.#headers;
-    if (!this.#limits.noStore && caching !== undefined && NO_STORE.test(caching)) this.lose();
+    this.#head = { status, headers: headersToKeep(headers) };
+    const { 'content-length': length, 'content-encoding': coding, 'cache-control': caching = '' } = headers;
+    // A platform may have decoded the body, and encode it again.
+    if (coding === undefined && status !== 204 && status !== 304) this.#length = length;
+    // An upgrade cannot be given again.
+    if (status < 200 || (!this.#limits.noStore && NO_STORE.test(caching))) this.lose();
   }
 
   add(chunk: Uint8Array): void {
@@ -56,7 +63,9 @@ export class Recorder {
     const isWhole = this.#body.length === 0 && last !== undefined && last.byteLength <= this.#limits.bytesMax;
     if (!isWhole && last !== undefined) this.add(last);
     const body = isWhole ? last : this.#body.bytes();
-    this.#end({ status: this.#status, headers: this.#headers, body });
+    // A client takes a body of another length for a broken connection.
+    if (this.#length !== undefined && Number(this.#length) !== body.byteLength) this.lose();
+    this.#end({ ...this.#head, body });
   }
 
   /** The handler gave up. */
@@ -67,6 +76,7 @@ export class Recorder {
   #end(end: CallEnd): void {
     if (this.isOver) return;
     this.isOver = true;
+    this.isKept = typeof end === 'object';
     this.#settle(end);
   }
 }
