@@ -15,21 +15,8 @@ const OF_PROCESS = /^(?:NODE_|DBUS_|TMPDIR$|HTTPS_PROXY$)/;
 /** The launcher, as npm links it. */
 export const ORI = new URL('../../services/ori/bin/ori.js', import.meta.url).pathname;
 
-/** A user of `ori` with their own home folder. */
-export interface OriHome extends AsyncDisposable {
-  readonly folder: string;
-  readonly sessionFile: string;
-  readonly environment: Readonly<Record<string, string>>;
-  /** Starts it as a process. */
-  start(args: readonly string[], run?: OriRun): RunningOri & { readonly child: ChildProcess };
-  /** As a process only where it makes a difference: for a file as stdin, and settings of Node, the keychain or a proxy. */
-  begin(args: readonly string[], run?: OriRun): RunningOri;
-  /** Likewise, to the end. */
-  ori(args: readonly string[], run?: OriRun): Promise<OriResult>;
-}
-
 /** Creates an empty home folder and runs `ori` as a process with only that in its environment. */
-export async function makeOriHome(env: Readonly<Record<string, string>> = {}): Promise<OriHome> {
+export async function makeOriHome(env: Readonly<Record<string, string>> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'ori-home-'));
   const environment = {
     HOME: folder,
@@ -38,7 +25,7 @@ export async function makeOriHome(env: Readonly<Record<string, string>> = {}): P
     XDG_CACHE_HOME: TEST_CACHE_HOME,
     ...env,
   };
-  const start: OriHome['start'] = (args, run = {}) => {
+  const start = (args: readonly string[], run: OriRun = {}) => {
     const file = run.stdinFile === undefined ? undefined : openSync(run.stdinFile, 'r');
     const child = spawn(process.execPath, [ORI, ...args], {
       cwd: folder,
@@ -51,7 +38,7 @@ export async function makeOriHome(env: Readonly<Record<string, string>> = {}): P
     if (file !== undefined) closeSync(file);
     return watch(child);
   };
-  const begin: OriHome['begin'] = (args, run = {}) => {
+  const begin = (args: readonly string[], run: OriRun = {}): RunningOri => {
     const isOfProcess =
       run.stdinFile !== undefined ||
       Object.keys({ ...environment, ...run.env }).some((name) => OF_PROCESS.test(name));
@@ -61,12 +48,18 @@ export async function makeOriHome(env: Readonly<Record<string, string>> = {}): P
     folder,
     sessionFile: join(folder, '.config', 'ori', 'session.json'),
     environment,
+    /** Starts it as a process. */
     start,
+    /** As a process only where it makes a difference: for a file as stdin, and settings of Node, the keychain or a proxy. */
     begin,
-    ori: (args, run) => begin(args, run).result,
+    /** Likewise, to the end. */
+    ori: (args: readonly string[], run?: OriRun) => begin(args, run).result,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
+
+/** A user of `ori` with their own home folder. */
+export type OriHome = Awaited<ReturnType<typeof makeOriHome>>;
 
 function watch(child: ChildProcess): RunningOri & { readonly child: ChildProcess } {
   let stdout = '';

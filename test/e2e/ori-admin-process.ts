@@ -33,20 +33,7 @@ export interface AdminResult {
   readonly stderr: string;
 }
 
-/** `ori-admin` with only the given environment. */
-export interface OriAdmin {
-  /** As it ships, as a process, if it needs one: for a pipe that breaks, signals, another Node. Otherwise within this process. */
-  run(args: readonly string[], run?: AdminRun): Promise<AdminResult>;
-  /** The single line on stdout of a command that must succeed, within this process. */
-  get(...args: readonly string[]): Promise<string>;
-  /** The JSON output of a command that must succeed, likewise. */
-  // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it knows to be there
-  json(...args: readonly string[]): Promise<any>;
-  /** Everything that was ever written to stdout and stderr, and every command line. */
-  readonly written: () => string;
-}
-
-export function createOriAdmin(environment: Readonly<Record<string, string>>): OriAdmin {
+export function createOriAdmin(environment: Readonly<Record<string, string>>) {
   let written = '';
   const runAsProcess = async (args: readonly string[], options: AdminRun): Promise<AdminResult> => {
     const { stdin = '', olderNode = false } = options;
@@ -77,7 +64,7 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>): O
     });
     return { exit, stdout: streams.stdout.text, stderr: streams.stderr.text };
   };
-  const run: OriAdmin['run'] = async (args, options = {}) => {
+  const run = async (args: readonly string[], options: AdminRun = {}): Promise<AdminResult> => {
     const isOfProcess = options.olderNode || options.readerLeaves || options.killWhen !== undefined;
     const result = await (isOfProcess ? runAsProcess : runHere)(args, options);
     written += `${args.join(' ')}\n${result.stdout}\n${result.stderr}\n`;
@@ -89,9 +76,16 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>): O
     return stdout;
   };
   return {
+    /** As it ships, as a process, if it needs one: for a pipe that breaks, signals, another Node. Otherwise within this process. */
     run,
-    get: async (...args) => (await must(args)).trim(),
-    json: async (...args) => JSON.parse(await must([...args, '--json'])),
+    /** The single line on stdout of a command that must succeed, within this process. */
+    get: async (...args: readonly string[]) => (await must(args)).trim(),
+    /** The JSON output of a command that must succeed, likewise. */
+    json: async (...args: readonly string[]) => JSON.parse(await must([...args, '--json'])),
+    /** Everything that was ever written to stdout and stderr, and every command line. */
     written: () => written,
   };
 }
+
+/** `ori-admin` with only the given environment. */
+export type OriAdmin = ReturnType<typeof createOriAdmin>;

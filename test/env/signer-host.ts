@@ -41,29 +41,19 @@ export async function hostInProcess(
   return { pid: undefined, output, start, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** A signer of its own process, on the ports that its environment names or the system chose. */
-export interface SignerProcess extends SignerHost {
-  readonly url: string;
-  readonly opsUrl: string;
-}
-
 /**
  * The signer as it ships and as an operator starts it: a hardened process, configured only by its environment.
  *
  * @param flags of Node, for the program without its hardened entry
  */
-export async function hostAsProcess(
-  environment: SignerEnvironment,
-  room: Room,
-  flags?: readonly string[],
-): Promise<SignerProcess> {
+export async function hostAsProcess(environment: SignerEnvironment, room: Room, flags?: readonly string[]) {
   const output: string[] = [];
   const hear = (line: string) => void output.push(line);
   const program = flags === undefined ? 'signer/ori-signer' : 'signer/main';
   const server = await shippedServer(room, program, environment, hear, flags);
   await server.start();
   const listening = output.find((line) => line.includes('"msg":"listening"')) ?? '{}';
-  const { url, opsUrl } = JSON.parse(listening) as Pick<SignerProcess, 'url' | 'opsUrl'>;
+  const { url, opsUrl } = JSON.parse(listening) as { readonly url: string; readonly opsUrl: string };
   return {
     url,
     opsUrl,

@@ -5,19 +5,17 @@ import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import type { SignerParts } from '@ori/signer';
 import type { SignerConfig } from '@ori/signer/config';
-import type { Database as Store } from '@ori/store/database';
 import { openPostgres } from '@ori/store/postgres';
-import { createDemo, type Demo } from './demo.ts';
-import { createHttpClient, type HttpClient, type Reply } from './http-client.ts';
-import { startIssuer, type TestIssuer } from './issuer.ts';
-import type { TokenOptions } from './issuer-tokens.ts';
+import { createDemo } from './demo.ts';
+import { createHttpClient, type Reply } from './http-client.ts';
+import { startIssuer } from './issuer.ts';
 import { freePort } from './ports.ts';
 import { createDatabase, type PostgresServer, startPostgres } from './postgres.ts';
 import { type RedisServer, sharedRedisUrl, startRedis } from './redis.ts';
 import { openRoom } from './room.ts';
-import { createWorldRoot, type WorldRoot } from './root.ts';
+import { createWorldRoot } from './root.ts';
 import { providedBackends } from './run.ts';
-import { hostAsProcess, hostInProcess, type SignerEnvironment, type SignerHost } from './signer-host.ts';
+import { hostAsProcess, hostInProcess } from './signer-host.ts';
 
 export interface WorldOptions {
   /** Of the API; a free one by default. */
@@ -45,44 +43,13 @@ export interface SignOptions {
   readonly body?: string | Uint8Array;
 }
 
-/** Redis, PostgreSQL, an issuer and a signer on free loopback ports, and one of each record in the database. */
-export interface World extends AsyncDisposable {
-  /** Ends in `/v1`. Also the audience of the tokens. */
-  readonly baseUrl: string;
-  readonly opsUrl: string;
-  readonly issuer: TestIssuer;
-  readonly demo: Demo;
-  readonly store: Store;
-  /** With the option `root`. */
-  readonly root: WorldRoot | undefined;
-  /** The database URL with the owner's login, and with a management service's login. */
-  readonly databaseUrl: string;
-  readonly managementDatabaseUrl: string;
-  readonly http: HttpClient;
-  readonly signer: SignerHost;
-  /** The environment of a process of this signer. */
-  readonly environment: SignerEnvironment;
-  /** The signer's KEK ring, not wrapped. */
-  readonly kekText: string;
-  /** Management's KEK ring. */
-  readonly managementKekText: string;
-  readonly signPath: string;
-  sign(options?: SignOptions): Promise<Reply>;
-  token(options?: TokenOptions): Promise<string>;
-  audit(): Promise<string>;
-  /** Requests a page of the ops port. */
-  page(path: '/livez' | '/readyz' | '/metrics'): Promise<Reply>;
-  /** Resolves once `/readyz` is 200. */
-  ready(): Promise<void>;
-}
-
 export const BODY_SHA256 = '8a44725210b9dcd4fefd9f0eca07b70ae45e69274a3105fb25eb426a2cf8bbf4';
 export const SIGN_BODY = JSON.stringify({
   bodySha256: BODY_SHA256,
   route: { method: 'POST', path: '/api/invoke' },
 });
 
-export async function startWorld(options: WorldOptions = {}): Promise<World> {
+export async function startWorld(options: WorldOptions = {}) {
   await using stack = new AsyncDisposableStack();
   const room = stack.use(await openRoom('ori-world'));
   const [port, opsPort] = await Promise.all([options.port ?? freePort(), freePort()]);
@@ -127,7 +94,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const opsUrl = `http://127.0.0.1:${opsPort}`;
   const ops = stack.use(createHttpClient(opsUrl));
   const signPath = `/v1/interns/${demo.internId}/daemon/sign`;
-  const page: World['page'] = (path) => ops.ask({ path });
+  const page = (path: '/livez' | '/readyz' | '/metrics') => ops.ask({ path });
   const ready = async () => {
     while ((await page('/readyz')).status !== 200) await pause(20);
   };
@@ -135,23 +102,31 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const owned = stack.move();
 
   return {
+    /** Ends in `/v1`. Also the audience of the tokens. */
     baseUrl,
     opsUrl,
     issuer,
     demo,
     store,
+    /** With the option `root`. */
     root,
     http,
     signer,
+    /** The environment of a process of this signer. */
     environment,
+    /** The signer's KEK ring, not wrapped. */
     kekText,
     signPath,
+    /** Requests a page of the ops port. */
     page,
+    /** Resolves once `/readyz` is 200. */
     ready,
+    /** The database URL with the owner's login, and with a management service's login. */
     databaseUrl: database.url,
+    /** Management's KEK ring. */
     managementKekText: generateKekRing('management'),
     managementDatabaseUrl: database.managementUrl,
-    async sign({ bearer, internId, body = SIGN_BODY } = {}) {
+    async sign({ bearer, internId, body = SIGN_BODY }: SignOptions = {}): Promise<Reply> {
       const credential = bearer === undefined ? await issuer.token() : bearer;
       const path = internId === undefined ? signPath : `/v1/interns/${internId}/daemon/sign`;
       const authorization = credential === null ? [] : ['Authorization', `Bearer ${credential}`];
@@ -163,6 +138,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+/** Redis, PostgreSQL, an issuer and a signer on free loopback ports, and one of each record in the database. */
+export type World = Awaited<ReturnType<typeof startWorld>>;
 
 /** `metadata.reason` of an error envelope. */
 export function reasonOf(reply: Reply): string | undefined {

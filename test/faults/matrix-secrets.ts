@@ -13,24 +13,14 @@ import {
 } from '../leaks/traffic.ts';
 import type { MatrixWorld } from './matrix-world.ts';
 
-/** The secrets of the services and their callers, which are searched for in everything that the services write. */
-export interface Secrets {
-  /** Sends requests of every kind, valid and invalid. */
-  sendEverything(): Promise<Reply[]>;
-  /** Sends new credentials of every kind, within so many milliseconds, and keeps what `/readyz` says meanwhile. */
-  sendCredentials(withinMs: number): Promise<Reply[]>;
-  /** What was found, and where. */
-  leaks(): Promise<string[]>;
-}
-
-export function keepSecrets(on: MatrixWorld): Secrets {
+export function keepSecrets(on: MatrixWorld) {
   const { world, management, redisDirectly, collector } = on;
   const evidence: Evidence = { canaries: secretsOf(on), refusals: [] };
   const readiness: string[] = [];
   const page = async (url: string) => (await fetch(url)).text();
   const pages = async (path: string) =>
     `${await page(`${world.opsUrl}${path}`)}\n${await page(`http://${management.opsAddress}${path}`)}`;
-  const sendCredentials: Secrets['sendCredentials'] = async (withinMs) => {
+  const sendCredentials = async (withinMs: number): Promise<Reply[]> => {
     const asks = credentialRequests(world, await plantCredentials(world, evidence));
     const bound = sendBound(world, evidence);
     const others = sendAll(world, asks, evidence, withinMs / asks.length);
@@ -39,12 +29,15 @@ export function keepSecrets(on: MatrixWorld): Secrets {
     return [...(await bound), ...(await others)];
   };
   return {
+    /** Sends new credentials of every kind, within so many milliseconds, and keeps what `/readyz` says meanwhile. */
     sendCredentials,
-    async sendEverything() {
+    /** Sends requests of every kind, valid and invalid. */
+    async sendEverything(): Promise<Reply[]> {
       const odd = oddRequests(world, await world.token(), evidence);
       return [...(await sendAll(world, odd, evidence)), ...(await sendCredentials(0))];
     },
-    async leaks() {
+    /** What was found, and where. */
+    async leaks(): Promise<string[]> {
       const pids = `${world.signer.pid},${management.pid}`;
       const places = {
         'the log of the signer': world.signer.output.join('\n'),
@@ -68,6 +61,9 @@ export function keepSecrets(on: MatrixWorld): Secrets {
     },
   };
 }
+
+/** The secrets of the services and their callers, which are searched for in everything that the services write. */
+export type Secrets = ReturnType<typeof keepSecrets>;
 
 /** What the services, and callers of management, keep to themselves. */
 function secretsOf({ world, redisPassword, ours }: MatrixWorld): Evidence['canaries'] {

@@ -8,27 +8,10 @@ import { redisReplayStore } from '../../../libs/public/verifier/src/replay/redis
 import type { SignedRequest } from '../../../libs/public/verifier/src/request.ts';
 import { createTestSigner } from '../../../libs/public/verifier/src/testing.ts';
 import { createVerifier } from '../../../libs/public/verifier/src/verifier.ts';
-import { type Nonces, redisNonces } from '../../../services/signer/src/effects/nonces.ts';
+import { redisNonces } from '../../../services/signer/src/effects/nonces.ts';
 
 /** Generous, so that a busy machine does not count as a fault of the store. */
 const PATIENT_MS = 2000;
-
-/** A daemon and a signer on one Redis, each with its own client. */
-export interface Parties {
-  readonly internId: string;
-  readonly nonces: Nonces;
-  request(): SignedRequest;
-  /** Rejects with the refusal. */
-  verify(request: SignedRequest): Promise<unknown>;
-  /** `accepted` or the refusal code. */
-  present(request: SignedRequest): Promise<string>;
-  /** The verdict on a fresh proof. */
-  presentFresh(): Promise<string>;
-  /** Whether the signer can reserve a fresh nonce. */
-  reserveFresh(): Promise<boolean | 'unavailable'>;
-  /** Whether a turn is left, or why that is unknown. */
-  takeTurn(): Promise<boolean | string>;
-}
 
 /** The maximum duration of a failover. */
 export const PATIENT = { timeout: 40_000, interval: 50 };
@@ -45,7 +28,7 @@ export async function expectSpent({ present }: Parties, request: SignedRequest):
 }
 
 /** A daemon whose store waits for half of `replicas`, and a signer's adapters, on the Redis at this address. */
-export function openParties(url: string, replicas: number): Parties {
+export function openParties(url: string, replicas: number) {
   const open = (): RedisClient => {
     const options = { purpose: 'test', commandTimeoutMs: PATIENT_MS, socketTimeoutMs: PATIENT_MS };
     const client = connectRedis(new Secret(url), options);
@@ -70,8 +53,8 @@ export function openParties(url: string, replicas: number): Parties {
   });
   const client = open();
   const limits = { turnsPerUser: 1000, turnsPerOrganization: 1000, windowSeconds: 600 };
-  const verify: Parties['verify'] = (request) => verifier.verify(request);
-  const present: Parties['present'] = (request) =>
+  const verify = (request: SignedRequest) => verifier.verify(request);
+  const present = (request: SignedRequest): Promise<string> =>
     verify(request).then(
       () => 'accepted',
       (error: { code?: string }) => error.code ?? String(error),
@@ -82,14 +65,22 @@ export function openParties(url: string, replicas: number): Parties {
   return {
     internId,
     nonces,
+    /** Whether the signer can reserve a fresh nonce. */
     reserveFresh: () =>
       nonces
         .reserve({ internId, nonce: nonces.draw(), signingInput: Buffer.from('input') })
         .catch(() => 'unavailable'),
+    /** Whether a turn is left, or why that is unknown. */
     takeTurn: () => turns.take({ userId: 'u', organizationId: 'o' }).then(({ allowed }) => allowed, String),
     request,
+    /** Rejects with the refusal. */
     verify,
+    /** `accepted` or the refusal code. */
     present,
+    /** The verdict on a fresh proof. */
     presentFresh: () => present(request()),
   };
 }
+
+/** A daemon and a signer on one Redis, each with its own client. */
+export type Parties = ReturnType<typeof openParties>;
