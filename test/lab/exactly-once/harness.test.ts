@@ -43,7 +43,7 @@ test.concurrent('npm run faults runs a schedule of PostgreSQL', async () => {
   const main = join(import.meta.dirname, 'main.ts');
   const { stdout } = await promisify(execFile)(process.execPath, [main, ...words]);
   expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^PASSED/);
-}, 60_000);
+}, 120_000);
 
 const WITHOUT_FENCE: Break = [
   'replay/redis/scripts.ts',
