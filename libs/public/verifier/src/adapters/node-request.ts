@@ -55,7 +55,7 @@ export function closesConnection(request: NodeRequest, bodyBytesMax: number, clo
   return !(request.complete || (isBounded && !closes));
 }
 
-const OF_BODY = ['content-encoding', 'content-length', 'content-range', 'trailer', 'transfer-encoding'];
+const OF_BODY = ['content-encoding', 'content-range', 'trailer', 'transfer-encoding'];
 
 /** Writes the answer, or closes the connection of a client that disconnected. */
 export function answerNode(
@@ -69,11 +69,13 @@ export function answerNode(
     return;
   }
   // What a handler set before it failed was for another body.
-  for (const name of OF_BODY) response.removeHeader(name);
+  for (const name of OF_BODY) if (response.hasHeader(name)) response.removeHeader(name);
   Reflect.deleteProperty(response, 'statusMessage');
   if (closesConnection(request, bodyBytesMax, closes)) response.setHeader('connection', 'close');
   response.statusCode = answer.status;
   // Not by `writeHead`: middleware in front may set headers when the response ends.
   for (const name in answer.headers) response.setHeader(name, answer.headers[name] as string);
+  // Set, because Node marks the end of a body whose length was removed by closing: a client could not tell that it was cut.
+  if (answer.body.length > 0) response.setHeader('content-length', Buffer.byteLength(answer.body));
   response.end(answer.body);
 }

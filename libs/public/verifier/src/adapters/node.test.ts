@@ -80,7 +80,8 @@ test('refuses in front of middleware that sets a header when the response ends',
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const refused = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`);
-  expect([refused.status, refused.headers.get('x-end')]).toEqual([401, '1']);
+  const { headers } = refused;
+  expect([refused.status, headers.get('x-end'), headers.get('connection')]).toEqual([401, '1', 'keep-alive']);
   expect(ran).not.toHaveBeenCalled();
 });
 
@@ -97,6 +98,10 @@ test('answers 500 without what the handler set for another body', async () => {
     text: await answer.text(),
   }));
   expect([status, headers.get('x-own'), JSON.parse(text).error.code]).toEqual([500, '1', 'internal_error']);
+  expect([headers.get('content-length'), headers.get('connection')]).toEqual([
+    `${text.length}`,
+    'keep-alive',
+  ]);
 });
 
 test('does not break off an answer whose handler fails at its end', async () => {
