@@ -55,13 +55,13 @@ function everyOperation({
 
 it('answers every operation at the deadline: 408 for interns, 500 where the table is closed, 503 for the rest', async () => {
   const tables = sql`interns, intern_icons, workspaces, guardrails, byok_credentials, api_keys`;
-  await using brief = await startManagementWorld({ config: { deadlineMs: 400 } });
+  await using brief = await startManagementWorld({ config: { deadlineMs: 1000 } });
   await brief.store.kysely.transaction().execute(async (trx) => {
     await sql`lock table ${tables} in access exclusive mode`.execute(trx);
     await Promise.all(
       everyOperation(brief).map(async (call) => {
         const { status, json, headers } = await brief.call(call);
-        const message = 'The 400 ms deadline of this route was exceeded.';
+        const message = 'The 1000 ms deadline of this route was exceeded.';
         expect([call.method, call.path, status]).toEqual([
           call.method,
           call.path,
