@@ -15,7 +15,7 @@ const RUN_BY: Readonly<Record<string, readonly [file: string, words: string]>> =
   setup: ['.ci/run', 'npm run --silent setup'],
   test: ['.ci/run', 'npm test'],
   'test:deep': ['.ci/run', 'npm run --silent test:deep'],
-  'test:lab': ['.ci/run', 'npm run --silent test:lab'],
+  'test:lab': ['.ci/run', '--project lab --project lab-alone'],
   check: ['.ci/run', 'npm run --silent check'],
   build: ['test/e2e/readme-clone.test.ts', "commandsOf('Two commands'"],
   pack: ['test/e2e/readme-clone.test.ts', "commandsOf('Two commands'"],

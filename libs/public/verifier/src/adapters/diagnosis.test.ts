@@ -61,7 +61,8 @@ async function start(diagnose?: boolean): Promise<Daemon> {
     });
     request.end(body);
     const [response] = await once(request, 'response');
-    const { date, ...rest } = response.headers;
+    // A diagnosis makes it longer.
+    const { date, 'content-length': length, ...rest } = response.headers;
     return { status: response.statusCode, headers: rest, body: await text(response) };
   };
 }

@@ -76,6 +76,7 @@ export function answerNode(
   // Not by `writeHead`: middleware in front may set headers when the response ends.
   for (const name in answer.headers) response.setHeader(name, answer.headers[name] as string);
   // Set, because Node marks the end of a body whose length was removed by closing: a client could not tell that it was cut.
-  if (answer.body.length > 0) response.setHeader('content-length', Buffer.byteLength(answer.body));
+  const bytes = Buffer.byteLength(answer.body);
+  if (bytes > 0 || response.hasHeader('content-length')) response.setHeader('content-length', bytes);
   response.end(answer.body);
 }
