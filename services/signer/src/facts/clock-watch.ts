@@ -2,7 +2,7 @@ import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import { DependencyError } from '../core/dependency-error.ts';
 import { ClockChecked } from '../core/stages/evidence.ts';
 
-/** A daemon tolerates five seconds; this leaves room for its own clock's error and for a slow answer. */
+/** A daemon tolerates two seconds; this leaves room for its own clock's error and for a slow answer. */
 const OFFSET_MAX_MS = 1000;
 const COMPARE_EVERY_MS = 1000;
 
