@@ -148,6 +148,17 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
     expect(ran).toHaveBeenCalledOnce();
   });
 
+  const keepsError = /^(?:Express|Fastify|Koa)/.test(name);
+  test(`${name}: ${keepsError ? 'keeps what the framework' : 'loses what it'} answers to an error of the handler`, async () => {
+    const { daemon, ran } = await world(start, { answers: true });
+    ran.mockRejectedValue(new Error('mine'));
+    const headers = signed();
+    const answer = await daemon.send({ headers, body: BODY }).catch(() => undefined);
+    const target = `/.well-known/ori/calls/${headers.find(([key]) => key === 'x-ori-invoke-nonce')?.[1]}`;
+    const question = { target, headers: signed({ path: target, body: '' }), body: '' };
+    expect((await daemon.send(question)).status).toBe(keepsError ? answer?.status : 410);
+  });
+
   test(`${name}: adds no media type to a kept answer`, async () => {
     const replay = createTestReplayStore();
     const kept = { status: 201, headers: {}, body: Buffer.from('kept') };

@@ -6,6 +6,7 @@ import { rawClient } from '@ori/test-env/raw-client';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLocalKeySet } from '../keys/local.ts';
 import type { ProofReport } from '../outcome.ts';
+import type { AnswerStore } from '../replay/replay-store.ts';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
 import { type Proven, requireProof } from './node.ts';
@@ -83,6 +84,26 @@ test('refuses in front of middleware that sets a header when the response ends',
   const { headers } = refused;
   expect([refused.status, headers.get('x-end'), headers.get('connection')]).toEqual([401, '1', 'keep-alive']);
   expect(ran).not.toHaveBeenCalled();
+});
+
+test('gives an empty kept answer behind middleware that set a length', async () => {
+  const replay = createTestReplayStore();
+  const kept = { status: 200, headers: {}, body: new Uint8Array(0) };
+  vi.spyOn(replay.answers as AnswerStore, 'ask').mockResolvedValue(kept);
+  const signer = createTestSigner({ internId: 'int_1' });
+  const keys = createLocalKeySet(signer.jwks);
+  const verifier = createVerifier({ internId: 'int_1', keys, replay, answers: true });
+  const guarded = requireProof(verifier, { bodyBytesMax: 100 }, () => undefined);
+  const server = createServer((request, response) =>
+    guarded(request, response.setHeader('content-length', 9)),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const path = `/.well-known/ori/calls/${'A'.repeat(22)}`;
+  const headers = { 'content-type': 'application/json', ...signer.sign({ path, body: '' }) };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  expect(await (await fetch(url, { method: 'POST', headers })).text()).toBe('');
 });
 
 test('answers 500 without what the handler set for another body', async () => {
