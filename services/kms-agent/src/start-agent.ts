@@ -14,7 +14,7 @@ const SOCKET_MODE = 0o660;
 /**
  * Listens on the socket. Replaces a socket that an earlier process left behind.
  *
- * @throws ConfigError if its path is not a socket; SocketInUse if another process listens on it
+ * @throws ConfigError if its path is not a socket; Error if another process listens on it
  */
 export async function startAgent(
   { socket, key }: AgentConfig,

@@ -9,7 +9,7 @@ import { listenAlone } from './listen-alone.ts';
  * would not do: after a restart of the machine another program may have it, and in two containers two programs have it.
  *
  * @returns releases the lock
- * @throws SocketInUse
+ * @throws Error if another process holds the lock, or the path is too long for a socket
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const path = `${resolve(folder)}.lock`;

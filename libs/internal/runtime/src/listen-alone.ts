@@ -2,13 +2,10 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { connect, type Server } from 'node:net';
 
-/** Another process listens on the socket. */
-export class SocketInUse extends Error {}
-
 /**
  * Listens on a Unix socket, and replaces one that a process left behind, which nobody answers. Closing the server removes it.
  *
- * @throws SocketInUse
+ * @throws Error if another process listens on it, or its path is too long for a socket
  */
 export async function listenAlone(server: Server, path: string): Promise<void> {
   for (;;) {
@@ -21,7 +18,7 @@ export async function listenAlone(server: Server, path: string): Promise<void> {
       if (code === 'EINVAL') throw new Error(`${path} is too long for a socket`, { cause: error });
       if (code !== 'EADDRINUSE') throw error;
     }
-    if (await isAnswered(path)) throw new SocketInUse(`${path} is in use by another process; stop it first`);
+    if (await isAnswered(path)) throw new Error(`${path} is in use by another process; stop it first`);
     await rm(path, { force: true });
   }
 }
