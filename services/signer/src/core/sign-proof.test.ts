@@ -1,8 +1,16 @@
 import type { Possession, VerifiedProof } from '@ori/identity/dpop/possession';
 import { expect, test } from 'vitest';
 import { type SigningCall, type SigningParts, signProof } from './sign-proof.ts';
+import type { authenticate } from './stages/authenticate.ts';
+import type { draftProof } from './stages/draft-proof.ts';
 import { ClockChecked, TurnTaken, Written } from './stages/evidence.ts';
-import { NONCE_DRAWS_MAX } from './stages/reserve-nonce.ts';
+import type { passGate } from './stages/pass-gate.ts';
+import type { readRequest } from './stages/read-request.ts';
+import type { record } from './stages/record.ts';
+import type { requireHolder } from './stages/require-holder.ts';
+import type { requireScope } from './stages/require-scope.ts';
+import { NONCE_DRAWS_MAX, type reserveNonce } from './stages/reserve-nonce.ts';
+import type { sign } from './stages/sign.ts';
 import {
   BODY_SHA256,
   GATE,
@@ -13,6 +21,39 @@ import {
   TOKEN,
   VERDICT,
 } from './stages/stages.fixture.ts';
+import type { throttle } from './stages/throttle.ts';
+import type { unlockKey } from './stages/unlock-key.ts';
+
+type Stage = (...args: never) => unknown;
+/** The stages whose first argument would do for the stage after them. */
+type Omissible<Stages extends readonly Stage[]> = Stages extends readonly [
+  infer One extends Stage,
+  infer Next extends Stage,
+  ...infer Rest extends Stage[],
+]
+  ? (Parameters<One>[0] extends Parameters<Next>[0] ? One : never) | Omissible<[Next, ...Rest]>
+  : never;
+
+// Fails to compile, as signing without a stage does, once a stage can be left out.
+true satisfies [
+  Omissible<
+    [
+      typeof authenticate,
+      typeof requireHolder,
+      typeof requireScope,
+      typeof readRequest,
+      typeof passGate,
+      typeof unlockKey,
+      typeof draftProof,
+      typeof throttle,
+      typeof reserveNonce,
+      typeof record,
+      typeof sign,
+    ]
+  >,
+] extends [never]
+  ? true
+  : false;
 
 const BODY = Buffer.from(JSON.stringify({ bodySha256: BODY_SHA256, route: ROUTE }));
 

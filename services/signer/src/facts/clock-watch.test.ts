@@ -1,10 +1,13 @@
 import { Registry } from 'prom-client';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { DependencyError } from '../core/dependency-error.ts';
 import { type ClockWatch, type RemoteClock, watchClock } from './clock-watch.ts';
 
 let watch: ClockWatch | undefined;
-afterEach(() => watch?.close());
+afterEach(() => {
+  watch?.close();
+  vi.useRealTimers();
+});
 
 const ahead =
   (seconds: number): RemoteClock =>
@@ -63,4 +66,15 @@ test('recovers when the clocks agree again', async () => {
   await watch.compare();
   watch.check();
   expect(changes).toEqual([true, false]);
+});
+
+test('compares once a second', async () => {
+  vi.useFakeTimers();
+  let seconds = 0;
+  const { watch } = await compared({ redis: async () => Date.now() + seconds * 1000 });
+  seconds = 5;
+  await vi.advanceTimersByTimeAsync(999);
+  watch.check();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(() => watch.check()).toThrow(DependencyError);
 });
