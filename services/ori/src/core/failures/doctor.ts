@@ -1,29 +1,24 @@
-import { EXIT } from '../exit-codes.ts';
 import { daemonAdvice } from './daemon-advice.ts';
 import { failure } from './failure.ts';
 
 export const DOCTOR_FAILURES = {
-  call_changed: failure<{ status: number; code: string; fields: readonly string[] }>({
-    exit: EXIT.daemonRefused,
+  call_changed: failure.daemonRefused<{ status: number; code: string; fields: readonly string[] }>({
     what: ({ status, code, fields }) =>
       `The daemon answered ${status} (${code}): the request changed on the way (${fields.join(', ')}).`,
     next: () =>
       'Something in between changes requests. Configurations that do not: deploy/gateway/README.md.',
   }),
-  call_unchanged: failure<{ status: number; code: string }>({
-    exit: EXIT.daemonRefused,
+  call_unchanged: failure.daemonRefused<{ status: number; code: string }>({
     what: ({ status, code }) => `The request arrived unchanged, and the daemon answered ${status} (${code}).`,
     next: ({ status, code }) => UNCHANGED_ADVICE[code] ?? daemonAdvice(status, code, 'not_printed'),
   }),
-  call_undiagnosed: failure<{ status: number; code: string }>({
-    exit: EXIT.daemonRefused,
+  call_undiagnosed: failure.daemonRefused<{ status: number; code: string }>({
     what: ({ status, code }) =>
       `The daemon answered ${status} (${code}) and does not report what it received.`,
     next: ({ code }) =>
       [UNCHANGED_ADVICE[code], DIAGNOSES].filter((advice) => advice !== undefined).join(' '),
   }),
-  call_not_judged: failure<{ status: number; location?: string | undefined }>({
-    exit: EXIT.daemonRefused,
+  call_not_judged: failure.daemonRefused<{ status: number; location?: string | undefined }>({
     what: ({ status, location }) =>
       `The answer is ${status}${location === undefined ? '' : `, pointing to ${location}`}, and says nothing about the proof.`,
     next: ({ status }) => (status === 401 ? WITHOUT_A_CODE : ANSWERED_BY_ANOTHER),

@@ -1,4 +1,3 @@
-import { EXIT } from '../exit-codes.ts';
 import { daemonAdvice } from './daemon-advice.ts';
 import { DOCTOR_FAILURES } from './doctor.ts';
 import type {
@@ -59,205 +58,176 @@ const CALL_OUTCOMES = {
 
 /** Every failure of `ori`: its facts, its exit code, and its message: what happened, and what to do next. */
 export const FAILURES = {
-  usage: failure<{ detail: string; next?: string }>({
-    exit: EXIT.usage,
+  usage: failure.usage<{ detail: string; next?: string }>({
     what: ({ detail }) => detail,
     next: ({ next }) => next ?? 'See: ori --help',
   }),
-  address_not_usable: failure<{ what: AddressKind; address: string; why: AddressFault }>({
-    exit: EXIT.usage,
+  address_not_usable: failure.usage<{ what: AddressKind; address: string; why: AddressFault }>({
     what: ({ what, address, why }) => `The ${what} ${address} ${ADDRESS_FAULTS[why][0]}.`,
     next: ({ why }) => ADDRESS_FAULTS[why][1],
   }),
-  issuer_not_usable: failure<{ what: AddressKind; address: string; why: AddressFault }>({
-    exit: EXIT.refused,
+  issuer_not_usable: failure.refused<{ what: AddressKind; address: string; why: AddressFault }>({
     what: ({ what, address, why }) =>
       `The ${what} ${address}, named by the server, ${ADDRESS_FAULTS[why][0]}.`,
     next: () => 'ori sends nothing there. Report it to the operator of the API or the issuer.',
   }),
-  path_not_signable: failure<{ path: string }>({
-    exit: EXIT.usage,
+  path_not_signable: failure.usage<{ path: string }>({
     what: ({ path }) => `A proof cannot cover the path ${shortened(path)}`,
     next: () =>
       'A path begins with / and has at most 2048 printable ASCII characters, without space, # and ?. Percent-encode others; a query is not possible.',
   }),
-  intern_id_malformed: failure<{ internId: string }>({
-    exit: EXIT.usage,
+  intern_id_malformed: failure.usage<{ internId: string }>({
     what: ({ internId }) => `${shortened(internId)} is not an intern id.`,
     next: () => 'Ids consist of letters, digits, _ and -, such as int_7Qm2. See: ori interns list',
   }),
-  body_missing: failure<object>({
-    exit: EXIT.usage,
+  body_missing: failure.usage<object>({
     what: () => 'There is no request body.',
     next: () => `Give --data '{"prompt":"hello"}', --file FILE, or pipe it in. For an empty one: --data ''`,
   }),
-  body_unreadable: failure<{ file: string; why: string }>({
-    exit: EXIT.usage,
+  body_unreadable: failure.usage<{ file: string; why: string }>({
     what: ({ file, why }) => `Cannot read ${file}: ${why}.`,
     next: () => 'Check the name and its permissions.',
   }),
-  body_changed: failure<{ file: string }>({
-    exit: EXIT.unexpected,
+  body_changed: failure.unexpected<{ file: string }>({
     what: ({ file }) => `${file} changed between hashing and sending, so the call was aborted.`,
     next: () =>
       'The daemon did not receive a complete request. Try again when the file is no longer being written.',
   }),
-  output_unwritable: failure<{ file: string; why: string }>({
-    exit: EXIT.usage,
+  output_unwritable: failure.usage<{ file: string; why: string }>({
     what: ({ file, why }) => `Cannot write ${file}: ${why}.`,
     next: () => 'The daemon has answered: repeat the call with another file only if it may be made twice.',
   }),
-  daemon_unknown: failure<object>({
-    exit: EXIT.usage,
+  daemon_unknown: failure.usage<object>({
     what: () => 'The address of this intern’s daemon is unknown.',
     next: () => 'Give it with --daemon https://…, or once: ori profiles daemon INTERN https://…',
   }),
-  not_proxied: failure<{ why: ProxyRefusal }>({
-    exit: EXIT.refused,
+  not_proxied: failure.refused<{ why: ProxyRefusal }>({
     what: ({ why }) => PROXY_REFUSALS[why][0],
     next: ({ why }) => PROXY_REFUSALS[why][1],
   }),
   ...SESSION_FAILURES,
-  resource_mismatch: failure<{ baseUrl: string; resource: string }>({
-    exit: EXIT.refused,
+  resource_mismatch: failure.refused<{ baseUrl: string; resource: string }>({
     what: ({ baseUrl, resource }) => `${baseUrl} describes itself as ${resource}.`,
     next: () =>
       'Check the base address (ORI_BASE_URL or --base-url): a token for one must not go to the other.',
   }),
-  issuer_not_chosen: failure<{ baseUrl: string; issuers: readonly string[]; named?: string | undefined }>({
-    exit: EXIT.usage,
+  issuer_not_chosen: failure.usage<{
+    baseUrl: string;
+    issuers: readonly string[];
+    named?: string | undefined;
+  }>({
     what: ({ baseUrl, issuers, named }) =>
       named === undefined
         ? `${baseUrl} accepts sign-ins from several issuers: ${issuers.join(', ')}.`
         : `${named} is not an issuer of ${baseUrl}. It has: ${issuers.join(', ')}.`,
     next: () => 'Choose one of them, exactly as written: ori login --issuer URL',
   }),
-  metadata_unusable: failure<{ url: string; why: string }>({
-    exit: EXIT.unavailable,
+  metadata_unusable: failure.unavailable<{ url: string; why: string }>({
     what: ({ url, why }) => `${url} does not describe how to sign in: ${why}.`,
     next: () => 'Check the base address (ORI_BASE_URL or --base-url); it ends in /v1.',
   }),
-  unreachable: failure<{ what: string; address: string; why: string }>({
-    exit: EXIT.unavailable,
+  unreachable: failure.unavailable<{ what: string; address: string; why: string }>({
     what: ({ what, address, why }) => `Cannot reach ${what} at ${address}: ${why}.`,
     next: ({ what }) =>
       `Check the address${what === 'the daemon' ? ' (--daemon, ORI_DAEMON_URL, ori profiles daemon)' : ''} and the network, then try again.`,
   }),
-  timed_out: failure<{ what: string; address: string; seconds: number }>({
-    exit: EXIT.unavailable,
+  timed_out: failure.unavailable<{ what: string; address: string; seconds: number }>({
     what: ({ what, address, seconds }) => `No answer from ${what} at ${address} within ${seconds} s.`,
     next: () => TRY_AGAIN,
   }),
-  answer_not_understood: failure<{ what: string; address: string; why: string }>({
-    exit: EXIT.unavailable,
+  answer_not_understood: failure.unavailable<{ what: string; address: string; why: string }>({
     what: ({ what, address, why }) => `Cannot understand the answer of ${what} at ${address}: ${why}.`,
     next: () => 'Check the address: something else may be listening there.',
   }),
-  scope_missing: failure<{ scope: string } & ServerFacts>({
-    exit: EXIT.refused,
+  scope_missing: failure.refused<{ scope: string } & ServerFacts>({
     what: ({ scope }) => `The session lacks the scope ${scope}.`,
     next: ({ scope }) =>
       `Sign in again and grant it: ori login. If it is still missing, the issuer does not allow you ${scope}.`,
   }),
-  access_revoked: failure<ServerRefusal>({
-    exit: EXIT.refused,
+  access_revoked: failure.refused<ServerRefusal>({
     what: (refusal) => `Your access was revoked: ${quote(refusal)}`,
     next: () =>
       `If it was restored since, sign in again: ori login. If you have just done so, your issuer does not tell when you signed in, and an operator has to clear the revocation (ori-admin member revoke-sessions --clear). Otherwise ask an owner of the workspace.`,
   }),
-  bound_session_required: failure<ServerRefusal>({
-    exit: EXIT.refused,
+  bound_session_required: failure.refused<ServerRefusal>({
     what: (refusal) => `This session is not bound to a key: ${quote(refusal)}`,
     next: () =>
       'Sign in again: ori login. If the new session is not bound either, the issuer does not offer DPoP.',
   }),
-  regional_host: failure<ServerRefusal>({
-    exit: EXIT.refused,
+  regional_host: failure.refused<ServerRefusal>({
     what: (refusal) => `Interns are not served on a regional host: ${quote(refusal)}`,
     next: () => 'Use the global base address (ORI_BASE_URL or --base-url).',
   }),
-  name_not_resolved: failure<{ name: string; scope: string } & ServerFacts>({
-    exit: EXIT.refused,
+  name_not_resolved: failure.refused<{ name: string; scope: string } & ServerFacts>({
     what: ({ name, scope }) =>
       `There is no intern with the id ${name}, and the session lacks the scope ${scope}, which names need.`,
     next: () => 'Give the id, such as int_7Qm2, or sign in with all scopes: ori login',
   }),
-  intern_not_found: failure<{ internId: string } & ServerFacts>({
-    exit: EXIT.refused,
+  intern_not_found: failure.refused<{ internId: string } & ServerFacts>({
     what: ({ internId }) => `There is no intern ${internId} that you can call.`,
     next: () =>
       'Check the id (ori interns list), who you are (ori whoami), and whether your workspace is in the interns programme.',
   }),
-  intern_changed: failure<{ name: string; before: string; now: string }>({
-    exit: EXIT.refused,
+  intern_changed: failure.refused<{ name: string; before: string; now: string }>({
     what: ({ name, before, now }) =>
       `${name} was ${before} for this profile, and the API lists ${now} by that name.`,
     next: ({ name }) => `To use that one: ori profiles daemon ${name} --unset`,
   }),
-  intern_not_running: failure<{ internId: string; state: string; why?: string | undefined } & ServerFacts>({
-    exit: EXIT.refused,
+  intern_not_running: failure.refused<
+    { internId: string; state: string; why?: string | undefined } & ServerFacts
+  >({
     what: ({ internId, state, why }) =>
       `The intern ${internId} is not running, so calls to it are not signed: ${state}${why === undefined ? '' : ` (${why})`}.`,
     next: () => 'Wait until it is running, or call another one: ori interns list',
   }),
-  refused: failure<ServerRefusal>({
-    exit: EXIT.refused,
+  refused: failure.refused<ServerRefusal>({
     what: (refusal) => `The API refused: ${quote(refusal)}`,
     next: ({ status }) =>
       status === 431
         ? 'The access token may be too long (16,000 characters): have the issuer put fewer groups or roles into it.'
         : 'The same request will be refused again.',
   }),
-  rate_limited: failure<{ retryAfterSeconds?: number | undefined } & ServerFacts>({
-    exit: EXIT.rateLimited,
+  rate_limited: failure.rateLimited<{ retryAfterSeconds?: number | undefined } & ServerFacts>({
     what: () => 'Too many turns: you or your organization have used up this minute’s turns.',
     next: ({ retryAfterSeconds }) =>
       retryAfterSeconds === undefined ? 'Try again in a minute.' : `Try again in ${retryAfterSeconds} s.`,
   }),
-  api_failed: failure<ServerRefusal>({
-    exit: EXIT.unavailable,
+  api_failed: failure.unavailable<ServerRefusal>({
     what: (refusal) => `The API failed: ${quote(refusal)}`,
     next: () => TRY_AGAIN,
   }),
-  api_misconfigured: failure<ServerRefusal>({
-    exit: EXIT.refused,
+  api_misconfigured: failure.refused<ServerRefusal>({
     what: (refusal) => `The API cannot sign for this intern: ${quote(refusal)}`,
     next: () => 'Trying again will not help: report it to the operator of the API.',
   }),
-  interns_not_listed: failure<ServerRefusal>({
-    exit: EXIT.refused,
+  interns_not_listed: failure.refused<ServerRefusal>({
     what: (refusal) => `The API lists no interns for you: ${quote(refusal)}`,
     next: () =>
       'Check who you are (ori whoami), and whether your workspace is in the interns programme. An API without the list takes ids.',
   }),
-  daemon_refused: failure<DaemonRefusal & { location?: string | undefined }>({
-    exit: EXIT.daemonRefused,
+  daemon_refused: failure.daemonRefused<DaemonRefusal & { location?: string | undefined }>({
     what: ({ status, code, location }) =>
       `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}${location === undefined ? '' : `, pointing to ${location}`}.`,
     next: ({ status, code, body }) => daemonAdvice(status, code, body),
   }),
-  daemon_failed: failure<DaemonRefusal>({
-    exit: EXIT.daemonFailed,
+  daemon_failed: failure.daemonFailed<DaemonRefusal>({
     what: ({ status, code }) => `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}.`,
     next: ({ status, code, body }) => daemonAdvice(status, code, body),
   }),
-  answer_lost: failure<AnswerLost>({
-    exit: EXIT.answerLost,
+  answer_lost: failure.answerLost<AnswerLost>({
     what: ({ address, why, isBegun = false }) =>
       `The answer of the daemon at ${address} ${isBegun ? 'was cut off' : 'is lost'}: ${why}.`,
     next: ({ outcome, isBegun = false }) =>
       `${isBegun ? 'The output is incomplete. ' : ''}${outcome === undefined ? MAY_HAVE_RUN : CALL_OUTCOMES[outcome]} ${REPEATED}`,
   }),
-  revocation_failed: failure<{ issuer: string; why: string }>({
-    exit: EXIT.unavailable,
+  revocation_failed: failure.unavailable<{ issuer: string; why: string }>({
     what: ({ issuer, why }) =>
       `You are signed out on this machine, but ${issuer} did not revoke the session: ${why}.`,
     next: () => 'Revoke it on the issuer’s page of your sessions, or wait until it expires.',
   }),
   ...DOCTOR_FAILURES,
   ...LOG_FAILURES,
-  interrupted: failure<object>({
-    exit: EXIT.interrupted,
+  interrupted: failure.interrupted<object>({
     what: () => 'Interrupted.',
     next: () => 'What was sent to a daemon may be carried out.',
   }),

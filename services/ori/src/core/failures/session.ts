@@ -1,4 +1,3 @@
-import { EXIT } from '../exit-codes.ts';
 import type { Difference, Terms } from '../terms.ts';
 import type { ServerRefusal } from './facts.ts';
 import { failure } from './failure.ts';
@@ -6,8 +5,7 @@ import { failure } from './failure.ts';
 const SIGN_IN = 'Sign in again: ori login';
 
 export const SESSION_FAILURES = {
-  not_signed_in: failure<{ profile?: string }>({
-    exit: EXIT.signInNeeded,
+  not_signed_in: failure.signInNeeded<{ profile?: string }>({
     what: ({ profile }) =>
       profile === undefined ? 'You are not signed in.' : `The profile ${profile} has no session.`,
     next: ({ profile }) =>
@@ -15,123 +13,100 @@ export const SESSION_FAILURES = {
         ? 'Sign in: ori login'
         : `Sign in to it: ori --profile ${profile} login. The others: ori profiles`,
   }),
-  session_elsewhere: failure<{ sessionBaseUrl: string; baseUrl: string }>({
-    exit: EXIT.signInNeeded,
+  session_elsewhere: failure.signInNeeded<{ sessionBaseUrl: string; baseUrl: string }>({
     what: ({ sessionBaseUrl, baseUrl }) => `The session is for ${sessionBaseUrl}, not for ${baseUrl}.`,
     next: ({ baseUrl }) => `Sign in there: ori --base-url ${baseUrl} login, or unset ORI_BASE_URL.`,
   }),
-  session_file_exposed: failure<{ file: string; mode: string }>({
-    exit: EXIT.signInNeeded,
+  session_file_exposed: failure.signInNeeded<{ file: string; mode: string }>({
     what: ({ file, mode }) =>
       `Other users of this machine can access the session file ${file} (${mode}), so it is not used.`,
     next: () => 'End that session and start a new one: ori logout, then ori login',
   }),
-  session_file_damaged: failure<{ file: string }>({
-    exit: EXIT.signInNeeded,
+  session_file_damaged: failure.signInNeeded<{ file: string }>({
     what: ({ file }) => `${file} is not a session file of this version of ori.`,
     next: () => SIGN_IN,
   }),
-  session_file_unusable: failure<{ file: string; why: string }>({
-    exit: EXIT.unexpected,
+  session_file_unusable: failure.unexpected<{ file: string; why: string }>({
     what: ({ file, why }) => `Cannot use ${file}: ${why}.`,
     next: () => 'ori stores its session there: make the folder writable, or set XDG_CONFIG_HOME.',
   }),
-  session_key_missing: failure<object>({
-    exit: EXIT.signInNeeded,
+  session_key_missing: failure.signInNeeded<object>({
     what: () => 'The key that this session is bound to is not on this computer.',
     next: () => 'Sign in again here: ori login',
   }),
-  binding_not_offered: failure<{ issuer: string }>({
-    exit: EXIT.refused,
+  binding_not_offered: failure.refused<{ issuer: string }>({
     what: ({ issuer }) => `The API accepts only sessions bound to a key, and ${issuer} does not offer them.`,
     next: () => 'Ask the operator of the issuer to enable DPoP (RFC 9449) with ES256.',
   }),
-  api_not_named: failure<{ baseUrl: string }>({
-    exit: EXIT.unavailable,
+  api_not_named: failure.unavailable<{ baseUrl: string }>({
     what: ({ baseUrl }) =>
       `No API was named, and nothing answers at ${baseUrl}, where the standalone would be.`,
     next: () => 'Name your API, once: ori login --base-url https://api.example.com/v1 (or set ORI_BASE_URL).',
   }),
-  sign_in_differs: failure<{ differences: readonly Difference[] }>({
-    exit: EXIT.signInNeeded,
+  sign_in_differs: failure.signInNeeded<{ differences: readonly Difference[] }>({
     what: ({ differences }) =>
       `The sign-in is not what this profile trusts: ${differences.map(tellDifference).join('; ')}.`,
     next: ({ differences }) =>
       `Nothing was stored or sent. If you expected it: ori login${differences.some(({ member }) => member !== 'bound') ? ' --trust' : ''}${differences.some(({ member }) => member === 'bound') ? ' --unbound' : ''}`,
   }),
-  trust_damaged: failure<{ file: string }>({
-    exit: EXIT.usage,
+  trust_damaged: failure.usage<{ file: string }>({
     what: ({ file }) => `${file} does not contain what a profile trusts.`,
     next: () => 'Restore it. If you remove it, check what the next ori login shows as at the first.',
   }),
-  session_busy: failure<{ file: string }>({
-    exit: EXIT.unavailable,
+  session_busy: failure.unavailable<{ file: string }>({
     what: ({ file }) => `Another ori process has been holding ${file} for too long.`,
     next: () => 'Wait for it, or stop it, and try again.',
   }),
-  keychain_unusable: failure<{ why: string }>({
-    exit: EXIT.signInNeeded,
+  keychain_unusable: failure.signInNeeded<{ why: string }>({
     what: ({ why }) => `The system keychain cannot be used: ${why}.`,
     next: () => 'Unlock it, or store the session in a file: ORI_SESSION_STORE=file ori login',
   }),
-  token_refused: failure<{ baseUrl: string } & ServerRefusal>({
-    exit: EXIT.signInNeeded,
+  token_refused: failure.signInNeeded<{ baseUrl: string } & ServerRefusal>({
     what: ({ baseUrl, message }) => `${baseUrl} refused the given access token: ${message}`,
     next: () => 'It may have expired, or be for another audience: get a new one from the issuer.',
   }),
-  token_unusable: failure<{ why: string }>({
-    exit: EXIT.usage,
+  token_unusable: failure.usage<{ why: string }>({
     what: ({ why }) => `There is no usable access token: ${why}.`,
     next: () => 'Set ORI_TOKEN, or pipe it in: ori login --with-token < token.txt',
   }),
-  token_key_unusable: failure<{ file?: string; why: string }>({
-    exit: EXIT.usage,
+  token_key_unusable: failure.usage<{ file?: string; why: string }>({
     what: ({ file, why }) =>
       `The token in ORI_TOKEN is bound to a key (DPoP), and ${file === undefined ? 'ORI_DPOP_KEY' : `the key in ${file}`} ${why}.`,
     next: () => 'Set ORI_DPOP_KEY to the file of the private key (JWK) that the token was requested with.',
   }),
-  profile_malformed: failure<{ profile: string }>({
-    exit: EXIT.usage,
+  profile_malformed: failure.usage<{ profile: string }>({
     what: ({ profile }) => `${profile} is not a profile name.`,
     next: () => 'Use up to 64 letters, digits, - and _, beginning with a letter or digit.',
   }),
-  session_ended: failure<{ why?: string }>({
-    exit: EXIT.signInNeeded,
+  session_ended: failure.signInNeeded<{ why?: string }>({
     what: ({ why }) => `The session has ended${why === undefined ? '' : ` (${why})`}.`,
     next: () => SIGN_IN,
   }),
-  session_not_renewed: failure<{ why: string }>({
-    exit: EXIT.signInNeeded,
+  session_not_renewed: failure.signInNeeded<{ why: string }>({
     what: ({ why }) => `The session cannot be renewed: ${why}.`,
     next: () => 'Try again; if it fails again, sign in again: ori login',
   }),
-  issuer_busy: failure<{ address: string; why: string }>({
-    exit: EXIT.unavailable,
+  issuer_busy: failure.unavailable<{ address: string; why: string }>({
     what: ({ address, why }) => `The issuer ${address} cannot answer now (${why}).`,
     next: () => 'Try again in a moment.',
   }),
-  scope_not_granted: failure<{ scopes: readonly string[] }>({
-    exit: EXIT.refused,
+  scope_not_granted: failure.refused<{ scopes: readonly string[] }>({
     what: ({ scopes }) => `The issuer did not grant ${scopes.join(', ')}.`,
     next: () => 'Nothing was stored. Request fewer scopes with --scope, or have the issuer allow them.',
   }),
-  sign_in_denied: failure<{ why?: string }>({
-    exit: EXIT.refused,
+  sign_in_denied: failure.refused<{ why?: string }>({
     what: ({ why }) => `The sign-in was denied${why === undefined ? '' : ` (${why})`}.`,
     next: () => 'Nothing was stored. To try again: ori login',
   }),
-  sign_in_failed: failure<{ why: string }>({
-    exit: EXIT.refused,
+  sign_in_failed: failure.refused<{ why: string }>({
     what: ({ why }) => `The issuer's answer was refused: ${why}.`,
     next: () => 'Nothing was stored. Try again; if it fails again, report it to the operator of the issuer.',
   }),
-  sign_in_timed_out: failure<{ seconds: number }>({
-    exit: EXIT.unavailable,
+  sign_in_timed_out: failure.unavailable<{ seconds: number }>({
     what: ({ seconds }) => `The sign-in was not completed within ${seconds} s.`,
     next: () => 'Try again: ori login (on a machine without a browser, add --device).',
   }),
-  sign_in_method_missing: failure<{ issuer: string; method: string; next: string }>({
-    exit: EXIT.refused,
+  sign_in_method_missing: failure.refused<{ issuer: string; method: string; next: string }>({
     what: ({ issuer, method }) => `The issuer ${issuer} does not offer ${method}.`,
     next: ({ next }) => next,
   }),
