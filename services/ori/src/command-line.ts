@@ -3,7 +3,14 @@ import { VERSION } from './adapters/user-agent.ts';
 import type { Context, GlobalOptions, HostEnvironment } from './commands/context.ts';
 import { CliError } from './core/errors.ts';
 import { declareRequests, parsePort, parseSeconds } from './request-commands.ts';
-import { type Completable, renderCompletion, SHELLS, type Shell } from './text/completion.ts';
+import {
+  COMPLETION_SCRIPTS,
+  candidatesAfter,
+  renderCandidates,
+  SHELLS,
+  type Shell,
+  subcommandOf,
+} from './text/completion.ts';
 import { COMPLETION_HELP, LOGIN_HELP, MAIN_HELP } from './text/help.ts';
 import { createTerminal, takesColour } from './text/terminal.ts';
 
@@ -92,8 +99,17 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
     .command('completion')
     .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>').choices(SHELLS))
+    .argument('[words...]', 'what the script asks for: the words up to the cursor')
     .addHelpText('after', wrapped(COMPLETION_HELP))
-    .action((shell: Shell) => void host.stdout.write(renderCompletion(shell, completables(program))));
+    .action(async (shell: Shell, words: readonly string[]) => {
+      if (words.length === 0) return void host.stdout.write(COMPLETION_SCRIPTS[shell]);
+      const before = words.slice(0, -1);
+      const candidates =
+        before.at(-1) === '--profile'
+          ? await (await import('./commands/profiles.ts')).profileNames(context())
+          : candidatesAfter(program, before);
+      host.stdout.write(renderCandidates(shell, candidates));
+    });
   return program;
 }
 
@@ -101,31 +117,12 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
 function helpedBy(program: Command, names: readonly string[]): Command {
   let command = program;
   for (const name of names) {
-    const below = command.commands.find((sub) => sub.name() === name || sub.aliases().includes(name));
+    const below = subcommandOf(command, name);
     if (below === undefined)
       throw new CliError('usage', { detail: `There is no command '${names.join(' ')}'.` });
     command = below;
   }
   return command;
-}
-
-/** Every command below `ori`, for shell completion. */
-function completables(command: Command, path: readonly string[] = []): Completable[] {
-  const below = [
-    ...command.commands.map((sub) => ({ name: sub.name(), description: sub.description() })),
-    ...command.registeredArguments.flatMap(({ argChoices = [], description }) =>
-      argChoices.map((name) => ({ name, description })),
-    ),
-  ];
-  const options = command.options.map(({ short, long, description }) => ({
-    flags: [short, long].filter((flag) => flag !== undefined && flag !== null),
-    description,
-  }));
-  const own: Completable = { path, commands: below, options };
-  const named = command.commands.flatMap((sub) =>
-    [sub.name(), ...sub.aliases()].map((name) => ({ sub, name })),
-  );
-  return [own, ...named.flatMap(({ sub, name }) => completables(sub, [...path, name]))];
 }
 
 function toContext(host: HostEnvironment, options: GlobalOptions): Context {

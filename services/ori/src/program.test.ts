@@ -101,10 +101,14 @@ it('keeps its help within 80 columns', async () => {
   }
 });
 
-it.each(['bash', 'zsh', 'fish'])('prints a completion for %s that knows every command', async (shell) => {
-  const { exit, stdout } = await ori('completion', shell);
-  expect(exit).toBe(EXIT.ok);
-  for (const word of ['login', 'whoami', 'profiles', 'call', 'doctor', 'content-type'])
-    expect(stdout).toContain(word);
-  if (shell !== 'bash') expect(stdout).toContain("'\\''Name: value'\\''");
+it.each(['bash', 'zsh', 'fish'])('tells the completion of %s what may follow', async (shell) => {
+  const after = async (...words: string[]) => (await ori('completion', shell, '--', ...words, '')).stdout;
+  const names = async (...words: string[]) =>
+    (await after(...words)).split('\n').map((line) => line.split(/[:\t]/)[0]);
+  expect(await names()).toEqual(expect.arrayContaining(['login', 'call', 'doctor', '--verbose']));
+  expect(await names('doctor', 'call')).toEqual(expect.arrayContaining(['--content-type', '-H', '--json']));
+  expect(await names('interns', 'ls')).toContain('--status');
+  expect(await names('completion')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
+  const described = (await after('doctor')).includes('report what changed on the way');
+  expect(described).toBe(shell !== 'bash');
 });

@@ -24,15 +24,26 @@ interface Profile {
 /** Lists the profiles that have a session, the default one first, without contacting a server. */
 export async function profiles(context: Context): Promise<void> {
   const inUse = chosenProfile(context);
+  const found = await findProfiles(context);
+  if (context.json) context.terminal.printJson(found.map((profile) => toRecord(profile, inUse)));
+  else if (found.length === 0) context.terminal.note('No profile has a session. Sign in: ori login');
+  else context.terminal.printTable(found.map((profile) => toRow(profile, inUse)));
+}
+
+/** For shell completion. */
+export async function profileNames(context: Context): Promise<{ name: string; description: string }[]> {
+  const found = await findProfiles(context);
+  return found.map(({ name, session }) => ({ name, description: session?.base_url ?? '' }));
+}
+
+async function findProfiles(context: Context): Promise<Profile[]> {
   const found: Profile[] = [];
   for (const name of [PROFILE_DEFAULT, ...(await namedProfiles(context))]) {
     const place = placeOf(context, name);
     const keptIn = await keeperOf(place);
     if (keptIn !== undefined) found.push({ name, keptIn, session: await readIfPossible(context, name) });
   }
-  if (context.json) context.terminal.printJson(found.map((profile) => toRecord(profile, inUse)));
-  else if (found.length === 0) context.terminal.note('No profile has a session. Sign in: ori login');
-  else context.terminal.printTable(found.map((profile) => toRow(profile, inUse)));
+  return found;
 }
 
 /** Makes a profile that has a session the one of later commands. Throws CliError `not_signed_in` for any other. */

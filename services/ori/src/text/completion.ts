@@ -1,109 +1,63 @@
-/** A command, or a group of commands, for the completion. */
-export interface Completable {
-  /** The names below `ori`; empty for `ori` itself. */
-  readonly path: readonly string[];
-  readonly commands: readonly { readonly name: string; readonly description: string }[];
-  readonly options: readonly { readonly flags: readonly string[]; readonly description: string }[];
-}
+import type { Command } from 'commander';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** Prints the names of the profiles, without contacting a server. */
-const PROFILES = `command ori profiles --json 2>/dev/null | grep -o '"name": *"[^"]*"' | cut -d'"' -f4`;
-
-/**
- * The completion script for a shell: commands and options, in zsh and fish with descriptions; profiles behind
- * `--profile`, and files elsewhere.
- */
-export function renderCompletion(shell: Shell, commands: readonly Completable[]): string {
-  if (shell === 'fish') return renderFish(commands);
-  const everywhere = commands.find(({ path }) => path.length === 0)?.options ?? [];
-  const cases = commands.map(({ path, commands: below, options }) => {
-    const flags = [...options, ...(below.length === 0 ? everywhere : [])].flatMap((option) =>
-      option.flags.map((name) => ({ name, description: option.description })),
-    );
-    const words = [...new Map([...below, ...flags].map((word) => [word.name, word])).values()];
-    const candidates = words.map(({ name, description }) =>
-      shell === 'bash' ? name : quoted(`${name}:${description}`),
-    );
-    return `    ${quoted(path.map((part) => ` ${part}`).join(''))}) candidates=(${candidates.join(' ')}) ;;`;
-  });
-  return (shell === 'bash' ? BASH : ZSH)
-    .replace('@PATHS@', pathsOf(commands))
-    .replace('@CASES@', () => cases.join('\n'));
+export interface Candidate {
+  readonly name: string;
+  readonly description: string;
 }
 
-/** A pattern of the shell for the commands below `ori`. */
-function pathsOf(commands: readonly Completable[]): string {
-  const below = commands.filter(({ path }) => path.length > 0);
-  return below.map(({ path }) => quoted(` ${path.join(' ')}`)).join('|');
-}
-
-const WALK = `  for word in @WORDS@; do
-    case "$at $word" in @PATHS@) at="$at $word" ;; esac
-  done
-  case "$at" in
-@CASES@
-  esac`;
-
-const walk = (words: string) => WALK.replace('@WORDS@', words);
-
-const BASH = `# bash completion of ori: source <(ori completion bash)
+/** The scripts ask `ori` itself what may follow the words before the cursor; where that is nothing, shells offer files. */
+export const COMPLETION_SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `# bash completion of ori: source <(ori completion bash)
 _ori() {
-  local word at= candidates current="\${COMP_WORDS[COMP_CWORD]}"
-  if [ "\${COMP_WORDS[COMP_CWORD-1]}" = --profile ]; then
-    COMPREPLY=($(compgen -W "$(${PROFILES})" -- "$current"))
-    return
-  fi
-${walk(`"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
-  COMPREPLY=($(compgen -W "\${candidates[*]}" -- "$current"))
+  local words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
+  COMPREPLY=($(compgen -W "$(command ori completion bash -- "\${words[@]}" 2>/dev/null)" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _ori ori
-`;
-
-const ZSH = `#compdef ori
+`,
+  zsh: `#compdef ori
 # zsh completion of ori: source <(ori completion zsh)
 _ori() {
-  local word at=
   local -a candidates
-  if [ "$words[CURRENT-1]" = --profile ]; then
-    compadd -- $(${PROFILES})
-    return
-  fi
-${walk(`"\${(@)words[2,CURRENT-1]}"`)}
+  candidates=(\${(f)"$(command ori completion zsh -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
   _describe ori candidates
   _files
 }
 compdef _ori ori
-`;
+`,
+  fish: `# fish completion of ori: ori completion fish | source
+complete -c ori -a '(command ori completion fish -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
+`,
+};
 
-function renderFish(commands: readonly Completable[]): string {
-  const lines = ['# fish completion of ori: ori completion fish | source'];
-  for (const { path, commands: below, options } of commands) {
-    const names = below.map(({ name }) => name).join(' ');
-    const seen = path.map((part) => `__fish_seen_subcommand_from ${part}`);
-    const here = path.length === 0 ? ['__fish_use_subcommand'] : seen;
-    const open =
-      names === '' || path.length === 0 ? here : [...here, `not __fish_seen_subcommand_from ${names}`];
-    const condition = quoted(open.join('; and '));
-    for (const { name, description } of below)
-      lines.push(`complete -c ori -f -n ${condition} -a ${name} -d ${quoted(description)}`);
-    const scope = path.length === 0 ? '' : ` -n ${condition}`;
-    for (const { flags, description } of options) {
-      const values = flags.includes('--profile') ? ` -x -a ${quoted(`(${PROFILES})`)}` : '';
-      lines.push(
-        `complete -c ori${scope} ${flags.map(fishFlag).join(' ')} -d ${quoted(description)}${values}`,
-      );
-    }
-  }
-  return `${lines.join('\n')}\n`;
+/** One line each. bash shows no descriptions. */
+export function renderCandidates(shell: Shell, candidates: readonly Candidate[]): string {
+  const separator = shell === 'zsh' ? ':' : '\t';
+  const lines = candidates.map(({ name, description }) =>
+    shell === 'bash' ? `${name}\n` : `${name}${separator}${description}\n`,
+  );
+  return lines.join('');
 }
 
-function fishFlag(flag: string): string {
-  return flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`;
+/** What may follow the words below `program`: commands, values of an argument, and options. */
+export function candidatesAfter(program: Command, words: readonly string[]): Candidate[] {
+  let command = program;
+  for (const word of words) command = subcommandOf(command, word) ?? command;
+  const isLeaf = command.commands.length === 0;
+  const options = [...command.options, ...(isLeaf ? program.options : [])];
+  return [
+    ...command.commands.map((sub) => ({ name: sub.name(), description: sub.description() })),
+    ...command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+      argChoices.map((name) => ({ name, description })),
+    ),
+    ...options.flatMap(({ short, long, description }) =>
+      [short, long].flatMap((name) => (name ? [{ name, description }] : [])),
+    ),
+  ];
 }
 
-function quoted(text: string): string {
-  return `'${text.replace(/'/g, `'\\''`)}'`;
+export function subcommandOf(command: Command, name: string): Command | undefined {
+  return command.commands.find((sub) => sub.name() === name || sub.aliases().includes(name));
 }
