@@ -1,36 +1,27 @@
-import { type Kysely, sql } from 'kysely';
-
 /** What management remembers of requests: spent DPoP proofs and the answers to idempotency keys. */
-export async function createRequestRecords(db: Kysely<unknown>): Promise<void> {
-  await sql`
-    create table spent_dpop_proofs (
-      id text primary key check (length(id) = 43),
-      spent_at timestamptz not null default clock_timestamp()
-    )`.execute(db);
-  await sql`create index spent_dpop_proofs_by_time on spent_dpop_proofs (spent_at)`.execute(db);
+export const REQUEST_RECORDS = `
+create table spent_dpop_proofs (
+  id text primary key check (length(id) = 43),
+  spent_at timestamptz not null default clock_timestamp()
+);
+create index spent_dpop_proofs_by_time on spent_dpop_proofs (spent_at);
 
-  await sql`
-    create table dpop_epoch (
-      only_row boolean primary key default true check (only_row),
-      server text not null,
-      epoch text not null
-    )`.execute(db);
+create table dpop_epoch (
+  only_row boolean primary key default true check (only_row),
+  server text not null,
+  epoch text not null
+);
 
-  await sql`
-    create table idempotency_keys (
-      organization_id text not null references organizations (id) on delete cascade,
-      key_hash text not null check (key_hash ~ '^[0-9a-f]{64}$'),
-      sealed_answer text not null,
-      created_at timestamptz(3) not null default now(),
-      primary key (organization_id, key_hash)
-    )`.execute(db);
-  await sql`create index idempotency_keys_oldest on idempotency_keys (organization_id, created_at)`.execute(
-    db,
-  );
+create table idempotency_keys (
+  organization_id text not null references organizations (id) on delete cascade,
+  key_hash text not null check (key_hash ~ '^[0-9a-f]{64}$'),
+  sealed_answer text not null,
+  created_at timestamptz(3) not null default now(),
+  primary key (organization_id, key_hash)
+);
+create index idempotency_keys_oldest on idempotency_keys (organization_id, created_at);
 
-  await sql`
-    create table idempotency_tallies (
-      organization_id text primary key references organizations (id) on delete cascade,
-      bytes bigint not null
-    )`.execute(db);
-}
+create table idempotency_tallies (
+  organization_id text primary key references organizations (id) on delete cascade,
+  bytes bigint not null
+);`;
