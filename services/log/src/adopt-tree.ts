@@ -3,7 +3,7 @@ import { renderNote } from '@ori/tlog/note';
 import type { LogConfig } from './config.ts';
 import { openLogFolder } from './disk/log-folder.ts';
 import { LogError } from './log-error.ts';
-import { signHead } from './sign-head.ts';
+import { signHead } from './publisher.ts';
 import { createWitnesses, witnessesToAsk } from './witnesses.ts';
 
 const WITNESS_TIMEOUT_MS = 10_000;

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
+import { renderCheckpoint } from '@ori/tlog/checkpoint';
 import { cosign } from '@ori/tlog/cosignature';
 import type { LogKeys } from '@ori/tlog/log-keys';
 import { isSameHash, type TreeHead } from '@ori/tlog/merkle';
-import { type NoteSignature, renderNote } from '@ori/tlog/note';
+import { type NoteSignature, renderNote, signNote } from '@ori/tlog/note';
 import type { Policy } from '@ori/tlog/policy';
 import type { MadeTile } from '@ori/tlog/tree';
 import { replaceFile } from './disk/durable-file.ts';
 import { type LogFolder, publicFolder } from './disk/log-folder.ts';
 import { LogError } from './log-error.ts';
-import { signHead } from './sign-head.ts';
 import { type Witnesses, witnessesToAsk } from './witnesses.ts';
 
 /** A tree to be published. */
@@ -81,3 +81,10 @@ export function createPublisher(
 }
 
 export type Publisher = ReturnType<typeof createPublisher>;
+
+/** The log's own signatures of a checkpoint: Ed25519 and ML-DSA-44. */
+export function signHead(keys: LogKeys, head: TreeHead): { text: string; signatures: NoteSignature[] } {
+  const origin = keys.logKey.name;
+  const text = renderCheckpoint({ origin, ...head });
+  return { text, signatures: [signNote(text, origin, keys.log), cosign(text, 0, origin, keys.logMlDsa)] };
+}

@@ -3,8 +3,8 @@ import { entryOfLine, type LineEntry, renderEntry } from '@ori/tlog/entry';
 import type { Edge, MadeTile } from '@ori/tlog/tree';
 import type { Appended } from './disk/journal.ts';
 import type { LogFolder } from './disk/log-folder.ts';
+import type { Source } from './follow/audit-files.ts';
 import type { Position, Positions } from './follow/position.ts';
-import type { Source } from './follow/source.ts';
 import { LogError } from './log-error.ts';
 import type { Published, Publisher } from './publisher.ts';
 

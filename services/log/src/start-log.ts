@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { openPorts } from '@ori/http/open-ports';
 import { openTracing } from '@ori/http/tracing';
 import { createLogger, type Logger } from '@ori/runtime/log';
-import { createLogKeys, type LogVkeys, renderVkeys } from '@ori/tlog/log-keys';
+import { createLogKeys, renderVkeys } from '@ori/tlog/log-keys';
 import type { LogConfig } from './config.ts';
 import { ifThere } from './disk/durable-file.ts';
 import { openLogFolder, publicFolder } from './disk/log-folder.ts';
-import { followFile } from './follow/audit-files.ts';
-import type { Source } from './follow/source.ts';
+import { followFile, type Source } from './follow/audit-files.ts';
 import { createLogApp, logRoutes } from './http/log-app.ts';
 import { createLogMetrics } from './metrics.ts';
 import { createPublisher } from './publisher.ts';
@@ -31,22 +30,12 @@ export interface LogParts {
   readonly journalBytesMax: number;
 }
 
-export interface RunningLog {
-  readonly url: string;
-  readonly opsUrl: string;
-  /** Verifier keys, as in a policy. */
-  readonly vkeys: LogVkeys;
-  /** Rejects when the log must exit because only a restart can determine what is on disk. */
-  readonly failed: Promise<never>;
-  stop(): Promise<void>;
-}
-
 /**
  * Starts the log: appends the audit lines written since it stopped, and serves the tree.
  *
  * @throws LogError if the tree on disk is not the one that was signed, or a witness has seen a larger one
  */
-export async function startLog(config: LogConfig, parts: Partial<LogParts> = {}): Promise<RunningLog> {
+export async function startLog(config: LogConfig, parts: Partial<LogParts> = {}) {
   const log = parts.log ?? createLogger({ service: 'log', level: config.logLevel });
   const { now = Date.now, journalBytesMax = JOURNAL_BYTES_MAX } = parts;
   const { origin, folder: place, guardFolder, policy, intervalMs } = config;
@@ -139,5 +128,15 @@ export async function startLog(config: LogConfig, parts: Partial<LogParts> = {})
   const { promise: failed, reject } = Promise.withResolvers<never>();
   failed.catch(() => undefined);
   sequencer.run().catch(reject);
-  return { url: `${api.url}${prefix}`, opsUrl, vkeys, failed, stop };
+  return {
+    url: `${api.url}${prefix}`,
+    opsUrl,
+    /** Verifier keys, as in a policy. */
+    vkeys,
+    /** Rejects when the log must exit because only a restart can determine what is on disk. */
+    failed,
+    stop,
+  };
 }
+
+export type RunningLog = Awaited<ReturnType<typeof startLog>>;

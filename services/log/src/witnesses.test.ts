@@ -10,7 +10,7 @@ import { decodeBase64, renderNote, renderSignature, renderVkey } from '@ori/tlog
 import { parsePolicy } from '@ori/tlog/policy';
 import { openTree } from '@ori/tlog/tree';
 import { afterEach, expect, it } from 'vitest';
-import { signHead } from './sign-head.ts';
+import { signHead } from './publisher.ts';
 import { createWitnesses, witnessesToAsk } from './witnesses.ts';
 
 const keys = createLogKeys('log.example/log', Buffer.alloc(32, 7).toString('base64'));

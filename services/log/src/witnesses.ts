@@ -16,16 +16,6 @@ interface Submission {
   subtrees(): Subtrees;
 }
 
-export interface Witnesses {
-  /**
-   * Requests cosignatures of all witnesses concurrently. Witnesses that fail or are late are missing from the result.
-   *
-   * @returns cosignatures by the witnesses' names
-   * @throws LogError `witness_is_ahead`: this log is an older copy and must not sign
-   */
-  cosign(submission: Submission): Promise<ReadonlyMap<string, NoteSignature>>;
-}
-
 /** The witnesses of a policy that have an address, by name. */
 export function witnessesToAsk(policy: Policy | undefined): (readonly [string, PolicyWitness])[] {
   return [...(policy?.witnesses ?? [])].filter(([, { url }]) => url !== undefined);
@@ -37,7 +27,7 @@ const ANSWER_BYTES_MAX = 64 * 1024;
 export function createWitnesses(
   policy: Policy | undefined,
   { timeoutMs, onFailure }: { timeoutMs: number; onFailure(witness: string, error: unknown): void },
-): Witnesses {
+) {
   /** The last size that each address is known to have cosigned. */
   const sizes = new Map<string, number>();
 
@@ -84,7 +74,13 @@ export function createWitnesses(
   }
 
   return {
-    async cosign(submission) {
+    /**
+     * Requests cosignatures of all witnesses concurrently. Witnesses that fail or are late are missing from the result.
+     *
+     * @returns cosignatures by the witnesses' names
+     * @throws LogError `witness_is_ahead`: this log is an older copy and must not sign
+     */
+    async cosign(submission: Submission): Promise<ReadonlyMap<string, NoteSignature>> {
       const cosigned = new Map<string, NoteSignature>();
       const turns = witnessesToAsk(policy).map(async ([name, witness]) => {
         try {
@@ -99,3 +95,5 @@ export function createWitnesses(
     },
   };
 }
+
+export type Witnesses = ReturnType<typeof createWitnesses>;

@@ -15,22 +15,10 @@ export interface Edge {
   readonly levels: ReadonlyArray<readonly Hash[]>;
 }
 
-/** A tree that grows at its right edge. It stores only that edge; full tiles are returned as they fill. */
-export interface Tree {
-  readonly size: number;
-  /** The root of all leaves. */
-  root(): Hash;
-  /** Appends a leaf. @returns the tiles and the bundle that this leaf has filled */
-  append(entry: Uint8Array): MadeTile[];
-  /** The partial tiles and the partial bundle as they are now. */
-  partial(): MadeTile[];
-  /** A copy of the right edge. */
-  edge(): Edge;
-}
-
 const EMPTY: Edge = { size: 0, entries: [], levels: [] };
 
-export function openTree(edge: Edge = EMPTY): Tree {
+/** A tree that grows at its right edge. It stores only that edge; full tiles are returned as they fill. */
+export function openTree(edge: Edge = EMPTY) {
   let { size } = edge;
   let entries = [...edge.entries];
   const levels = edge.levels.map((hashes) => [...hashes]);
@@ -48,10 +36,11 @@ export function openTree(edge: Edge = EMPTY): Tree {
   }
 
   return {
-    get size() {
+    get size(): number {
       return size;
     },
-    root() {
+    /** The root of all leaves. */
+    root(): Hash {
       const perfect = levels.toReversed().flatMap(perfectRoots);
       return (
         perfect.reduceRight<Hash | undefined>(
@@ -60,7 +49,8 @@ export function openTree(edge: Edge = EMPTY): Tree {
         ) ?? EMPTY_ROOT
       );
     },
-    append(entry) {
+    /** Appends a leaf. @returns the tiles and the bundle that this leaf has filled */
+    append(entry: Uint8Array): MadeTile[] {
       const filled: MadeTile[] = [];
       size += 1;
       entries.push(bundled(entry));
@@ -72,7 +62,8 @@ export function openTree(edge: Edge = EMPTY): Tree {
       push(0, leafHash(entry), filled);
       return filled;
     },
-    partial() {
+    /** The partial tiles and the partial bundle as they are now. */
+    partial(): MadeTile[] {
       const tiles = levels.flatMap((hashes, level): MadeTile[] => {
         const index = Math.floor(size / TILE_WIDTH ** (level + 1));
         return hashes.length === 0
@@ -84,9 +75,12 @@ export function openTree(edge: Edge = EMPTY): Tree {
         ? tiles
         : [{ level: 'entries', index, width: entries.length, bytes: Buffer.concat(entries) }, ...tiles];
     },
-    edge: () => ({ size, entries: [...entries], levels: levels.map((hashes) => [...hashes]) }),
+    /** A copy of the right edge. */
+    edge: (): Edge => ({ size, entries: [...entries], levels: levels.map((hashes) => [...hashes]) }),
   };
 }
+
+export type Tree = ReturnType<typeof openTree>;
 
 /** The roots of the complete subtrees that a row of hashes falls into, largest first. */
 function perfectRoots(hashes: readonly Hash[]): Hash[] {

@@ -14,24 +14,13 @@ export interface Appended {
   readonly positions: Positions;
 }
 
-/**
- * The entries of the tree in order, and how far each source was read. One record per append, so that an entry and the position
- * after its line are written together or not at all. Everything else in the log's folder is derived from it.
- */
-export interface Journal {
-  readonly bytes: number;
-  /** Resolves once it is durable. If it fails, nothing was appended. @throws LogError `disk` or `disk_doubtful` */
-  append(appended: Appended): Promise<void>;
-  /** Compacts the journal to a tree and the records since. @throws as `append` */
-  restart(edge: Edge, positions: Positions, since: readonly Appended[]): Promise<void>;
-  close(): Promise<void>;
-}
-
 const { O_APPEND, O_CREAT, O_RDWR, O_TRUNC } = constants;
 const DIGEST_CHARACTERS = 32;
 
 /**
- * Opens or creates a journal. A torn last record is removed, because it was never acknowledged.
+ * Opens or creates a journal: the entries of the tree in order, and how far each source was read. One record per append, so that an
+ * entry and the position after its line are written together or not at all. Everything else in the log's folder is derived from
+ * it. A torn last record is removed, because it was never acknowledged.
  *
  * @throws LogError `journal_damaged` for damage anywhere else
  */
@@ -74,7 +63,9 @@ export async function openJournal(path: string) {
       get bytes() {
         return length;
       },
+      /** Resolves once it is durable. If it fails, nothing was appended. @throws LogError `disk` or `disk_doubtful` */
       append: (appended: Appended) => write(renderAppended(appended)),
+      /** Compacts the journal to a tree and the records since. @throws as `append` */
       async restart(edge: Edge, positions: Positions, since: readonly Appended[]): Promise<void> {
         const start = renderRecord({ edge: renderEdge(edge), positions });
         const whole = Buffer.concat([start, ...since.map(renderAppended)]);
@@ -101,6 +92,8 @@ export async function openJournal(path: string) {
     },
   };
 }
+
+export type Journal = Awaited<ReturnType<typeof openJournal>>['journal'];
 
 async function readOrClose(file: FileHandle, content: Buffer) {
   try {

@@ -6,7 +6,7 @@ import { rootOf } from '@ori/tlog/merkle';
 import { renderNote } from '@ori/tlog/note';
 import { type MadeTile, openTree } from '@ori/tlog/tree';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { signHead } from '../sign-head.ts';
+import { signHead } from '../publisher.ts';
 import { makeFolder } from './durable-file.ts';
 import { openOf } from './file-handle.fixture.ts';
 import { openJournal } from './journal.ts';

@@ -5,27 +5,13 @@ import { parseCheckpoint } from '@ori/tlog/checkpoint';
 import { isSameHash, rootOf, type Subtrees, type TreeHead } from '@ori/tlog/merkle';
 import { parseNote } from '@ori/tlog/note';
 import { readEntries, TILE_WIDTH } from '@ori/tlog/tile';
-import { type MadeTile, openTree, type Tree } from '@ori/tlog/tree';
-import type { Positions } from '../follow/position.ts';
+import { type MadeTile, openTree } from '@ori/tlog/tree';
 import { LogError } from '../log-error.ts';
 import { ifThere, makeFolder } from './durable-file.ts';
-import { type Guard, openGuard } from './guard.ts';
-import { type Journal, openJournal } from './journal.ts';
-import { type Lookup, openLookup } from './lookup.ts';
-import { openTileFiles, type TileFiles } from './tile-files.ts';
-
-/** A log on disk, checked against the signed tree. */
-export interface LogFolder {
-  readonly tree: Tree;
-  readonly positions: Positions;
-  readonly journal: Journal;
-  readonly tiles: TileFiles;
-  readonly lookup: Lookup;
-  readonly guard: Guard;
-  /** The entry of a leaf. */
-  entryAt(index: number): Promise<Uint8Array | undefined>;
-  close(): Promise<void>;
-}
+import { openGuard } from './guard.ts';
+import { openJournal } from './journal.ts';
+import { openLookup } from './lookup.ts';
+import { openTileFiles } from './tile-files.ts';
 
 /** A tree whose guard was lost. */
 interface FoundTree {
@@ -50,7 +36,7 @@ export const publicFolder = (folder: string): string => join(folder, 'public');
  *
  * @throws LogError `tree_rolled_back`, `guard_missing`, `guard_present`, `journal_damaged`; Error while another process has it
  */
-export async function openLogFolder({ folder, guardFolder, adopt }: LogFolderPlaces): Promise<LogFolder> {
+export async function openLogFolder({ folder, guardFolder, adopt }: LogFolderPlaces) {
   await makeFolder(folder);
   await using stack = new AsyncDisposableStack();
   stack.defer(await lockFolder(join(folder, 'log')));
@@ -100,6 +86,7 @@ export async function openLogFolder({ folder, guardFolder, adopt }: LogFolderPla
   }
 
   let latest: { readonly bundle: number; readonly entries: readonly Uint8Array[] } | undefined;
+  /** The entry of a leaf. */
   async function entryAt(index: number): Promise<Uint8Array | undefined> {
     const bundle = Math.floor(index / TILE_WIDTH);
     if (bundle === Math.floor(tree.size / TILE_WIDTH)) {
@@ -116,6 +103,9 @@ export async function openLogFolder({ folder, guardFolder, adopt }: LogFolderPla
   const owned = stack.move();
   return { tree, positions, journal, tiles, lookup, guard, entryAt, close: () => owned.disposeAsync() };
 }
+
+/** A log on disk, checked against the signed tree. */
+export type LogFolder = Awaited<ReturnType<typeof openLogFolder>>;
 
 /** The tree of the checkpoint in the public folder. */
 async function readPublished(folder: string): Promise<TreeHead | undefined> {

@@ -21,17 +21,9 @@ interface Found {
   readonly entry: Uint8Array;
 }
 
-/** Finds the leaf of a commitment. It is derived from the entries, so it can be deleted and is then rebuilt. */
-export interface Lookup {
-  /** Adds the next entry. */
-  add(entry: Uint8Array): void;
-  /** Writes entries that fill a file and releases their memory. May be retried after a failure. */
-  seal(): Promise<void>;
-  find(commitment: Hash): Promise<Found | undefined>;
-}
-
 /**
- * The latest entries are in memory, the others in sorted files of 65,536 leaves, 16 bytes each.
+ * Finds the leaf of a commitment. The latest entries are in memory, the others in sorted files of 65,536 leaves, 16 bytes each. All
+ * of it is derived from the entries, so it can be deleted and is then rebuilt.
  *
  * @param entries the entries of the tree from an index on, to make again what is missing
  */
@@ -39,7 +31,7 @@ export async function openLookup(
   folder: string,
   size: number,
   entryAt: (index: number) => Promise<Uint8Array | undefined>,
-): Promise<Lookup> {
+) {
   await makeFolder(folder);
   const there = new Set(await readdir(folder));
   let segments = 0;
@@ -53,6 +45,7 @@ export async function openLookup(
 
   const entryIn = (at: number) => entries.slice(at * ENTRY_BYTES, (at + 1) * ENTRY_BYTES);
 
+  /** Adds the next entry. */
   function add(bytes: Uint8Array): void {
     if ((count + 1) * ENTRY_BYTES > entries.length) {
       const larger = {
@@ -68,6 +61,7 @@ export async function openLookup(
     count += 1;
   }
 
+  /** Writes entries that fill a file and releases their memory. May be retried after a failure. */
   async function seal(): Promise<void> {
     while (count >= SEGMENT) {
       await replaceFile(pathOf(segments), renderSegment(prefixes.subarray(0, 2 * SEGMENT)));
@@ -140,6 +134,8 @@ export async function openLookup(
   }
   return { add, seal, find };
 }
+
+export type Lookup = Awaited<ReturnType<typeof openLookup>>;
 
 const prefixOrNone = (commitment: Hash): number =>
   isSameHash(commitment, NO_COMMITMENT) ? NONE : prefixOf(commitment);

@@ -16,9 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openOf } from '../disk/file-handle.fixture.ts';
-import { followFile } from './audit-files.ts';
+import { followFile, type Source } from './audit-files.ts';
 import type { Position } from './position.ts';
-import type { Source } from './source.ts';
 
 let folder: string;
 let path: string;

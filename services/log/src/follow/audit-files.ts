@@ -4,8 +4,7 @@ import { sha256 } from '@ori/tlog/merkle';
 import { ifThere } from '../disk/durable-file.ts';
 import { LogError } from '../log-error.ts';
 import { splitLines } from './lines.ts';
-import type { Position } from './position.ts';
-import type { Peeked, Source } from './source.ts';
+import type { Peeked, Position } from './position.ts';
 
 const READ_BYTES = 1024 * 1024;
 /** A first line is shorter: a path has 2 KiB, and the rest has less. */
@@ -29,7 +28,7 @@ interface OpenFile {
  * its first line, so it may be renamed, copied or restored at any time. A signer begins the next file only after it has finished
  * the current one, so the current one is complete as soon as the next one has a line.
  */
-export async function followFile(path: string, start: Position | undefined): Promise<Source> {
+export async function followFile(path: string, start: Position | undefined) {
   let file: OpenFile | undefined;
   let id = start?.file;
   let done = start?.done ?? [];
@@ -104,7 +103,8 @@ export async function followFile(path: string, start: Position | undefined): Pro
   }
 
   return {
-    async peek() {
+    /** The next lines. The same ones again until they are taken. @throws LogError, or as the file system does */
+    async peek(): Promise<Peeked> {
       for (;;) {
         file ??= await openCurrent();
         if (file === undefined)
@@ -132,14 +132,18 @@ export async function followFile(path: string, start: Position | undefined): Pro
         last = '';
       }
     },
-    take() {
+    /** Marks the lines of the last `peek` as appended to the tree. */
+    take(): void {
       ({ offset, last } = after);
     },
-    async close() {
+    async close(): Promise<void> {
       await file?.handle.close();
     },
   };
 }
+
+/** The audit lines of one signer, in the order in which it wrote them. */
+export type Source = Awaited<ReturnType<typeof followFile>>;
 
 /**
  * The inode of the file at `path`, which a signer creates when it starts; undefined if nothing is there.

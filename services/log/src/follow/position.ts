@@ -11,3 +11,13 @@ export interface Position {
 
 /** By source: the configured path. */
 export type Positions = Readonly<Record<string, Position>>;
+
+/** Lines read and not yet taken. */
+export interface Peeked {
+  /** Each without its newline. */
+  readonly lines: readonly Buffer[];
+  /** After the last of them; undefined while there is no line. */
+  readonly position: Position | undefined;
+  /** Whether these, with those taken before, are all lines that existed when the read began. */
+  readonly isAtEnd: boolean;
+}

@@ -1,7 +1,7 @@
 import { BodyError } from '@ori/http/body';
 import { DeadlineError } from '@ori/http/deadline';
 import { expect, it } from 'vitest';
-import { present } from './failure.ts';
+import { present } from './log-app.ts';
 
 it.each([
   ['a body that is too large', new BodyError('body_too_large', ''), 413],

@@ -1,6 +1,8 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { BodyError } from '@ori/http/body';
+import { DeadlineError, presentDeadline } from '@ori/http/deadline';
 import { sendEnvelope } from '@ori/http/envelope';
 import { exchangeOf } from '@ori/http/exchange';
 import { readJsonBody } from '@ori/http/json-body';
@@ -11,7 +13,6 @@ import { decodeCommitments, LOOKUP_BYTES_MAX, type LookupAnswer } from '@ori/tlo
 import { parseTilePath, tilePath } from '@ori/tlog/tile';
 import { ifThere } from '../disk/durable-file.ts';
 import type { Lookup } from '../disk/lookup.ts';
-import { present } from './failure.ts';
 
 const NOT_FOUND: Presentation = { status: 404, message: 'Not found.' };
 const BAD_REQUEST: Presentation = {
@@ -19,6 +20,12 @@ const BAD_REQUEST: Presentation = {
   message: 'Expected {"commitments":[…]}, each 64 hex digits.',
 };
 const NO_CHECKPOINT: Presentation = { status: 503, message: 'No checkpoint has been published yet.' };
+const TOO_LARGE: Presentation = { status: 413, message: 'The body is too large.' };
+const BAD_BODY: Presentation = { status: 400, message: 'The body cannot be read.' };
+const FAILED: Presentation = {
+  status: 500,
+  message: 'The request could not be completed. It may be repeated.',
+};
 
 export interface LogAppParts {
   /** The folder of the tiles. */
@@ -103,4 +110,11 @@ export function createLogApp(prefix: string, { folder, checkpoint, lookup }: Log
     notFound: NOT_FOUND,
     present,
   });
+}
+
+/** The answer to a failed request. */
+export function present(error: unknown): Presentation {
+  if (error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
+  if (!(error instanceof BodyError)) return FAILED;
+  return error.code === 'body_too_large' ? TOO_LARGE : BAD_BODY;
 }

@@ -42,25 +42,12 @@ export interface ClaimedLeaf {
   readonly entry: Uint8Array;
 }
 
-/** Reads a log and verifies everything that it returns, except `lookup`. */
-export interface LogClient {
-  /**
-   * The latest checkpoint: trusted by the policy, and consistent with every one that this client ever trusted.
-   *
-   * @throws TlogError `unavailable`, `malformed`, `signature_invalid`, `quorum_missing`; `inconsistent` and `rolled_back`,
-   *   whose message holds both notes: they are the evidence
-   */
-  latest(): Promise<TrustedCheckpoint>;
-  /** The leaves that the log claims for commitments, by hex; unknown ones are absent. Not verified. */
-  lookup(commitments: readonly Hash[]): Promise<ReadonlyMap<string, ClaimedLeaf>>;
-  /** The inclusion proof of a leaf in a trusted tree. @throws TlogError `inclusion_invalid`, `unavailable` */
-  prove(leaf: ClaimedLeaf, head: TreeHead): Promise<readonly Hash[]>;
-  /** The entries of one bundle, each proven to be in the tree. @throws as `prove` */
-  bundle(index: number, head: TreeHead): Promise<readonly Uint8Array[]>;
-}
-
-/** @throws TypeError without an address */
-export function createLogClient(options: LogClientOptions): LogClient {
+/**
+ * Reads a log and verifies everything that it returns, except `lookup`.
+ *
+ * @throws TypeError without an address
+ */
+export function createLogClient(options: LogClientOptions) {
   const { policy, remembered = rememberInMemory(), timeoutMs = TIMEOUT_MS } = options;
   const url = options.url ?? policy.logs.find((log) => log.url !== undefined)?.url;
   if (url === undefined && options.transport === undefined) {
@@ -91,6 +78,7 @@ export function createLogClient(options: LogClientOptions): LogClient {
     if (latest.size < former.size) throw rolledBack();
   }
 
+  /** The inclusion proof of a leaf in a trusted tree. @throws TlogError `inclusion_invalid`, `unavailable` */
   async function prove({ index, entry }: ClaimedLeaf, head: TreeHead): Promise<readonly Hash[]> {
     if (index >= head.size) throw new TlogError('inclusion_invalid', `leaf ${index} is beyond the tree`);
     const path = await tiles.compute(
@@ -115,7 +103,13 @@ export function createLogClient(options: LogClientOptions): LogClient {
   }
 
   return {
-    async latest() {
+    /**
+     * The latest checkpoint: trusted by the policy, and consistent with every one that this client ever trusted.
+     *
+     * @throws TlogError `unavailable`, `malformed`, `signature_invalid`, `quorum_missing`; `inconsistent` and `rolled_back`,
+     *   whose message holds both notes: they are the evidence
+     */
+    async latest(): Promise<TrustedCheckpoint> {
       const bytes = await transport.get('checkpoint', NOTE_BYTES_MAX);
       if (bytes === undefined) throw new TlogError('unavailable', 'the log has no checkpoint');
       const latest = requireTrusted(Buffer.from(bytes).toString(), policy);
@@ -129,7 +123,8 @@ export function createLogClient(options: LogClientOptions): LogClient {
       }
       return latest;
     },
-    async lookup(commitments) {
+    /** The leaves that the log claims for commitments, by hex; unknown ones are absent. Not verified. */
+    async lookup(commitments: readonly Hash[]): Promise<ReadonlyMap<string, ClaimedLeaf>> {
       const leaves = new Map<string, ClaimedLeaf>();
       for (let at = 0; at < commitments.length; at += LOOKUP_MAX) {
         const batch = encodeCommitments(commitments.slice(at, at + LOOKUP_MAX));
@@ -143,7 +138,8 @@ export function createLogClient(options: LogClientOptions): LogClient {
       return leaves;
     },
     prove,
-    async bundle(index, head) {
+    /** The entries of one bundle, each proven to be in the tree. @throws as `prove` */
+    async bundle(index: number, head: TreeHead): Promise<readonly Uint8Array[]> {
       const width = tileWidth('entries', index, head.size);
       const tile = { level: 'entries', index, width } as const;
       const bytes =
@@ -158,3 +154,5 @@ export function createLogClient(options: LogClientOptions): LogClient {
     },
   };
 }
+
+export type LogClient = ReturnType<typeof createLogClient>;

@@ -11,31 +11,25 @@ export interface PendingProof<Proof> {
   missedAt?: number;
 }
 
-/** Proofs that wait for the log, oldest first, in memory and in a store that survives a restart. */
-export interface PendingProofs<Proof> {
-  readonly all: readonly PendingProof<Proof>[];
-  add(one: PendingProof<Proof>): void;
-  remove(settled: ReadonlySet<PendingProof<Proof>>): void;
-  /** Prepends what an earlier process saved. Does so once; after a failure nothing is saved. @throws as `Remembered` does, SyntaxError */
-  load(): Promise<void>;
-  /** @throws as `Remembered` does */
-  save(): Promise<void>;
-}
-
-/** @param remembered absent: they are kept in memory only */
-export function createPendingProofs<Proof>(remembered: Remembered | undefined): PendingProofs<Proof> {
+/**
+ * Proofs that wait for the log, oldest first, in memory and in a store that survives a restart.
+ *
+ * @param remembered absent: they are kept in memory only
+ */
+export function createPendingProofs<Proof>(remembered: Remembered | undefined) {
   let all: PendingProof<Proof>[] = [];
   let state: 'new' | 'loaded' | 'failed' = 'new';
   let savedCount = 0;
   return {
-    get all() {
+    get all(): readonly PendingProof<Proof>[] {
       return all;
     },
-    add: (one) => void all.push(one),
-    remove(settled) {
+    add: (one: PendingProof<Proof>) => void all.push(one),
+    remove(settled: ReadonlySet<PendingProof<Proof>>): void {
       all = all.filter((one) => !settled.has(one));
     },
-    async load() {
+    /** Prepends what an earlier process saved. Does so once; after a failure nothing is saved. @throws as `Remembered` does, SyntaxError */
+    async load(): Promise<void> {
       if (state !== 'new') return;
       state = 'failed';
       const text = await remembered?.load();
@@ -44,7 +38,8 @@ export function createPendingProofs<Proof>(remembered: Remembered | undefined): 
       savedCount = former.length;
       state = 'loaded';
     },
-    async save() {
+    /** @throws as `Remembered` does */
+    async save(): Promise<void> {
       if (remembered === undefined || state !== 'loaded' || (all.length === 0 && savedCount === 0)) return;
       savedCount = all.length;
       await remembered.save(JSON.stringify(all));

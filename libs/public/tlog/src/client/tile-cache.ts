@@ -17,23 +17,7 @@ const TILE_BYTES_MAX = 8192;
 const TILES_MAX = 1024;
 
 /** The tiles of a log. They are not verified themselves; what is computed from them is. */
-export interface TileCache {
-  /**
-   * Fetches the tiles that a computation on a tree of `size` leaves needs, then runs it. Tiles are kept if the result
-   * verifies. If it does not and kept tiles were among them, they are dropped and the computation runs once more on
-   * fresh ones, so that one bad answer of the log does no lasting harm.
-   *
-   * @returns undefined if the result does not verify
-   * @throws TlogError `unavailable`, `malformed`
-   */
-  compute<T>(
-    size: number,
-    compute: (subtrees: Subtrees) => T,
-    verify: (result: T) => boolean,
-  ): Promise<T | undefined>;
-}
-
-export function createTileCache(transport: LogTransport): TileCache {
+export function createTileCache(transport: LogTransport) {
   const kept = new Map<string, Tile>();
 
   async function fetchTile(tile: TileId): Promise<Tile> {
@@ -58,7 +42,19 @@ export function createTileCache(transport: LogTransport): TileCache {
   }
 
   return {
-    async compute(size, compute, verify) {
+    /**
+     * Fetches the tiles that a computation on a tree of `size` leaves needs, then runs it. Tiles are kept if the result
+     * verifies. If it does not and kept tiles were among them, they are dropped and the computation runs once more on
+     * fresh ones, so that one bad answer of the log does no lasting harm.
+     *
+     * @returns undefined if the result does not verify
+     * @throws TlogError `unavailable`, `malformed`
+     */
+    async compute<T>(
+      size: number,
+      compute: (subtrees: Subtrees) => T,
+      verify: (result: T) => boolean,
+    ): Promise<T | undefined> {
       const needed = tilesFor(size, compute);
       for (;;) {
         const known = needed.filter((tile) => kept.has(tilePath(tile)));
