@@ -17,14 +17,6 @@ const BOUND_PEOPLE_MAX = 100_000;
 /** The result for a bearer credential: the facts of an access token, the record of an API key, or nothing. */
 export type Identity<ApiKey> = { readonly token: TokenFacts } | { readonly apiKey: ApiKey } | undefined;
 
-export interface Identities<ApiKey> {
-  /**
-   * @param network where the request came from, as `networkOf` of its address
-   * @throws IdentityError, and any error of looking up an API key
-   */
-  identify(bearer: Bearer, network: string): Promise<Identity<ApiKey>>;
-}
-
 /** An issuer, and the requirements on its tokens. */
 interface Authority {
   readonly expected: TokenExpectation;
@@ -56,7 +48,7 @@ export interface ApiKeyHolder<ApiKey> {
  * Identifies the caller of a bearer credential. Results are cached by the SHA-256 of the whole token; decisions on
  * scope and gate are never cached. Concurrent requests with one token share one introspection.
  */
-export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Identities<ApiKey> {
+export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>) {
   const { authorities, apiKey, now, onLookup, onVerified, onBindingLost } = options;
   // Of `max`, a cache allocates all at once: 20 ms of every start.
   const entries = (maxSize: number) => ({ maxSize, sizeCalculation: () => 1 });
@@ -122,7 +114,11 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Id
   }
 
   return {
-    async identify(bearer, network) {
+    /**
+     * @param network where the request came from, as `networkOf` of its address
+     * @throws IdentityError, and any error of looking up an API key
+     */
+    async identify(bearer: Bearer, network: string): Promise<Identity<ApiKey>> {
       if (bearer.kind === 'api-key') {
         const { apiKey: facts } = await apiKey(bearer.digestHex());
         return facts && { apiKey: facts };
@@ -144,3 +140,5 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>): Id
     },
   };
 }
+
+export type Identities<ApiKey> = ReturnType<typeof createIdentities<ApiKey>>;

@@ -1,5 +1,5 @@
 import type { IdentityConfig } from './config.ts';
-import { createIdentities, type Identities, type IdentitiesOptions } from './identities.ts';
+import { createIdentities, type IdentitiesOptions } from './identities.ts';
 import { createIntrospection, type Introspect } from './introspect.ts';
 import { createIssuer, type Issuer } from './issuer.ts';
 import type { IssuerSettings } from './issuers-file.ts';
@@ -23,16 +23,6 @@ const KEYS_STALE_SECONDS = 300;
 const INTROSPECTIONS_IN_FLIGHT_MAX = 64;
 const INTROSPECTION_TIMEOUT_MS = 700;
 
-export interface OpenIdentity<ApiKey> extends Identities<ApiKey> {
-  /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
-  check(): Promise<void>;
-  /** Whether the issuer, by its metadata as last fetched, binds tokens to keys. */
-  binds(issuer: string): boolean;
-  /** Seconds since an issuer's keys were last fetched, the longest of several; NaN before the first time. */
-  keysAgeSeconds(): number;
-  close(): void;
-}
-
 /** The configured identification of callers. Does not contact an issuer before the first request. */
 export function openIdentity<ApiKey>(
   config: IdentityConfig,
@@ -40,7 +30,7 @@ export function openIdentity<ApiKey>(
     /** Default: the global `fetch`. */
     readonly fetch?: typeof fetch | undefined;
   },
-): OpenIdentity<ApiKey> {
+) {
   const { fetch } = options;
   const opened = config.issuers.map((settings) => {
     const issuer = createIssuer({
@@ -64,18 +54,24 @@ export function openIdentity<ApiKey>(
   const issuers = opened.map(({ issuer }) => issuer);
   return {
     identify,
+    /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
     // While one of several issuers is down, people of the others can still sign in.
-    check: () => Promise.any(issuers.map((issuer) => issuer.check())).catch(firstOf),
-    binds: (issuer) => opened.some((one) => one.settings.issuer === issuer && one.issuer.binds()),
-    keysAgeSeconds() {
+    check: (): Promise<void> => Promise.any(issuers.map((issuer) => issuer.check())).catch(firstOf),
+    /** Whether the issuer, by its metadata as last fetched, binds tokens to keys. */
+    binds: (issuer: string): boolean =>
+      opened.some((one) => one.settings.issuer === issuer && one.issuer.binds()),
+    /** Seconds since an issuer's keys were last fetched, the longest of several; NaN before the first time. */
+    keysAgeSeconds(): number {
       const ages = issuers.map((issuer) => issuer.keysAgeSeconds()).filter((age) => !Number.isNaN(age));
       return ages.length === 0 ? Number.NaN : Math.max(...ages);
     },
-    close() {
+    close(): void {
       for (const issuer of issuers) issuer.close();
     },
   };
 }
+
+export type OpenIdentity<ApiKey> = ReturnType<typeof openIdentity<ApiKey>>;
 
 function firstOf(error: unknown): never {
   throw error instanceof AggregateError ? error.errors[0] : error;

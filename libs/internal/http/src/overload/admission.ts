@@ -1,7 +1,7 @@
 import { BusyError } from '@ori/runtime/busy-error';
 import { LIMITS, type Limits } from '@ori/runtime/limits';
 import type { Budget } from '@ori/runtime/metrics';
-import { type Share, SheddingBudget } from './shedding-budget.ts';
+import { SheddingBudget } from './shedding-budget.ts';
 
 /** Counts requests in flight by owner. An owner without any uses no memory. */
 class Tally {
@@ -72,7 +72,7 @@ export class Admission {
   }
 
   /** Reserves room for a body from a network. @param end called if the body has to make room for another */
-  holdBody(network: string, end: () => void): Share {
+  holdBody(network: string, end: () => void) {
     return this.#bodies.hold(network, end);
   }
 }

@@ -1,11 +1,3 @@
-/** The share of one holder of a budget. */
-export interface Share {
-  /** Takes more; may end the holder itself. */
-  grow(amount: number): void;
-  /** Releases all of it. */
-  release(): void;
-}
-
 /**
  * Limits how many holders there are and how much they hold in total. Beyond the limit, the owner that has most makes room: its oldest
  * holder is ended. So one owner cannot end the holders of the others, however many it begins.
@@ -23,7 +15,7 @@ export class SheddingBudget {
   }
 
   /** @param end called at most once, when this holder has to make room; its share is released then */
-  hold(owner: string, end: () => void): Share {
+  hold(owner: string, end: () => void) {
     const holder: Holder = { owner, amount: 0, end };
     const owned = this.#owners.get(owner) ?? { count: 0, amount: 0 };
     owned.count += 1;
@@ -31,14 +23,16 @@ export class SheddingBudget {
     this.#holders.add(holder);
     this.#shed();
     return {
-      grow: (amount) => {
+      /** Takes more; may end the holder itself. */
+      grow: (amount: number): void => {
         if (!this.#holders.has(holder)) return;
         holder.amount += amount;
         this.#amount += amount;
         this.#ownedBy(holder).amount += amount;
         this.#shed();
       },
-      release: () => this.#release(holder),
+      /** Releases all of it. */
+      release: (): void => this.#release(holder),
     };
   }
 

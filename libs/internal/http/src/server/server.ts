@@ -12,7 +12,7 @@ import { Shedding } from '../overload/shedding.ts';
 import { breakOff, holdContinue } from './body.ts';
 import { type Connection, watchConnection } from './connection.ts';
 import { sendEnvelope } from './envelope.ts';
-import { emptyQueue, stopGracefully } from './graceful-stop.ts';
+import { emptyQueue, type GracefulStop, stopGracefully } from './graceful-stop.ts';
 import { createListener } from './listener.ts';
 import type { Presentation } from './presentation.ts';
 import {
@@ -22,7 +22,7 @@ import {
   presentProtocolError,
   renderRawAnswer,
 } from './protocol-errors.ts';
-import type { ApiServer, ApiServerOptions } from './server-options.ts';
+import type { ApiServerOptions } from './server-options.ts';
 import { followListenerTls, readListenerTls } from './tls.ts';
 
 /** Room for an access token of 16,000 characters, its DPoP proof and the usual headers. */
@@ -37,7 +37,7 @@ const CONTINUE = /^100-continue$/i;
 const BACKSTOP_MS = 1000;
 
 export type { Sinks } from './request-line.ts';
-export type { ApiServer, ApiServerOptions } from './server-options.ts';
+export type { ApiServerOptions } from './server-options.ts';
 
 /**
  * A strict HTTP/1.1 server around an application. Each request has an {@link Exchange} with its id and a deadline that
@@ -46,7 +46,7 @@ export type { ApiServer, ApiServerOptions } from './server-options.ts';
  * refuses get an error envelope too. `100 Continue` is sent by `readJsonBody` and `readChunks`. An answer to a request
  * with an unread body closes the connection.
  */
-export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+export async function startApiServer(options: ApiServerOptions) {
   const { app, deadlineMs } = options;
   const connections = new Map<Socket, Connection>();
   const admission = new Admission(options.limits);
@@ -159,7 +159,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     url: `http${secured ? 's' : ''}://${host}:${port}`,
     port,
     server,
-    async withdraw() {
+    /** Refuses new connections, closes idle ones, and ends busy ones after their answer. */
+    async withdraw(): Promise<void> {
       withdrawn = true;
       for (const connection of connections.values()) connection.retire();
       await emptyQueue(server);
@@ -168,11 +169,18 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
         if (!connection.isBusy) socket.destroy();
       }
     },
-    async offer() {
+    /** Accepts connections again, on the same port. */
+    async offer(): Promise<void> {
       await listener.open(port, options.host);
       withdrawn = false;
     },
-    async stop(grace) {
+    /**
+     * Stops accepting, finishes requests in progress (their answers have `Connection: close`), closes idle connections,
+     * and cuts the remaining ones after `graceMs`. A gateway may send a request on an idle connection before it learns
+     * that the connection is closed: with `idleGraceMs`, idle connections stay open that long and such a request is
+     * answered.
+     */
+    async stop(grace: GracefulStop): Promise<void> {
       draining = true;
       acceptDelay?.stop();
       for (const connection of connections.values()) connection.retire();
@@ -184,3 +192,5 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     },
   };
 }
+
+export type ApiServer = Awaited<ReturnType<typeof startApiServer>>;

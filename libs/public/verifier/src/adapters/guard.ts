@@ -59,16 +59,8 @@ export type Judgement =
       readonly closes: boolean;
     };
 
-export interface Guard {
-  readonly bodyBytesMax: number;
-  /** Reads the body and judges the request. Never rejects: every failure is an answer. */
-  judge(arrival: Arrival): Promise<Judgement>;
-  /** Reports a failure of the daemon's own code, and returns the answer to it. */
-  fail(head: RequestHead, error: unknown): Answer;
-}
-
 /** The part that all adapters share. Throws TypeError for invalid options. */
-export function createGuard(verifier: Verifier, options: RequireProofOptions, handler: unknown): Guard {
+export function createGuard(verifier: Verifier, options: RequireProofOptions, handler: unknown) {
   if (typeof verifier?.begin !== 'function') throw new TypeError('requireProof: expected a verifier');
   requireNames(options, ['bodyBytesMax', 'diagnose'], 'requireProof');
   const { bodyBytesMax, diagnose = false } = options;
@@ -108,6 +100,7 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
     return { proof: await open.finish(), body: received.body.bytes() };
   }
 
+  /** Reports a failure of the daemon's own code, and returns the answer to it. */
   function fail(head: RequestHead, error: unknown): Answer {
     verifier.report('internal_error', head, error);
     return INTERNAL_ERROR;
@@ -116,7 +109,8 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
   return {
     bodyBytesMax,
     fail,
-    async judge(arrival) {
+    /** Reads the body and judges the request. Never rejects: every failure is an answer. */
+    async judge(arrival: Arrival): Promise<Judgement> {
       const { head } = arrival;
       const received: Received = { body: new BodyBuffer(), isWhole: false, isReading: false };
       try {

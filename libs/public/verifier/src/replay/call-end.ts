@@ -4,23 +4,21 @@ import type { AnswerStore, CallEnd } from './replay-store.ts';
 
 type Call = Parameters<AnswerStore['keep']>[0];
 
-/** How calls ended, as a shared store holds it: one text. */
-export interface CallEnds {
-  render(call: Call, end: CallEnd): string;
-  /** Throws UnavailableError for a text that no store wrote. */
-  parse(call: Call, text: string): CallEnd | 'running';
-}
-
-/** @param key 32 bytes: answers are sealed under it, and those that are not are `lost`. */
-export function createCallEnds(key: Uint8Array | undefined): CallEnds {
+/**
+ * How calls ended, as a shared store holds it: one text.
+ *
+ * @param key 32 bytes: answers are sealed under it, and those that are not are `lost`
+ */
+export function createCallEnds(key: Uint8Array | undefined) {
   return {
-    render(call, end) {
+    render(call: Call, end: CallEnd): string {
       if (typeof end === 'string') return end;
       const { status, headers, body } = end;
       const text = JSON.stringify({ status, headers, body: Buffer.from(body).toString('base64') });
       return key === undefined ? text : seal(keyOf(key, call), text);
     },
-    parse(call, text) {
+    /** Throws UnavailableError for a text that no store wrote. */
+    parse(call: Call, text: string): CallEnd | 'running' {
       if (text === 'running' || text === 'lost' || text === 'too_large') return text;
       const isSealed = text.startsWith(SEALED);
       if (isSealed !== (key !== undefined)) return 'lost';

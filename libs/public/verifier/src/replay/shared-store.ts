@@ -94,21 +94,12 @@ export async function within<T>(limitMs: number, answer: Promise<T>, toError: ()
   }
 }
 
-/** Who uses a store, and the checks that it makes by itself. */
-export interface Attendance extends Pick<SharedReplayStore, 'attach' | 'touch' | 'ready'> {
-  /** The policy of each intern: with version 1 or answers if one of its verifiers has them. */
-  readonly policies: ReadonlyMap<string, ReplayPolicy>;
-  /** Checks, and leaves it to the next spend to learn that a check failed. */
-  touchQuietly(): void;
-  close(): void;
-}
-
 /**
- * Checks the server when a verifier comes, and every `touchSeconds`.
+ * Who uses a store, and the checks that it makes by itself: when a verifier comes, and every `touchSeconds`.
  *
  * @param touchAll checks it for all policies, those too that are attached meanwhile
  */
-export function attend(touchSeconds: number, touchAll: () => Promise<void>): Attendance {
+export function attend(touchSeconds: number, touchAll: () => Promise<void>) {
   const policies = new Map<string, ReplayPolicy>();
   async function touch(): Promise<void> {
     if (policies.size === 0)
@@ -118,11 +109,13 @@ export function attend(touchSeconds: number, touchAll: () => Promise<void>): Att
   const touchQuietly = (): void => void touch().catch(() => undefined);
   const timer = setInterval(touchQuietly, touchSeconds * 1000).unref();
   return {
+    /** The policy of each intern: with version 1 or answers if one of its verifiers has them. */
     policies,
     touch,
+    /** Checks, and leaves it to the next spend to learn that a check failed. */
     touchQuietly,
-    ready: (withinMs) => waitUntilReady(touch, withinMs),
-    attach(policy) {
+    ready: (withinMs?: number) => waitUntilReady(touch, withinMs),
+    attach(policy: ReplayPolicy): void {
       if (policy.answers !== undefined && touchSeconds * 3 > LIFE_SECONDS) {
         // Too rare to show that this process lives.
         throw new TypeError(`touchSeconds: expected at most ${LIFE_SECONDS / 3} with answers`);
@@ -132,7 +125,7 @@ export function attend(touchSeconds: number, touchAll: () => Promise<void>): Att
       policies.set(policy.internId, { ...policy, acceptV1, answers: policy.answers ?? known?.answers });
       touchQuietly();
     },
-    close: () => clearInterval(timer),
+    close: (): void => clearInterval(timer),
   };
 }
 
