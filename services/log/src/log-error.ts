@@ -1,4 +1,4 @@
-import { CodedError } from '@ori/runtime/coded-error';
+import { OriError } from '@ori/proof/errors';
 
 export type LogErrorCode =
   /** A write failed and left nothing behind; it may work later. */
@@ -22,6 +22,6 @@ export type LogErrorCode =
   | 'audit_file_changed';
 
 /** Why the log cannot continue, or why it cannot read a source. */
-export class LogError extends CodedError<LogErrorCode> {
+export class LogError extends OriError<LogErrorCode> {
   override readonly name = 'LogError';
 }

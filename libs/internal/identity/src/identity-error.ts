@@ -1,4 +1,4 @@
-import { CodedError } from '@ori/runtime/coded-error';
+import { OriError } from '@ori/proof/errors';
 
 /**
  * - `bearer_refused`: the credential is missing, malformed, or not one that this service accepts.
@@ -8,7 +8,7 @@ import { CodedError } from '@ori/runtime/coded-error';
 export type IdentityErrorCode = 'bearer_refused' | 'certificate_bound' | 'issuer_unavailable';
 
 /** The caller could not be identified. The message is for the log and contains no part of the credential. */
-export class IdentityError extends CodedError<IdentityErrorCode> {
+export class IdentityError extends OriError<IdentityErrorCode> {
   override readonly name = 'IdentityError';
   /** The part of an access token that it was refused for: a claim, or a member of the header. */
   readonly claim: string | undefined;

@@ -1,5 +1,4 @@
-import type { Budget } from './budget.ts';
-import { BusyError } from './busy-error.ts';
+import { type Budget, BusyError } from './busy-error.ts';
 
 export interface FairSemaphoreOptions {
   /** The name of the budget in the metrics. */

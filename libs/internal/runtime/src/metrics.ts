@@ -1,5 +1,5 @@
 import { Histogram, Registry } from 'prom-client';
-import { BUDGETS, type Budget } from './budget.ts';
+import { BUDGETS, type Budget } from './busy-error.ts';
 import { collectCertificateEnds } from './certificate-ends.ts';
 import { instrumentsOf } from './instruments.ts';
 import { collectProcessMetrics } from './process-metrics.ts';

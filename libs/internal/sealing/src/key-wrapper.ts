@@ -1,4 +1,4 @@
-import { CodedError } from '@ori/runtime/coded-error';
+import { OriError } from '@ori/proof/errors';
 
 /** A key in a KMS or HSM that wraps the KEKs of a ring: 32 bytes each. It never leaves the KMS or HSM. */
 export interface KeyWrapper {
@@ -16,6 +16,6 @@ export interface KeyWrapper {
 export type KmsErrorCode = 'unavailable' | 'refused' | 'unusable';
 
 /** Contains neither key material nor any part of the answer. */
-export class KmsError extends CodedError<KmsErrorCode> {
+export class KmsError extends OriError<KmsErrorCode> {
   override readonly name = 'KmsError';
 }

@@ -1,4 +1,4 @@
-import { CodedError } from '@ori/runtime/coded-error';
+import { OriError } from '@ori/proof/errors';
 
 /**
  * - `invalid_kek_ring`: the text is not a valid ring; `problems` names the places without quoting them.
@@ -9,7 +9,7 @@ import { CodedError } from '@ori/runtime/coded-error';
 export type SealingErrorCode = 'invalid_kek_ring' | 'unknown_kek' | 'context_mismatch' | 'undecryptable';
 
 /** Contains neither key material nor plaintext, in any property or `cause`. */
-export class SealingError extends CodedError<SealingErrorCode> {
+export class SealingError extends OriError<SealingErrorCode> {
   override readonly name = 'SealingError';
   readonly problems: readonly string[];
 

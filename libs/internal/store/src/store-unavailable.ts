@@ -1,4 +1,4 @@
-import { CodedError } from '@ori/runtime/coded-error';
+import { OriError } from '@ori/proof/errors';
 
 /**
  * - `unreachable`: no connection, or a broken one; the server may be down.
@@ -20,7 +20,7 @@ export type StoreUnavailableCode =
  * The database is unavailable. The request may be repeated; the service answers 500 `internal_error`. The error of a
  * statement that the server refused (syntax, privilege, constraint) is thrown unchanged instead.
  */
-export class StoreUnavailable extends CodedError<StoreUnavailableCode> {
+export class StoreUnavailable extends OriError<StoreUnavailableCode> {
   override readonly name: string = 'StoreUnavailable';
 }
 

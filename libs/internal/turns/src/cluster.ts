@@ -1,8 +1,7 @@
 import { RateLimiterRes } from 'rate-limiter-flexible';
-import { requireIntegers } from './answer.ts';
 import { createExhaustedKeys } from './exhausted.ts';
 import type { RedisClient } from './redis/connection.ts';
-import { ScriptLimiter } from './script-limiter.ts';
+import { requireIntegers, ScriptLimiter } from './script-limiter.ts';
 import {
   REFUND_SCRIPT,
   type TurnCharge,

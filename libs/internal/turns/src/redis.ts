@@ -1,10 +1,9 @@
 import { Cluster } from 'ioredis';
 import { RateLimiterRes } from 'rate-limiter-flexible';
-import { requireIntegers } from './answer.ts';
 import { createClusterTurns } from './cluster.ts';
 import { EPOCH_LUA } from './epoch.ts';
 import type { RedisClient } from './redis/connection.ts';
-import { ScriptLimiter } from './script-limiter.ts';
+import { requireIntegers, ScriptLimiter } from './script-limiter.ts';
 import {
   type ClaimedTurn,
   type Claims,

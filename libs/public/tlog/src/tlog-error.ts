@@ -1,3 +1,5 @@
+import { OriError } from '@ori/proof/errors';
+
 export type TlogErrorCode =
   /** Text or bytes that are not in their format. */
   | 'malformed'
@@ -15,12 +17,6 @@ export type TlogErrorCode =
   | 'unavailable';
 
 /** A transparency log, or what was presented as part of one, cannot be relied on. */
-export class TlogError extends Error {
-  readonly code: TlogErrorCode;
-
-  constructor(code: TlogErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'TlogError';
-    this.code = code;
-  }
+export class TlogError extends OriError<TlogErrorCode> {
+  override readonly name = 'TlogError';
 }

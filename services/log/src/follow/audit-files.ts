@@ -3,7 +3,6 @@ import { basename, dirname, join } from 'node:path';
 import { sha256 } from '@ori/tlog/merkle';
 import { ifThere } from '../disk/durable-file.ts';
 import { LogError } from '../log-error.ts';
-import { splitLines } from './lines.ts';
 import type { Peeked, Position } from './position.ts';
 
 const READ_BYTES = 1024 * 1024;
@@ -13,6 +12,8 @@ const FIRST_LINE_BYTES = 16 * 1024;
 const DONE_MAX = 32;
 /** Names of rotated files that were read before they were compressed. */
 const COMPRESSED = /\.(gz|xz|zst|bz2|draft|tmp)$/;
+
+const NEWLINE = 0x0a;
 
 /** A file that is being read. */
 interface OpenFile {
@@ -206,9 +207,20 @@ async function isUnchanged(handle: FileHandle, offset: number, last: string): Pr
   const bytes = Buffer.alloc(offset - from);
   await handle.read(bytes, 0, bytes.length, from);
   const line = splitLines(bytes).lines.at(-1) ?? Buffer.alloc(0);
-  return bytes.at(-1) === 0x0a && digestOf(line) === last;
+  return bytes.at(-1) === NEWLINE && digestOf(line) === last;
 }
 
 function digestOf(line: Uint8Array): string {
   return Buffer.from(sha256(line)).toString('hex').slice(0, 32);
+}
+
+/** The complete lines of `bytes` without empty ones, and the number of bytes up to the last newline. */
+export function splitLines(bytes: Buffer): { lines: Buffer[]; bytes: number } {
+  const lines: Buffer[] = [];
+  let at = 0;
+  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
+    if (end > at) lines.push(bytes.subarray(at, end));
+    at = end + 1;
+  }
+  return { lines, bytes: at };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { splitLines } from './lines.ts';
+import { splitLines } from './audit-files.ts';
 
 it.each<[string, string[], number]>([
   ['', [], 0],

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { OriError } from '@ori/proof/errors';
 import { BusyError } from '@ori/runtime/busy-error';
-import { CodedError } from '@ori/runtime/coded-error';
 import type { Deadline } from './deadline.ts';
 import { findExchange } from './exchange.ts';
 import { decideKeepAlive } from './keep-alive.ts';
@@ -12,7 +12,7 @@ export type BodyErrorCode =
   | 'body_aborted';
 
 /** The body of the request is refused; the rest of it is not read. */
-export class BodyError extends CodedError<BodyErrorCode> {
+export class BodyError extends OriError<BodyErrorCode> {
   override readonly name = 'BodyError';
 }
 

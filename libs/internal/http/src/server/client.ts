@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
@@ -25,4 +26,12 @@ export function clientOf(req: Pick<IncomingMessage, 'headers' | 'socket'>, trust
     address: typeof from === 'string' && isIP(from) !== 0 ? from : address,
     authority: typeof to === 'string' && HOST.test(to) ? to : authority,
   };
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** The gateway's request id, if the gateway is trusted and sent a usable one; otherwise a new one. */
+export function requestIdOf(req: IncomingMessage, trustGateway: boolean): string {
+  const given = req.headers['x-request-id'];
+  return trustGateway && typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }

@@ -1,7 +1,7 @@
-import { CodedError } from '@ori/runtime/coded-error';
+import { OriError } from '@ori/proof/errors';
 
 /** The bytes are not exactly one JSON value. Its message never quotes them. */
-export class JsonError extends CodedError<'not_json' | 'duplicate_member'> {
+export class JsonError extends OriError<'not_json' | 'duplicate_member'> {
   override readonly name = 'JsonError';
 }
 

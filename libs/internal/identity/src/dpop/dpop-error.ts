@@ -1,4 +1,4 @@
-import { CodedError } from '@ori/runtime/coded-error';
+import { OriError } from '@ori/proof/errors';
 
 /**
  * - `dpop_nonce_required`: the proof has no current nonce of this server. The caller retries with the one in the answer.
@@ -17,6 +17,6 @@ export type DpopErrorCode =
   | 'dpop_required';
 
 /** The caller did not prove possession of its key. The message is for the log and contains nothing from token or proof. */
-export class DpopError extends CodedError<DpopErrorCode> {
+export class DpopError extends OriError<DpopErrorCode> {
   override readonly name = 'DpopError';
 }

@@ -1,4 +1,4 @@
-import { CodedError } from '@ori/runtime/coded-error';
+import { OriError } from '@ori/proof/errors';
 
 export type MigrationErrorCode =
   | 'database_not_ours'
@@ -8,6 +8,6 @@ export type MigrationErrorCode =
   | 'migration_failed';
 
 /** The database is unchanged. The message is for the operator. */
-export class MigrationError extends CodedError<MigrationErrorCode> {
+export class MigrationError extends OriError<MigrationErrorCode> {
   override readonly name = 'MigrationError';
 }

@@ -1,4 +1,5 @@
 import type { SigningErrorCode } from '@ori/api/refusals';
+import { OriError } from '@ori/proof/errors';
 import type { TurnVerdict } from '@ori/turns/turn';
 
 export interface SigningErrorOptions extends ErrorOptions {
@@ -7,14 +8,12 @@ export interface SigningErrorOptions extends ErrorOptions {
 }
 
 /** A refusal. The message is for the log; what the caller reads is in `@ori/api/refusals`. */
-export class SigningError extends Error {
+export class SigningError extends OriError<SigningErrorCode> {
   override readonly name = 'SigningError';
-  readonly code: SigningErrorCode;
   readonly turns?: TurnVerdict;
 
   constructor(code: SigningErrorCode, message: string, options: SigningErrorOptions = {}) {
-    super(message, options);
-    this.code = code;
+    super(code, message, options);
     if (options.turns !== undefined) this.turns = options.turns;
   }
 }

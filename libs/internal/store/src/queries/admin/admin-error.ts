@@ -1,4 +1,4 @@
-import { CodedError } from '@ori/runtime/coded-error';
+import { OriError } from '@ori/proof/errors';
 import type { z } from 'zod';
 
 /**
@@ -9,7 +9,7 @@ import type { z } from 'zod';
 export type AdminErrorCode = 'invalid_input' | 'not_found' | 'conflict';
 
 /** An operator's request that was refused; nothing was written. */
-export class AdminError extends CodedError<AdminErrorCode> {
+export class AdminError extends OriError<AdminErrorCode> {
   override readonly name = 'AdminError';
   readonly problems: readonly string[];
 
