@@ -1,11 +1,9 @@
 import { closest, distance } from 'fastest-levenshtein';
-import { z } from 'zod';
 import type { Field } from './fields.ts';
-import { Secret } from './secret.ts';
 import { readSecretFile, SecretFileError } from './secret-file.ts';
 import { VERSION } from './version.ts';
 
-export { choice, type Field, flag, integer, list, path, text, url } from './fields.ts';
+export { choice, type Field, flag, integer, list, path, secret, text, url } from './fields.ts';
 
 export type Spec = Readonly<Record<string, Field<unknown>>>;
 export type Config<S extends Spec> = { readonly [K in keyof S]: S[K] extends Field<infer T> ? T : never };
@@ -20,27 +18,6 @@ export class ConfigError extends Error {
     this.name = 'ConfigError';
     this.problems = problems;
   }
-}
-
-interface SecretOptions {
-  doc: string;
-  optional?: boolean;
-  /** Describes the accepted values, for the problem about another one. */
-  expected?: string;
-  accepts?: (value: string) => boolean;
-}
-
-/** A credential: its value in `<NAME>`, or the path of a file that contains it in `<NAME>_FILE`; never printed. */
-export function secret(options: SecretOptions & { optional: true }): Field<Secret | undefined>;
-export function secret(options: SecretOptions): Field<Secret>;
-export function secret(options: SecretOptions): Field<Secret> | Field<Secret | undefined> {
-  const { doc, expected = 'a secret', accepts = () => true } = options;
-  const schema = z
-    .string()
-    .refine(accepts)
-    .transform((value) => new Secret(value));
-  const about = { doc, expected, secret: true };
-  return options.optional ? { ...about, schema: schema.optional() } : { ...about, schema };
 }
 
 /** `turnsPerUser` under the prefix `SIGNER` is `SIGNER_TURNS_PER_USER`. */

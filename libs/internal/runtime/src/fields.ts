@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Secret } from './secret.ts';
 
 /** A setting: the format of its environment variable, and its documentation. */
 export interface Field<T> {
@@ -14,28 +15,34 @@ export interface Field<T> {
   readonly schema: z.ZodType<T>;
 }
 
-interface About {
+/** Without a default a field is required, unless it is marked `optional`. */
+interface Options<V> {
   doc: string;
   unit?: string;
+  default?: V;
+  optional?: true;
 }
 
-/** Without a default a field is required, unless it is marked `optional`. */
-type Settled<V> = About & { default: V };
-type Required = About & { default?: never; optional?: never };
-type Optional = About & { optional: true };
-type Options<V> = Settled<V> | Required | Optional;
+type Value<V, O> = O extends { optional: true } ? V | undefined : V;
 
-function field<V>(options: Options<V>, expected: string, schema: z.ZodType<V>): Field<V> {
-  const { doc, unit } = options;
-  const about = { doc, unit, expected, secret: false };
-  if ('default' in options && options.default !== undefined) {
-    const fallback = options.default;
-    const settled = schema.optional().transform((value) => value ?? fallback);
-    return { ...about, defaultText: String(fallback), schema: settled };
-  }
-  // An optional field that is absent is undefined; the overloads below carry that into the type.
-  const optional = 'optional' in options && options.optional === true;
-  return { ...about, schema: optional ? (schema.optional() as unknown as z.ZodType<V>) : schema };
+function field<V, O extends Options<V>>(
+  options: O,
+  expected: string,
+  schema: z.ZodType<V>,
+): Field<Value<V, O>> {
+  const { doc, unit, optional, default: fallback } = options;
+  const absent = optional ? undefined : fallback;
+  return {
+    doc,
+    unit,
+    expected,
+    secret: false,
+    ...(fallback !== undefined && { defaultText: String(fallback) }),
+    // An optional field that is absent is undefined.
+    schema: (optional || fallback !== undefined
+      ? schema.optional().transform((value) => value ?? absent)
+      : schema) as z.ZodType<Value<V, O>>,
+  };
 }
 
 /** White space at an end, such as the CR of a file with CRLF, would be in a file's name or in what is compared. */
@@ -47,17 +54,23 @@ interface TextOptions {
   accepts?: (value: string) => boolean;
 }
 
-export function text(options: (Settled<string> | Required) & TextOptions): Field<string>;
-export function text(options: Optional & TextOptions): Field<string | undefined>;
-export function text(options: Options<string> & TextOptions): Field<string> | Field<string | undefined> {
+export function text<O extends Options<string> & TextOptions>(options: O) {
   const { expected = 'a string', accepts = () => true } = options;
   return field(options, expected, trimmed.refine(accepts));
 }
 
+/** A credential: its value in `<NAME>`, or the path of a file that contains it in `<NAME>_FILE`; never printed. */
+export function secret<O extends Options<Secret> & TextOptions>(options: O) {
+  const { expected = 'a secret', accepts = () => true } = options;
+  const schema = z
+    .string()
+    .refine(accepts)
+    .transform((value) => new Secret(value));
+  return { ...field(options, expected, schema), secret: true };
+}
+
 /** The path of a file; its user reads it. */
-export function path(options: Settled<string> | Required): Field<string>;
-export function path(options: Optional): Field<string | undefined>;
-export function path(options: Options<string>): Field<string> | Field<string | undefined> {
+export function path<O extends Options<string>>(options: O) {
   const schema = trimmed.refine((value) => !value.includes('\0'));
   return field(options, 'the path of a file', schema);
 }
@@ -68,26 +81,21 @@ interface Range {
 }
 
 /** Decimal digits only: no sign, no unit, no exponent. */
-export function integer(options: (Settled<number> | Required) & Range): Field<number>;
-export function integer(options: Optional & Range): Field<number | undefined>;
-export function integer(options: Options<number> & Range): Field<number> | Field<number | undefined> {
+export function integer<O extends Options<number> & Range>(options: O) {
   const { min, max } = options;
   const digits = z.string().regex(/^(0|[1-9][0-9]{0,15})$/);
   const schema = digits.transform(Number).pipe(z.int().min(min).max(max));
   return field(options, `an integer from ${min} to ${max}`, schema);
 }
 
-export function flag(options: Settled<boolean> | Required): Field<boolean> {
+export function flag(options: Options<boolean>): Field<boolean> {
   const schema = z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' });
   return field(options, '"true" or "false"', schema);
 }
 
-export function choice<const V extends string>(
-  values: readonly V[],
-  options: Settled<NoInfer<V>> | Required,
-): Field<V> {
+export function choice<const V extends string>(values: readonly V[], options: Options<NoInfer<V>>): Field<V> {
   const expected = `one of ${values.map((value) => `"${value}"`).join(', ')}`;
-  return field(options as Options<V>, expected, z.enum(values) as unknown as z.ZodType<V>);
+  return field<V, Options<V>>(options, expected, z.enum(values) as unknown as z.ZodType<V>);
 }
 
 interface ListOptions {
@@ -97,12 +105,10 @@ interface ListOptions {
 }
 
 /** Comma-separated; white space around an item is ignored, an empty item is not accepted. */
-export function list(
-  options: (Settled<readonly string[]> | Required) & ListOptions,
-): Field<readonly string[]> {
+export function list(options: Options<readonly string[]> & ListOptions): Field<readonly string[]> {
   const { item = 'value', pattern = /./s } = options;
   const items = z.string().transform((value) => value.split(',').map((part) => part.trim()));
-  return field(
+  return field<readonly string[], typeof options>(
     options,
     `a comma-separated list, each a ${item}`,
     items.pipe(z.array(z.string().regex(pattern))),
@@ -110,9 +116,7 @@ export function list(
 }
 
 /** An absolute `http` or `https` URL without user information; kept exactly as written. */
-export function url(options: Settled<string> | Required): Field<string>;
-export function url(options: Optional): Field<string | undefined>;
-export function url(options: Options<string>): Field<string> | Field<string | undefined> {
+export function url<O extends Options<string>>(options: O) {
   const isUsable = (value: string): boolean => {
     if (!URL.canParse(value)) return false;
     const { protocol, username, password } = new URL(value);

@@ -1,38 +1,20 @@
 import { signingInput } from '@ori/proof/signing-input';
 import type { VerificationKey } from '@ori/proof/verification-key';
-import {
-  newestSignature,
-  PROOF_METHOD,
-  type PresentedProof,
-  ProofError,
-  type Version,
-} from '@ori/proof/wire';
+import { newestSignature, PROOF_METHOD, type PresentedProof, ProofError } from '@ori/proof/wire';
 import { candidatesAt, type KeySet } from './keys/key-set.ts';
 
-/** What the signature must cover: the verifier's own values, and those that only the request contains. */
-export interface Claim {
-  readonly version: Version;
-  readonly internId: string;
-  readonly timestamp: number;
-  readonly user: string;
-  readonly bodySha256: string;
-  readonly nonce?: string;
-  readonly signature: Uint8Array;
-  readonly signingInput: Uint8Array;
-}
-
-/** `path` is the target of the request itself, `bodySha256` the digest of the bytes received. */
-export function toClaim(
-  presented: PresentedProof,
-  internId: string,
-  path: string,
-  bodySha256: string,
-): Claim {
+/**
+ * What the signature must cover: the verifier's own values, and those that only the request contains. `path` is the target of the
+ * request itself, `bodySha256` the digest of the bytes received.
+ */
+export function toClaim(presented: PresentedProof, internId: string, path: string, bodySha256: string) {
   const { timestamp, user } = presented;
   const newest = newestSignature(presented);
   const named = { internId, timestamp, user, bodySha256, ...newest };
   return { ...named, signingInput: signingInput(newest.version, { ...named, method: PROOF_METHOD, path }) };
 }
+
+export type Claim = ReturnType<typeof toClaim>;
 
 /** Throws ProofError `key_unknown`, `signature_invalid`; UnavailableError `keys_unavailable`. */
 export async function requireSignature(claim: Claim, keySet: KeySet): Promise<void> {

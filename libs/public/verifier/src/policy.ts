@@ -3,7 +3,7 @@ import { type AnswersOptions, requireAnswersOptions } from './answers/options.ts
 import type { KeySet } from './keys/key-set.ts';
 import { requireNames } from './options.ts';
 import type { ProofReport } from './outcome.ts';
-import type { ReplayPolicy, ReplayStore } from './replay/replay-store.ts';
+import type { ReplayStore } from './replay/replay-store.ts';
 import type { VerifiedProof } from './verified-proof.ts';
 
 /** Options of `createVerifier`. */
@@ -51,17 +51,6 @@ export interface VerifierOptions {
   now?: (() => number) | undefined;
 }
 
-/** The options with their defaults, checked once. */
-export interface Policy extends ReplayPolicy {
-  readonly keys: KeySet;
-  readonly replay: ReplayStore;
-  readonly contentType: string;
-  readonly onOutcome: ((report: ProofReport) => void) | undefined;
-  readonly onAccepted: VerifierOptions['onAccepted'];
-  readonly answers: ReturnType<typeof requireAnswersOptions>;
-  readonly now: () => number;
-}
-
 const OPTION_NAMES: readonly (keyof VerifierOptions)[] = [
   'internId',
   'keys',
@@ -79,7 +68,7 @@ const OPTION_NAMES: readonly (keyof VerifierOptions)[] = [
 const MEDIA_TYPE = /^(?!multipart\/)[a-z0-9!#$%&'*+.^_`|~-]+\/[a-z0-9!#$%&'*+.^_`|~-]+$/;
 
 /** Throws TypeError for invalid options, unknown names included: a misspelled limit must not be silently ignored. */
-export function requirePolicy(options: VerifierOptions): Policy {
+export function requirePolicy(options: VerifierOptions) {
   requireNames(options, OPTION_NAMES, 'createVerifier');
   const { internId, keys, replay, acceptV1 = false, onOutcome, onAccepted, now = Date.now } = options;
   const contentType = options.contentType ?? 'application/json';
@@ -115,6 +104,9 @@ export function requirePolicy(options: VerifierOptions): Policy {
     clockToleranceSeconds: requireSeconds('clockToleranceSeconds', options.clockToleranceSeconds ?? 2, 0, 60),
   });
 }
+
+/** The options with their defaults, checked once. */
+export type Policy = ReturnType<typeof requirePolicy>;
 
 function requireSeconds(name: string, value: number, min: number, max: number): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value;

@@ -21,19 +21,23 @@ export interface Answer {
   readonly body: string | Uint8Array;
 }
 
+/** An error as an answer, which no cache may keep. */
+export const errorAnswer = <Status extends number>(
+  status: Status,
+  code: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+) => ({
+  status,
+  headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+  body: JSON.stringify({ error: { code, message } }),
+});
+
 /** The adapters' answer to a mistake in the daemon's own code. */
-export const INTERNAL_ERROR: Answer = {
-  status: 500,
-  headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-  body: JSON.stringify({ error: { code: 'internal_error', message: 'The request could not be verified.' } }),
-};
+export const INTERNAL_ERROR = errorAnswer(500, 'internal_error', 'The request could not be verified.');
 
 /** The adapters' answer to a truncated body. */
-export const BODY_INCOMPLETE: Answer = {
-  status: 400,
-  headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-  body: JSON.stringify({ error: { code: 'body_incomplete', message: 'The body is incomplete.' } }),
-};
+export const BODY_INCOMPLETE = errorAnswer(400, 'body_incomplete', 'The body is incomplete.');
 
 /** The public messages. They contain nothing from the request and reveal nothing about the daemon. */
 const SENTENCES = {
@@ -71,14 +75,8 @@ export function toRefusal(error: unknown): Refusal | undefined {
   if (!(error instanceof ProofError || error instanceof UnavailableError)) return undefined;
   const [status, message] = SENTENCES[error.code];
   const pause = error instanceof ProofError ? error.retryAfterSeconds : undefined;
-  return {
-    status,
-    headers: {
-      'content-type': 'application/json',
-      'cache-control': 'no-store',
-      ...(status === 401 ? { 'www-authenticate': 'Ori-Proof' } : {}),
-      ...(pause === undefined ? {} : { 'retry-after': String(pause) }),
-    },
-    body: JSON.stringify({ error: { code: error.code, message } }),
-  };
+  return errorAnswer(status, error.code, message, {
+    ...(status === 401 && { 'www-authenticate': 'Ori-Proof' }),
+    ...(pause !== undefined && { 'retry-after': String(pause) }),
+  });
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type JwkSet, renderJwkSet } from '@ori/proof/jwk-set';
+import { renderJwkSet } from '@ori/proof/jwk-set';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { signingInput } from '@ori/proof/signing-input';
 import {
@@ -36,21 +36,11 @@ export interface TestProofOptions {
   version?: Version | undefined;
 }
 
-/** Signs like the signer service, with a key that only the test trusts. */
-export interface TestSigner {
-  readonly internId: string;
-  /** For `createLocalKeySet`. */
-  readonly jwks: JwkSet;
-  /** The proof's headers, to be sent with exactly this body to exactly this path. */
-  sign(options: TestProofOptions): ProofHeaderValues;
-  /** A whole request for `verifier.verify`, of type application/json. */
-  request(options: TestProofOptions): SignedRequest;
-}
-
 /** Signs proofs like the signer, for a daemon's own tests, with a key that nothing else trusts. */
-export function createTestSigner({ internId, seed, now = Date.now }: TestSignerOptions): TestSigner {
+export function createTestSigner({ internId, seed, now = Date.now }: TestSignerOptions) {
   const key = createSigningKey(seed ?? randomBytes(32));
 
+  /** The proof's headers, to be sent with exactly this body to exactly this path. */
   const sign = (options: TestProofOptions): ProofHeaderValues => {
     const { path, user = 'user_test', version = 2, nonce = createNonce() } = options;
     const timestamp = options.timestamp ?? Math.floor(now() / 1000);
@@ -65,9 +55,11 @@ export function createTestSigner({ internId, seed, now = Date.now }: TestSignerO
 
   return {
     internId,
+    /** For `createLocalKeySet`. */
     jwks: renderJwkSet([key]),
     sign,
-    request: (options) => ({
+    /** A whole request for `verifier.verify`, of type application/json. */
+    request: (options: TestProofOptions): SignedRequest => ({
       method: PROOF_METHOD,
       target: options.path,
       rawHeaders: ['Content-Type', 'application/json', ...Object.entries(sign(options)).flat()],
@@ -75,6 +67,8 @@ export function createTestSigner({ internId, seed, now = Date.now }: TestSignerO
     }),
   };
 }
+
+export type TestSigner = ReturnType<typeof createTestSigner>;
 
 /** A memory store that behaves as if created an hour ago, so that a test need not wait for its fence. */
 export function createTestReplayStore(): ReplayStore {

@@ -10,20 +10,6 @@ export type { RequireProofOptions } from './guard.ts';
 export type { NodeProven as Proven } from './node-request.ts';
 export { provenOf } from './proven.ts';
 
-/** The options of a route that `requireProof` makes. */
-export interface ProvenRoute {
-  /** `bodyBytesMax`, instead of Fastify's 1 MiB: it would refuse a larger body after its proof was spent. */
-  readonly bodyLimit: number;
-  /** Reads the body and verifies the proof, then passes the same bytes to Fastify's parser. */
-  preParsing(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    payload: unknown,
-    done: (error: null, payload: Readable) => void,
-  ): void;
-  handler(request: FastifyRequest, reply: FastifyReply): unknown;
-}
-
 /**
  * The options of a route whose handler is called only with an accepted proof, as its third argument; `request.body` is
  * the result of Fastify's parser for the same bytes. Everything else is answered here, as by '@ori/verifier/node';
@@ -37,7 +23,7 @@ export function requireProof(
   verifier: Verifier,
   options: RequireProofOptions,
   handler: (request: FastifyRequest, reply: FastifyReply, proven: NodeProven) => unknown,
-): ProvenRoute {
+) {
   const guard = createGuard(verifier, options, handler);
 
   async function judge(
@@ -67,9 +53,12 @@ export function requireProof(
   }
 
   return {
+    /** `bodyBytesMax`, instead of Fastify's 1 MiB: it would refuse a larger body after its proof was spent. */
     bodyLimit: Math.max(1, guard.bodyBytesMax),
-    preParsing: (request, reply, payload, done) => void judge(request, reply, payload, done),
-    handler: (request, reply) => handler(request, reply, provenOf(request)),
+    /** Reads the body and verifies the proof, then passes the same bytes to Fastify's parser. */
+    preParsing: (...given: Parameters<typeof judge>): void => void judge(...given),
+    handler: (request: FastifyRequest, reply: FastifyReply): unknown =>
+      handler(request, reply, provenOf(request)),
   };
 }
 
@@ -80,3 +69,6 @@ function again(body: Uint8Array): Readable {
   stream.push(null);
   return Object.assign(stream, { receivedEncodedLength: body.byteLength });
 }
+
+/** The options of a route that `requireProof` makes. */
+export type ProvenRoute = ReturnType<typeof requireProof>;

@@ -1,6 +1,6 @@
 import { isNonce, UnavailableError } from '@ori/proof/wire';
 import type { Policy } from '../policy.ts';
-import type { Answer } from '../refusal.ts';
+import { type Answer, errorAnswer } from '../refusal.ts';
 import type { AnswerStore, Question } from '../replay/replay-store.ts';
 import type { VerifiedProof } from '../verified-proof.ts';
 import { createKeeper } from './keeper.ts';
@@ -53,23 +53,21 @@ async function answerTo(store: AnswerStore, question: Question): Promise<Answer>
   return { ...end, headers: { ...end.headers, 'ori-answer': 'kept' } };
 }
 
-const refusal = (status: number, code: string, message: string, more = {}): Answer => ({
-  status,
-  headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...more },
-  body: JSON.stringify({ error: { code, message } }),
-});
-
 const REFUSALS = {
-  running: refusal(409, 'call_running', 'The call is running. Ask again after the time in Retry-After.', {
+  running: errorAnswer(409, 'call_running', 'The call is running. Ask again after the time in Retry-After.', {
     'retry-after': '1',
   }),
-  lost: refusal(
+  lost: errorAnswer(
     410,
     'answer_lost',
     'The proof is spent and no answer is kept. The call may have been carried out.',
   ),
-  too_large: refusal(410, 'answer_too_large', 'The call was answered, but its answer was too large to keep.'),
-  not_received: refusal(
+  too_large: errorAnswer(
+    410,
+    'answer_too_large',
+    'The call was answered, but its answer was too large to keep.',
+  ),
+  not_received: errorAnswer(
     404,
     'call_not_received',
     'The call was not received. Its proof is void. Sign again.',
