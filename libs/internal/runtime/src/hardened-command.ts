@@ -70,19 +70,13 @@ export function hardenedCommand(program: HardenedProgram, env: Environment, word
   const problems = problemsOfEnvironment(env);
   const read: string[] = code.map((place) => join(place, '*'));
   const written = new Map<string, string>();
-  for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || value === '' || !name.startsWith(`${prefix}_`)) continue;
-    if (name.endsWith('_FILE')) {
-      const path = resolve(value);
-      const problem = problemOfFile(name, path);
-      if (problem) problems.push(problem);
-      else if (writes.includes(name)) written.set(name, path);
-      else read.push(path);
-    }
-  }
-  for (const [name, path] of certificatesOf(prefix, env)) {
+  const named = Object.entries(env).flatMap(([name, value]): [string, string][] =>
+    value && name.startsWith(`${prefix}_`) && name.endsWith('_FILE') ? [[name, resolve(value)]] : [],
+  );
+  for (const [name, path] of [...named, ...certificatesOf(prefix, env)]) {
     const problem = problemOfFile(name, path);
     if (problem) problems.push(problem);
+    else if (writes.includes(name)) written.set(name, path);
     else read.push(path);
   }
   const kept = keeps.flatMap((name): [string, string][] => (env[name] ? [[name, resolve(env[name])]] : []));
@@ -132,10 +126,10 @@ function youngSpaceFlag(env: Environment, mib: number): string[] {
 function problemsOfWritten(written: ReadonlyMap<string, string>, read: readonly string[]): string[] {
   return [...written].flatMap(([name, path]) => {
     const real = realPathOf(path);
-    const kept = read.find((other) => {
-      const realOther = realPathOf(other.replace(/\/\*$/, ''));
-      return real === realOther || (other.endsWith('/*') && real.startsWith(`${realOther}/`));
-    });
+    const kept = read.find(
+      (other) =>
+        real === realPathOf(other) || (other.endsWith('/*') && real.startsWith(`${realPathOf(other)}/`)),
+    );
     return kept === undefined
       ? []
       : [`${name}: ${JSON.stringify(path)} is read by the service; name a separate file`];
@@ -167,7 +161,7 @@ function problemOfFolder(name: string, path: string, read: readonly string[]): s
   if (path.includes('*')) return `${name}: expected a path without a star, got ${JSON.stringify(path)}`;
   const real = realPathOf(path);
   const inside = read.some((other) => {
-    const realOther = realPathOf(other.replace(/\/\*$/, ''));
+    const realOther = realPathOf(other);
     return `${realOther}/`.startsWith(`${real}/`) || `${real}/`.startsWith(`${realOther}/`);
   });
   return inside
@@ -175,8 +169,9 @@ function problemOfFolder(name: string, path: string, read: readonly string[]): s
     : undefined;
 }
 
-/** Resolves symbolic links, as far as the path exists. */
-function realPathOf(path: string): string {
+/** Resolves symbolic links, as far as the path exists, of a path or of all that is in a folder. */
+function realPathOf(granted: string): string {
+  const path = granted.replace(/\/\*$/, '');
   try {
     return realpathSync(path);
   } catch {

@@ -1,18 +1,13 @@
 import { ConfigError } from '@ori/runtime/config';
-import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
 import type { KekRing } from './kek-ring.ts';
 import { checkWrappedRing, openKekRing, parseKekRing, type RingRules } from './kek-ring-text.ts';
+import { readSecret, type WrappedFile } from './roles.ts';
 import { SealingError } from './sealing-error.ts';
-import { createTransit, type TransitConfig } from './transit.ts';
+import { createTransit } from './transit.ts';
 
 /** The file of a ring, and the KMS that wrapped its keys, if any. */
-export interface RingFile {
-  readonly path: string;
-  /** The setting that names the file, for the problem. */
-  readonly variable: string;
+export interface RingFile extends WrappedFile {
   readonly rules: RingRules;
-  readonly kmsUrl?: TransitConfig['kmsUrl'] | undefined;
-  readonly kmsTokenFile?: TransitConfig['kmsTokenFile'];
 }
 
 /**
@@ -22,7 +17,7 @@ export interface RingFile {
  */
 export function readRingFile(file: RingFile): string {
   return explain(file, () => {
-    const text = readSecretFile(file.path);
+    const text = readSecret(file);
     if (file.kmsUrl === undefined) parseKekRing(text, file.rules);
     else checkWrappedRing(text, file.rules);
     return text;
@@ -47,7 +42,6 @@ function explain<Result>({ variable }: RingFile, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    if (error instanceof SecretFileError) throw new ConfigError([`${variable}: ${error.message}`]);
     if (!(error instanceof SealingError)) throw error;
     throw new ConfigError(error.problems.map((problem) => `${variable}: ${problem}`));
   }

@@ -9,8 +9,8 @@ import { z } from 'zod';
 import { KmsError } from './key-wrapper.ts';
 import { createTransit, type TransitConfig } from './transit.ts';
 
-/** The file of a root's or a role's private key, and the KMS that wrapped it, if any. */
-export interface RoleKeyFile {
+/** A file of private keys, and the KMS that wrapped them, if any. */
+export interface WrappedFile {
   readonly path: string;
   /** The setting or option that names the file, for problems. */
   readonly variable: string;
@@ -35,7 +35,7 @@ export function publicJwkOf({ publicKey }: Pick<SigningKey, 'publicKey'>) {
 }
 
 /** @throws ConfigError, which quotes nothing of the file; KmsError */
-export async function openRoleKey(file: RoleKeyFile): Promise<SigningKey> {
+export async function openRoleKey(file: WrappedFile): Promise<SigningKey> {
   const { x, d, wrapped } = parse(
     file,
     readSecret(file),
@@ -55,7 +55,7 @@ export async function openRoleKey(file: RoleKeyFile): Promise<SigningKey> {
 }
 
 /** The public key in a file, which may also have the private one. @throws ConfigError */
-export function readPublicKey(file: Pick<RoleKeyFile, 'path' | 'variable'>): Uint8Array {
+export function readPublicKey(file: Pick<WrappedFile, 'path' | 'variable'>): Uint8Array {
   return Buffer.from(parse(file, readPublic(file), publicJwk, 'a public Ed25519 JWK').x, 'base64url');
 }
 
@@ -73,14 +73,14 @@ const delegation = z.strictObject({
 export type DelegationLine = z.infer<typeof delegation>;
 
 /** The delegations of a file, in order. Only daemons can verify the signatures. @throws ConfigError */
-export function readDelegations(file: Pick<RoleKeyFile, 'path' | 'variable'>): DelegationLine[] {
+export function readDelegations(file: Pick<WrappedFile, 'path' | 'variable'>): DelegationLine[] {
   const lines = readPublic(file).split('\n');
   return lines
     .filter((line) => line.trim() !== '')
     .map((line) => parse(file, line, delegation, 'a delegation of ori-admin root delegate in each line'));
 }
 
-async function unwrap(file: RoleKeyFile, wrapped: string): Promise<Buffer> {
+async function unwrap(file: WrappedFile, wrapped: string): Promise<Buffer> {
   const { kmsUrl, kmsTokenFile } = file;
   if (kmsUrl === undefined) throw problem(file, 'the key is wrapped by a KMS, and no KMS is configured');
   const seed = await createTransit({ kmsUrl, kmsTokenFile }).unwrap(wrapped);
@@ -88,7 +88,8 @@ async function unwrap(file: RoleKeyFile, wrapped: string): Promise<Buffer> {
   return Buffer.from(seed);
 }
 
-function readSecret(file: RoleKeyFile): string {
+/** @throws ConfigError, which quotes nothing of the file */
+export function readSecret(file: WrappedFile): string {
   try {
     return readSecretFile(file.path);
   } catch (error) {
@@ -96,7 +97,7 @@ function readSecret(file: RoleKeyFile): string {
   }
 }
 
-function readPublic(file: Pick<RoleKeyFile, 'path' | 'variable'>): string {
+function readPublic(file: Pick<WrappedFile, 'path' | 'variable'>): string {
   try {
     return readFileSync(file.path, 'utf8');
   } catch (error) {
@@ -105,7 +106,7 @@ function readPublic(file: Pick<RoleKeyFile, 'path' | 'variable'>): string {
 }
 
 function parse<T>(
-  file: Pick<RoleKeyFile, 'variable'>,
+  file: Pick<WrappedFile, 'variable'>,
   text: string,
   shape: z.ZodType<T>,
   expected: string,
@@ -117,6 +118,6 @@ function parse<T>(
   }
 }
 
-function problem({ variable }: Pick<RoleKeyFile, 'variable'>, text: string): ConfigError {
+function problem({ variable }: Pick<WrappedFile, 'variable'>, text: string): ConfigError {
   return new ConfigError([`${variable}: ${text}`]);
 }

@@ -4,31 +4,6 @@ import { createRedisTurns } from './redis.ts';
 import type { Claims, TurnCharge, TurnCounts, TurnStore, Unclaimed } from './store.ts';
 import type { TurnLimits, TurnScope, TurnTaker, TurnVerdict, WindowsLeft } from './turn.ts';
 
-export interface TurnLimiter {
-  /**
-   * Takes one turn of the user and one of the organization, or neither.
-   *
-   * @throws {TurnLimiterUnavailable} if the store did not answer for both. The request must then be refused.
-   */
-  take(who: TurnTaker): Promise<TurnVerdict>;
-  /**
-   * Also claims keys in the same round trip. Absent if the keys are not all on one Redis.
-   *
-   * @returns also whether `allowed` was claimed: false if the turn was refused, or the key already exists
-   * @throws {TurnLimiterUnavailable} as `take` does
-   */
-  takeAndClaim?(
-    who: TurnTaker,
-    claims: Claims,
-  ): Promise<{ verdict: TurnVerdict; claimed: boolean } | Unclaimed>;
-  /**
-   * Refunds an allowed turn whose request failed, if its windows are still running.
-   *
-   * @throws if the store did not answer; the turn may then stay charged
-   */
-  refund(who: TurnTaker, verdict: TurnVerdict): Promise<void>;
-}
-
 export interface TurnLimiterOptions {
   readonly turnsPerUser: number;
   readonly turnsPerOrganization: number;
@@ -46,7 +21,7 @@ export function createTurnLimiter(
 }
 
 /** A limiter whose counters are in this store. */
-export function limiterOf(store: TurnStore, options: TurnLimiterOptions): TurnLimiter {
+export function limiterOf(store: TurnStore, options: TurnLimiterOptions) {
   const { turnsPerUser, turnsPerOrganization, windowSeconds } = options;
   const limitsOf = ({ limits }: TurnTaker): TurnLimits => ({
     user: limits?.user ?? turnsPerUser,
@@ -54,18 +29,37 @@ export function limiterOf(store: TurnStore, options: TurnLimiterOptions): TurnLi
   });
   const { takeAndClaim } = store;
   return {
-    async refund(who, { windowEnds }) {
+    /**
+     * Refunds an allowed turn whose request failed, if its windows are still running.
+     *
+     * @throws if the store did not answer; the turn may then stay charged
+     */
+    async refund(who: TurnTaker, { windowEnds }: TurnVerdict): Promise<void> {
       if (windowEnds === undefined) return;
       const now = performance.now();
       const left = { user: windowEnds.user - now, organization: windowEnds.organization - now };
       await store.refund(chargeOf(who), left);
     },
-    async take(who) {
+    /**
+     * Takes one turn of the user and one of the organization, or neither.
+     *
+     * @throws {TurnLimiterUnavailable} if the store did not answer for both. The request must then be refused.
+     */
+    async take(who: TurnTaker): Promise<TurnVerdict> {
       const limits = limitsOf(who);
       return verdict(await store.take(chargeOf(who), limits), limits, windowSeconds);
     },
     ...(takeAndClaim && {
-      async takeAndClaim(who, claims) {
+      /**
+       * Also claims keys in the same round trip. Absent if the keys are not all on one Redis.
+       *
+       * @returns also whether `allowed` was claimed: false if the turn was refused, or the key already exists
+       * @throws {TurnLimiterUnavailable} as `take` does
+       */
+      async takeAndClaim(
+        who: TurnTaker,
+        claims: Claims,
+      ): Promise<{ verdict: TurnVerdict; claimed: boolean } | Unclaimed> {
         const limits = limitsOf(who);
         const taken = await takeAndClaim(chargeOf(who), limits, claims);
         const { outcome } = taken;
@@ -76,6 +70,8 @@ export function limiterOf(store: TurnStore, options: TurnLimiterOptions): TurnLi
     }),
   };
 }
+
+export type TurnLimiter = ReturnType<typeof limiterOf>;
 
 function chargeOf({ userId, organizationId }: TurnTaker): TurnCharge {
   return { user: turnKey('user', userId), organization: turnKey('organization', organizationId) };

@@ -1,7 +1,7 @@
 import { ROLES, type Role } from '@ori/proof/statements';
 import { ConfigError } from '@ori/runtime/config';
 import { generateRoleKey, makeDelegation } from '@ori/sealing/new-roles';
-import { openRoleKey, type RoleKeyFile, readPublicKey } from '@ori/sealing/roles';
+import { openRoleKey, readPublicKey, type WrappedFile } from '@ori/sealing/roles';
 import { createTransit } from '@ori/sealing/transit';
 import { type KeyStater, restateKeys } from '@ori/store/admin';
 import { Argument } from 'commander';
@@ -101,7 +101,7 @@ export async function staterOf(admin: Context): Promise<KeyStater | undefined> {
   return { baseUrl, publicKey, sign };
 }
 
-function keyFile(admin: Context, path: string, variable: string): RoleKeyFile {
+function keyFile(admin: Context, path: string, variable: string): WrappedFile {
   const { rootKmsUrl, kmsTokenFile } = admin.config('rootKmsUrl', 'kmsTokenFile');
   return { path, variable, kmsUrl: rootKmsUrl, kmsTokenFile };
 }

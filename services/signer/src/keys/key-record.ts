@@ -17,27 +17,23 @@ export function createKeyRecord(parts: {
   const recorded = new LRUCache<string, true>({ maxSize: RECORDED_MAX, sizeCalculation: () => 1 });
 
   async function record(internId: string, key: PublishedKeyRow): Promise<void> {
-    const line = renderKeyLine(internId, key, parts.now());
-    const { time, ...facts } = line;
+    const { kid: keyId, publicKey, notBefore, expiresAt } = key;
+    const x = Buffer.from(publicKey).toString('base64url');
+    const facts = {
+      event: 'key_published',
+      internId,
+      keyId,
+      x,
+      notBefore,
+      expiresAt: expiresAt ?? undefined,
+    };
     const id = JSON.stringify(facts);
     if (recorded.has(id)) return;
-    await parts.audit.append(JSON.stringify(line));
+    await parts.audit.append(JSON.stringify({ time: new Date(parts.now()).toISOString(), ...facts }));
     recorded.set(id, true);
   }
 
   return async (internId, keys) => {
     await Promise.all(keys.map((key) => record(internId, key)));
-  };
-}
-
-function renderKeyLine(internId: string, key: PublishedKeyRow, at: number) {
-  return {
-    time: new Date(at).toISOString(),
-    event: 'key_published',
-    internId,
-    keyId: key.kid,
-    x: Buffer.from(key.publicKey).toString('base64url'),
-    notBefore: key.notBefore,
-    expiresAt: key.expiresAt ?? undefined,
   };
 }
