@@ -135,7 +135,7 @@ export async function startSigner(config: SignerConfig, parts: Partial<SignerPar
       dpopNonces,
       possession: createPossession({
         nonces: dpopNonces,
-        spent: tracing?.part('redis', outside.spentProofs) ?? outside.spentProofs,
+        spent: timed('redis', outside.spentProofs),
         requireContent: config.dpopRequireContent,
         now,
       }),

@@ -1,5 +1,5 @@
-import { unwatchFile, watchFile } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { followFiles } from '@ori/runtime/follow-files';
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { Logger } from '@ori/runtime/log';
 import type { KekOwner, KekRing } from './kek-ring.ts';
@@ -13,7 +13,6 @@ export interface RingConfig {
   readonly kmsTokenFile?: string | undefined;
 }
 
-const LOOK_EVERY_MS = 1000;
 const ASK_KMS_EVERY_MS = 2000;
 
 /** A service accepts only keys made for it. */
@@ -40,35 +39,18 @@ type RingLog = Pick<Logger, 'info' | 'error'>;
  */
 export async function openServiceRing(owner: KekOwner, config: RingConfig, log: RingLog) {
   const file = fileOf(owner, config);
-  const opening = untilKmsAnswers(file, log);
-  let reading = new AbortController();
-  const look = async () => {
-    reading.abort();
-    reading = new AbortController();
-    const { signal } = reading;
-    try {
-      const ring = await opening;
-      const next = await untilKmsAnswers(file, log, signal);
-      if (signal.aborted) return;
-      ring.replaceBy(next);
-      log.info({ kids: ring.kids }, 'KEK ring reloaded');
-    } catch (err) {
-      if (!signal.aborted) log.error({ err }, 'KEK ring unusable; the previous one stays in use');
-    }
-  };
-  const listener = () => void look();
-  const close = () => {
-    reading.abort();
-    unwatchFile(file.path, listener);
-  };
-  // While it is opened for the first time too, so that no change is missed.
-  watchFile(file.path, { interval: LOOK_EVERY_MS, persistent: false }, listener);
-  try {
-    return { ring: await opening, close };
-  } catch (error) {
-    close();
-    throw error;
-  }
+  const { first: ring, close } = await followFiles(
+    [file.path],
+    (signal) => untilKmsAnswers(file, log, signal),
+    {
+      changed(next, ring) {
+        ring.replaceBy(next);
+        log.info({ kids: ring.kids }, 'KEK ring reloaded');
+      },
+      failed: (err) => log.error({ err }, 'KEK ring unusable; the previous one stays in use'),
+    },
+  );
+  return { ring, close };
 }
 
 async function untilKmsAnswers(file: RingFile, log: RingLog, signal?: AbortSignal): Promise<KekRing> {

@@ -1,24 +1,18 @@
 import { NodeBuffer } from './node-buffer.ts';
 
-/**
- * Base64 in its canonical spelling (RFC 4648, section 3.5): no white space, no missing or extra padding, unused bits zero.
- * Implemented here because `atob` and `Buffer` accept many spellings of the same bytes, and `Buffer` is not available everywhere.
- */
-export interface Base64Codec {
-  encode(bytes: Uint8Array): string;
-  /** The bytes, if the text is the canonical encoding of exactly `byteLength` bytes; otherwise undefined. */
-  decode(text: string, byteLength: number): Uint8Array | undefined;
-}
-
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const OUTSIDE = 64;
 
 /** RFC 4648, section 4: `+`, `/`, padded with `=`. */
-export const base64: Base64Codec = createCodec('base64', `${LETTERS}+/`, '=');
+export const base64 = createCodec('base64', `${LETTERS}+/`, '=');
 /** RFC 4648, section 5: `-`, `_`, not padded. */
-export const base64url: Base64Codec = createCodec('base64url', `${LETTERS}-_`, '');
+export const base64url = createCodec('base64url', `${LETTERS}-_`, '');
 
-function createCodec(name: 'base64' | 'base64url', alphabet: string, pad: '=' | ''): Base64Codec {
+/**
+ * Base64 in its canonical spelling (RFC 4648, section 3.5): no white space, no missing or extra padding, unused bits zero.
+ * Implemented here because `atob` and `Buffer` accept many spellings of the same bytes, and `Buffer` is not available everywhere.
+ */
+function createCodec(name: 'base64' | 'base64url', alphabet: string, pad: '=' | '') {
   const values = new Uint8Array(128).fill(OUTSIDE);
   for (let value = 0; value < 64; value++) values[alphabet.charCodeAt(value)] = value;
 
@@ -40,6 +34,7 @@ function createCodec(name: 'base64' | 'base64url', alphabet: string, pad: '=' | 
     return text + pad.repeat((3 - (bytes.length % 3)) % 3);
   }
 
+  /** The bytes, if the text is the canonical encoding of exactly `byteLength` bytes; otherwise undefined. */
   function decode(text: string, byteLength: number): Uint8Array | undefined {
     const characters = Math.ceil((byteLength * 4) / 3);
     const padding = pad.repeat((3 - (byteLength % 3)) % 3);

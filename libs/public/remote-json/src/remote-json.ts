@@ -5,34 +5,6 @@ import { RemoteJsonError } from './remote-json-error.ts';
 export type { Answer, RemoteJsonOptions, RemoteJsonSeed } from './options.ts';
 export { RemoteJsonError, type RemoteJsonErrorCode } from './remote-json-error.ts';
 
-export interface RemoteJson<T> {
-  /**
-   * The document, fetched if there is none or it is stale. In the last fifth of its lifetime it is returned at once and renewed in
-   * the background. While the URL fails, the last good document is returned for `staleSeconds` more.
-   * @throws {RemoteJsonError} no document, or it is too old.
-   */
-  get(): Promise<T>;
-  /** The document if it is fresh, without waiting. */
-  peek(): T | undefined;
-  /**
-   * Fetches again, past all caches, because the document lacks something, at most once per cool-down. During the cool-down, and if
-   * the fetch fails, it returns the same object as before.
-   * @throws {RemoteJsonError} as `get`.
-   */
-  refresh(): Promise<T>;
-  /**
-   * Fetches now, past all caches and regardless of the cool-down, or waits for the fetch in progress.
-   * @throws {RemoteJsonError} the fetch failed. The last good document stays in use.
-   */
-  reload(): Promise<T>;
-  /** Whether the last fetch failed. */
-  isFailing(): boolean;
-  /** Seconds since the document was last fetched; NaN before the first time. */
-  ageSeconds(): number;
-  /** Aborts a fetch in progress, and every later call throws. */
-  close(): void;
-}
-
 const RENEW_AFTER = 0.8;
 
 function heldFrom<T>(seed: RemoteJsonSeed<T>, options: RemoteJsonOptions<T>, now: number): Held<T> {
@@ -49,7 +21,7 @@ function heldFrom<T>(seed: RemoteJsonSeed<T>, options: RemoteJsonOptions<T>, now
  * nothing is fetched unless a caller asks.
  * @throws {TypeError} invalid options.
  */
-export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T> {
+export function createRemoteJson<T>(options: RemoteJsonOptions<T>) {
   const url = requireUrl(options);
   requireLimits(options);
   const now = options.now ?? (() => performance.now());
@@ -101,6 +73,10 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
     return usable();
   };
 
+  /**
+   * Fetches now, past all caches and regardless of the cool-down, or waits for the fetch in progress.
+   * @throws {RemoteJsonError} the fetch failed. The last good document stays in use.
+   */
   const reload = async (): Promise<T> => {
     if (!isClosed) await renew(true);
     if (failure !== undefined) throw failure;
@@ -116,15 +92,31 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>): RemoteJson<T
   };
 
   return {
+    /** The document if it is fresh, without waiting. */
     peek,
-    get: async () => peek() ?? renewUnlessCooling(),
-    refresh: () => renewUnlessCooling(true),
+    /**
+     * The document, fetched if there is none or it is stale. In the last fifth of its lifetime it is returned at once and renewed in
+     * the background. While the URL fails, the last good document is returned for `staleSeconds` more.
+     * @throws {RemoteJsonError} no document, or it is too old.
+     */
+    get: async (): Promise<T> => peek() ?? renewUnlessCooling(),
+    /**
+     * Fetches again, past all caches, because the document lacks something, at most once per cool-down. During the cool-down, and if
+     * the fetch fails, it returns the same object as before.
+     * @throws {RemoteJsonError} as `get`.
+     */
+    refresh: (): Promise<T> => renewUnlessCooling(true),
     reload,
-    isFailing: () => failure !== undefined,
-    ageSeconds: () => (held === undefined ? Number.NaN : age(held) / 1000),
-    close() {
+    /** Whether the last fetch failed. */
+    isFailing: (): boolean => failure !== undefined,
+    /** Seconds since the document was last fetched; NaN before the first time. */
+    ageSeconds: (): number => (held === undefined ? Number.NaN : age(held) / 1000),
+    /** Aborts a fetch in progress, and every later call throws. */
+    close(): void {
       isClosed = true;
       for (const abandon of underWay) abandon.abort();
     },
   };
 }
+
+export type RemoteJson<T> = ReturnType<typeof createRemoteJson<T>>;

@@ -9,7 +9,7 @@ import {
 import type { SpendableProof, Spending } from '@ori/identity/dpop/spent-proofs';
 import type { ProofTarget } from '@ori/identity/dpop/target';
 import type { FairSemaphore } from '@ori/runtime/fair-semaphore';
-import type { GateFacts } from '@ori/store/facts';
+import type { GateFacts, GateQuestion as Question } from '@ori/store/facts';
 import type { TurnTaker, TurnVerdict } from '@ori/turns/turn';
 import { authenticate, type Identity } from './stages/authenticate.ts';
 import { checkHost } from './stages/check-host.ts';
@@ -53,11 +53,7 @@ export interface SigningCall {
 }
 
 /** The caller and the intern that the gate decides on. */
-export interface GateQuestion {
-  readonly issuer: string;
-  readonly subject: string;
-  readonly internId: string | undefined;
-}
+export type GateQuestion = Omit<Question, 'internId'> & Pick<SigningCall, 'internId'>;
 
 /** The signer's dependencies. Each rejects with DependencyError if it gets no answer. */
 export interface SigningParts {

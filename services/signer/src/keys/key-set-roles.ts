@@ -1,15 +1,13 @@
-import { unwatchFile, watchFile } from 'node:fs';
 import { encodeSignature } from '@ori/proof/signature';
 import type { SigningKey } from '@ori/proof/signing';
 import { type Role, setStatementInput } from '@ori/proof/statements';
 import { ConfigError } from '@ori/runtime/config';
+import { followFiles } from '@ori/runtime/follow-files';
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { Logger } from '@ori/runtime/log';
 import { type DelegationLine, openRoleKey, publicJwkOf, readDelegations } from '@ori/sealing/roles';
 import type { SignerConfig } from '../config.ts';
 import { DependencyError } from '../core/dependency-error.ts';
-
-const LOOK_EVERY_MS = 1000;
 
 type RolesConfig = Pick<
   SignerConfig,
@@ -66,37 +64,12 @@ export async function openKeySetRoles(
 ): Promise<(KeySetRoles & { close(): void }) | undefined> {
   const { freshnessKeyFile, delegationsFile } = config;
   if (freshnessKeyFile === undefined || delegationsFile === undefined) return undefined;
-  const files = [freshnessKeyFile, delegationsFile];
-  let held: HeldRoles | undefined;
-  const read = async () => {
-    held = await load(config, freshnessKeyFile, delegationsFile);
-  };
-  const reload = async () => {
-    try {
-      await read();
-      log.info('key-set roles reloaded');
-    } catch (err) {
-      log.error({ err }, 'could not reload the key-set roles; the previous ones stay in use');
-    }
-  };
-  // One after another, so that what is held is what was read last, although a KMS is asked each time.
-  let reading = Promise.resolve();
-  const listener = () => {
-    reading = reading.then(reload, reload);
-  };
-  const close = () => {
-    for (const file of files) unwatchFile(file, listener);
-  };
-  // Before they are read, so that no change is missed meanwhile.
-  for (const file of files) watchFile(file, { interval: LOOK_EVERY_MS, persistent: false }, listener);
-  try {
-    reading = read();
-    await reading;
-  } catch (error) {
-    close();
-    throw error;
-  }
-  return { ...createKeySetRoles(config, () => held as HeldRoles), close };
+  const read = () => load(config, freshnessKeyFile, delegationsFile);
+  const { inUse, close } = await followFiles([freshnessKeyFile, delegationsFile], read, {
+    changed: () => log.info('key-set roles reloaded'),
+    failed: (err) => log.error({ err }, 'could not reload the key-set roles; the previous ones stay in use'),
+  });
+  return { ...createKeySetRoles(config, inUse), close };
 }
 
 /** When the roles end, for an alert: from then on, a daemon that pins a root refuses every proof. */

@@ -19,14 +19,14 @@ export function timeDependencies(
     buckets: BUCKETS_SECONDS,
     registers: [registry],
   });
-  return (dependency, untraced) => {
-    const part = tracing?.part(dependency, untraced) ?? untraced;
+  return (dependency, part) => {
     const observer = histogram.labels({ dependency });
-    const timed =
-      (method: (...values: unknown[]) => unknown) =>
-      (...values: unknown[]) => {
+    const timed = (name: string, member: (...values: unknown[]) => unknown) => {
+      const own = (...values: unknown[]) => member.apply(part, values);
+      const method = tracing?.method(dependency, name, own) ?? own;
+      return (...values: unknown[]) => {
         const startedAt = performance.now();
-        const answer = method.apply(part, values);
+        const answer = method(...values);
         if (answer instanceof Promise) {
           const observe = () => observer.observe((performance.now() - startedAt) / 1000);
           // Separate from the promise of the caller, which need not wait for it.
@@ -34,9 +34,10 @@ export function timeDependencies(
         }
         return answer;
       };
+    };
     const members = Object.entries(part).map(([name, member]) => [
       name,
-      typeof member === 'function' ? timed(member) : member,
+      typeof member === 'function' ? timed(name, member) : member,
     ]);
     return Object.fromEntries(members);
   };

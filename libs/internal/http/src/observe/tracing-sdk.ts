@@ -123,18 +123,9 @@ export const createTracing: CreateTracing = (otlpEndpoint, options) => {
       res.once('close', () => endRequest(span, exchange, req, res));
       current.run(span, app, req, res);
     },
-    part(dependency, part) {
-      const members = Object.entries(part).map(([name, member]) => {
-        if (typeof member !== 'function') return [name, member];
-        const attributes = {
-          'ori.dependency': dependency,
-          'ori.operation': name,
-          ...servers[dependency],
-        };
-        const method = (...values: unknown[]) => member.apply(part, values);
-        return [name, traced(`${dependency} ${name}`, attributes, method)];
-      });
-      return Object.fromEntries(members);
+    method(dependency, name, method) {
+      const attributes = { 'ori.dependency': dependency, 'ori.operation': name, ...servers[dependency] };
+      return traced(`${dependency} ${name}`, attributes, method);
     },
     fetch: traced('issuer fetch', { 'ori.dependency': 'issuer' }, fetch) as typeof fetch,
     async close() {

@@ -8,8 +8,12 @@ import { findExchange } from '../server/exchange.ts';
 export interface Tracing {
   /** Makes a span for each request, below the one that `traceparent` names. */
   serve(app: RequestListener): RequestListener;
-  /** Makes a span, below the request's, for each call of an asynchronous method during a request. */
-  part<Part extends object>(dependency: string, part: Part): Part;
+  /** Makes a span, below the request's, for each call of an asynchronous method of a dependency during a request. */
+  method<Values extends unknown[]>(
+    dependency: string,
+    name: string,
+    method: (...values: Values) => unknown,
+  ): (...values: Values) => unknown;
   /** `fetch`, with a span for each call during a request. */
   readonly fetch: typeof fetch;
   /** Exports the remaining spans, for up to two seconds. */

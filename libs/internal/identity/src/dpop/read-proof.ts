@@ -1,18 +1,12 @@
 import { decodeProtectedHeader } from 'jose';
 import { isTime, isTimeOrAbsent } from '../read-claims.ts';
-import { type DpopAlgorithm, isDpopAlgorithm, type PublicJwk, publicJwkOf } from './algorithms.ts';
+import { isDpopAlgorithm, publicJwkOf } from './algorithms.ts';
 import { CONTENT_CLAIM } from './content.ts';
 import { DpopError } from './dpop-error.ts';
 
 /** The longest accepted proof, in characters. */
 const PROOF_CHARACTERS_MAX = 4096;
 const JTI_CHARACTERS_MAX = 128;
-
-/** The decoded header of a proof (RFC 9449, section 4.2). */
-export interface ProofHeader {
-  readonly alg: DpopAlgorithm;
-  readonly jwk: PublicJwk;
-}
 
 /**
  * Takes the only proof of a request.
@@ -31,7 +25,7 @@ export function splitProof(values: readonly string[]) {
 }
 
 /** @throws DpopError `dpop_proof_refused` */
-export function readHeader(header: string): ProofHeader {
+export function readHeader(header: string) {
   const { typ, alg, jwk, crit, b64 } = decode(() => decodeProtectedHeader(`${header}..`));
   if (typ !== 'dpop+jwt') throw refused('typ');
   if (!isDpopAlgorithm(alg)) throw refused('alg');
@@ -40,6 +34,9 @@ export function readHeader(header: string): ProofHeader {
   if (publicJwk === undefined) throw refused('jwk');
   return { alg, jwk: publicJwk };
 }
+
+/** The decoded header of a proof (RFC 9449, section 4.2). */
+export type ProofHeader = ReturnType<typeof readHeader>;
 
 /** @throws DpopError `dpop_proof_refused` */
 export function readClaims(claims: string) {

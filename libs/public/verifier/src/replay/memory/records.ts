@@ -1,11 +1,6 @@
 import { ANSWER_SECONDS, type CallEnd, type KeptAnswer, RUNNING_SECONDS_MAX } from '../replay-store.ts';
 import { createRing } from './ring.ts';
 
-export interface CallRecord {
-  readonly user: string;
-  readonly end: CallEnd | 'running';
-}
-
 interface Timed {
   readonly user: string;
   readonly nonce: string;
@@ -74,12 +69,13 @@ export function createRecords(uptime: () => number) {
       }
       record.end = typeof end === 'string' ? end : (ring.put(end) ?? 'lost');
     },
-    of(internId: string, nonce: string): CallRecord | undefined {
+    of(internId: string, nonce: string) {
       forget(uptime());
       const record = interns.get(internId)?.get(nonce);
       if (record === undefined) return undefined;
       const { user, end } = record;
-      return { user, end: typeof end === 'number' ? (ring.get(end) ?? 'lost') : end };
+      const ended: CallEnd | 'running' = typeof end === 'number' ? (ring.get(end) ?? 'lost') : end;
+      return { user, end: ended };
     },
   };
 }

@@ -1,0 +1,50 @@
+import { unwatchFile, watchFile } from 'node:fs';
+
+const LOOK_EVERY_MS = 1000;
+
+/**
+ * Reads files, and again when one of them changes, until it is closed; a file may be a link that is replaced (a mounted Kubernetes
+ * secret). A change ends the reading in progress, so that what was read last is in use. What cannot be read again changes nothing.
+ *
+ * @param read the signal ends a reading; absent the first time
+ * @returns what was read first, and what is in use
+ * @throws as the first reading
+ */
+export async function followFiles<T>(
+  files: readonly string[],
+  read: (signal?: AbortSignal) => Promise<T>,
+  on: { changed(read: T, first: T): void; failed(error: unknown): void },
+) {
+  const opening = read();
+  let inUse: T;
+  let reading = new AbortController();
+  const look = async () => {
+    reading.abort();
+    reading = new AbortController();
+    const { signal } = reading;
+    try {
+      const first = await opening;
+      const next = await read(signal);
+      if (signal.aborted) return;
+      inUse = next;
+      on.changed(next, first);
+    } catch (error) {
+      if (!signal.aborted) on.failed(error);
+    }
+  };
+  const listener = () => void look();
+  const close = () => {
+    reading.abort();
+    for (const file of files) unwatchFile(file, listener);
+  };
+  // While they are read for the first time too, so that no change is missed.
+  for (const file of files) watchFile(file, { interval: LOOK_EVERY_MS, persistent: false }, listener);
+  try {
+    const first = await opening;
+    inUse = first;
+    return { first, inUse: () => inUse, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
