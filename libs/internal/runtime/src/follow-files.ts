@@ -1,4 +1,5 @@
-import { unwatchFile, watchFile } from 'node:fs';
+import { statSync } from 'node:fs';
+import { systemErrorCode } from './system-error-code.ts';
 
 const LOOK_EVERY_MS = 1000;
 
@@ -15,6 +16,8 @@ export async function followFiles<T>(
   read: (signal?: AbortSignal) => Promise<T>,
   on: { changed(read: T, first: T): void; failed(error: unknown): void },
 ) {
+  // Before they are read, so that no change is missed. `watchFile` begins with what it finds some time later.
+  let seen = files.map(stateOf).join();
   const opening = read();
   let inUse: T;
   let reading = new AbortController();
@@ -32,13 +35,16 @@ export async function followFiles<T>(
       if (!signal.aborted) on.failed(error);
     }
   };
-  const listener = () => void look();
+  const timer = setInterval(() => {
+    const now = files.map(stateOf).join();
+    if (now !== seen) void look();
+    seen = now;
+  }, LOOK_EVERY_MS);
+  timer.unref();
   const close = () => {
     reading.abort();
-    for (const file of files) unwatchFile(file, listener);
+    clearInterval(timer);
   };
-  // While they are read for the first time too, so that no change is missed.
-  for (const file of files) watchFile(file, { interval: LOOK_EVERY_MS, persistent: false }, listener);
   try {
     const first = await opening;
     inUse = first;
@@ -46,5 +52,14 @@ export async function followFiles<T>(
   } catch (error) {
     close();
     throw error;
+  }
+}
+
+function stateOf(file: string): string {
+  try {
+    const { ino, size, mtimeMs } = statSync(file);
+    return [ino, size, mtimeMs].join(' ');
+  } catch (error) {
+    return systemErrorCode(error);
   }
 }

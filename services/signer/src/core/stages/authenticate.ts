@@ -1,12 +1,14 @@
 import { TOKEN_CLOCK_TOLERANCE_SECONDS, type TokenFacts } from '@ori/identity/access-token';
 import type { Bearer } from '@ori/identity/bearer';
-import type { Identity as IdentityOf } from '@ori/identity/identities';
 import type { ApiKeyFacts } from '@ori/store/facts';
 import type { GlobalHost } from './check-host.ts';
 import { SigningError } from './signing-error.ts';
 
 /** The facts about a credential: those of an access token, those of an API key, or none. */
-export type Identity = IdentityOf<Pick<ApiKeyFacts, 'kind' | 'disabled'>>;
+export type Identity =
+  | { readonly token: TokenFacts }
+  | { readonly apiKey: Pick<ApiKeyFacts, 'kind' | 'disabled'> }
+  | undefined;
 
 /**
  * A caller with a valid credential. Whether it owns the credential, and what it may do, is not known yet.
