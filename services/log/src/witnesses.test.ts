@@ -122,6 +122,24 @@ it('asks again from the size that the witness has, and reports one that has more
   expect(failed).toEqual([]);
 });
 
+it('does not keep more of an answer than a cosignature can take', async () => {
+  const server = createServer((_req, res) => {
+    const more = () => {
+      while (!res.destroyed && res.write(Buffer.alloc(65_536, 'x')));
+    };
+    res.on('drain', more);
+    more();
+  });
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { witnesses, failed } = witnessesOf([
+    lineOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+  ]);
+  expect(await witnesses.cosign(submissionOf(3))).toEqual(new Map());
+  expect(failed).toEqual(['w1']);
+}, 5000);
+
 it.each<[string, (asked: Asked) => Answer | undefined]>([
   ['refuses', ({ note }) => ({ status: 403, text: signatureOf(note, 'w1', own) })],
   ['has another size but does not say which', () => ({ status: 409, text: 'more\n' })],
@@ -135,7 +153,7 @@ it.each<[string, (asked: Asked) => Answer | undefined]>([
     'answers the signature of another checkpoint',
     () => ({ text: signatureOf(submissionOf(4).note, 'w1', own) }),
   ],
-  ['answers more than 64 KiB', ({ note }) => ({ text: signatureOf(note, 'w1', own).padEnd(65_537, '\n') })],
+  ['answers more than 64 KiB', ({ note }) => ({ text: signatureOf(note, 'w1', own).padEnd(65_535, '\n') })],
   ['sends elsewhere', () => ({ status: 302, text: '', location: '/add-checkpoint' })],
   ['is silent', () => undefined],
 ])('does without a witness that %s', async (what, answer) => {
@@ -150,8 +168,9 @@ it.each<[string, (asked: Asked) => Answer | undefined]>([
   expect(failed).toEqual(['w1']);
 });
 
+// The dash of a signature is three bytes.
 it('takes an answer of 64 KiB', async () => {
-  const { url } = await witnessThat((asked) => ({ text: cosigning(asked).text.padEnd(65_536, '\n') }));
+  const { url } = await witnessThat((asked) => ({ text: cosigning(asked).text.padEnd(65_534, '\n') }));
   const { witnesses } = witnessesOf([lineOf(url)]);
   expect((await witnesses.cosign(submissionOf(3))).size).toBe(1);
 });

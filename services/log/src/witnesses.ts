@@ -1,4 +1,5 @@
 import { parseSize } from '@ori/tlog/checkpoint';
+import { readBounded } from '@ori/tlog/client';
 import { verifyCosignature } from '@ori/tlog/cosignature';
 import type { TreeHead } from '@ori/tlog/merkle';
 import { consistencyProof, type Subtrees } from '@ori/tlog/merkle';
@@ -44,9 +45,8 @@ export function createWitnesses(
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const text = await response.text();
-    if (text.length > ANSWER_BYTES_MAX) throw new Error('the answer is too large');
-    return { status: response.status, text };
+    const answer = await readBounded(response, ANSWER_BYTES_MAX);
+    return { status: response.status, text: Buffer.from(answer).toString() };
   }
 
   async function ask({ key, url = '' }: PolicyWitness, submission: Submission): Promise<NoteSignature> {

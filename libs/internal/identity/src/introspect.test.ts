@@ -21,6 +21,7 @@ const active = () =>
     client_id: 'ori-cli',
     exp: NOW + 300,
   });
+const JSON_HEADERS = { headers: { 'content-type': 'application/json' } };
 const metadataWith = (endpoint: unknown, issuer = expected.issuer): IssuerMetadata => ({
   issuer,
   jwks_uri: 'https://issuer.test/jwks',
@@ -86,6 +87,30 @@ test('asks where the newest metadata says, over http too, and nobody without an 
     await expect(ask()).rejects.toMatchObject(unavailable);
   }
   expect(sent.map(({ url }) => url)).toEqual(endpoints);
+});
+
+test.each([
+  ['of 64 KiB', 65_536, 'ada'],
+  ['of one byte more', 65_537, undefined],
+])('takes an answer %s or not', async (_, bytes, subject) => {
+  const answer = async () => new Response((await active().text()).padEnd(bytes), JSON_HEADERS);
+  const { ask } = clientWith({ answer });
+  if (subject === undefined) await expect(ask()).rejects.toMatchObject(unavailable);
+  else expect(await ask()).toMatchObject({ subject });
+});
+
+test('follows no redirect, and takes no answer without a body', async () => {
+  for (const response of [Response.redirect('https://elsewhere.test'), new Response(null, { status: 204 })]) {
+    const modes: unknown[] = [];
+    const { ask } = clientWith({
+      answer: async (init) => {
+        modes.push(init?.redirect);
+        return response;
+      },
+    });
+    await expect(ask()).rejects.toMatchObject(unavailable);
+    expect(modes).toEqual(['manual']);
+  }
 });
 
 test('ends a call that takes too long', async () => {

@@ -1,3 +1,4 @@
+import { readBounded } from '@ori/remote-json';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import type { Secret } from '@ori/runtime/secret';
 import {
@@ -9,7 +10,6 @@ import {
   tokenIntrospection,
 } from 'openid-client';
 import { checkIntrospection, type TokenFacts } from './access-token.ts';
-import { boundedFetch } from './bounded-fetch.ts';
 import type { TokenExpectation } from './expectation.ts';
 import { IdentityError } from './identity-error.ts';
 import type { Issuer, IssuerMetadata } from './issuer.ts';
@@ -87,7 +87,7 @@ function endpointOf({ issuer, introspection_endpoint: endpoint }: IssuerMetadata
 
 function configure(options: IntrospectionOptions, metadata: IssuerMetadata): Configuration {
   const { clientId, clientSecret, authMethod, timeoutMs } = options;
-  const fetchBounded = boundedFetch(ANSWER_BYTES_MAX, options.fetch);
+  const ask = options.fetch ?? fetch;
   const { issuer, jwks_uri } = metadata;
   const introspection_endpoint = endpointOf(metadata);
   const authenticate = authMethod === 'client_secret_basic' ? ClientSecretBasic : ClientSecretPost;
@@ -98,7 +98,10 @@ function configure(options: IntrospectionOptions, metadata: IssuerMetadata): Con
     authenticate(clientSecret.reveal()),
   );
   configuration.timeout = timeoutMs / 1000;
-  configuration[customFetch] = (url, init) => fetchBounded(url, init as RequestInit);
+  configuration[customFetch] = async (url, init) => {
+    const response = await ask(url, { ...(init as RequestInit), redirect: 'manual' });
+    return new Response(await readBounded(response, ANSWER_BYTES_MAX, new URL(url)), response);
+  };
   // Whether plain http is permitted was already checked for the issuer's own address.
   if (introspection_endpoint.startsWith('http:')) allowInsecureRequests(configuration);
   return configuration;

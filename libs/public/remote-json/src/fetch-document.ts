@@ -60,7 +60,8 @@ function requireAnswer(response: Response, url: URL): void {
   if (status !== 200) throw new RemoteJsonError('bad_status', `${placeOf(url)}: expected 200, got ${status}`);
 }
 
-async function readBounded(response: Response, bytesMax: number, url: URL): Promise<Uint8Array> {
+/** The whole body. @throws {RemoteJsonError} `too_large` */
+export async function readBounded(response: Response, bytesMax: number, url: URL): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of response.body ?? []) {

@@ -2,6 +2,7 @@ import { fetchDocument, type Held, toRemoteJsonError } from './fetch-document.ts
 import { type RemoteJsonOptions, type RemoteJsonSeed, requireLimits, requireUrl } from './options.ts';
 import { RemoteJsonError } from './remote-json-error.ts';
 
+export { readBounded } from './fetch-document.ts';
 export type { Answer, RemoteJsonOptions, RemoteJsonSeed } from './options.ts';
 export { RemoteJsonError, type RemoteJsonErrorCode } from './remote-json-error.ts';
 

@@ -1,12 +1,21 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from '@ori/runtime/instruments';
 import { LIMITS, type Limits } from '@ori/runtime/limits';
 import type { Logger } from '@ori/runtime/log';
 import type { Metrics } from '@ori/runtime/metrics';
 import { type OpsServer, type OpsServerOptions, startOpsServer } from '../observe/ops.ts';
 import { type ApiServer, type ApiServerOptions, startApiServer } from './server.ts';
-import { STOP_TIMES, type StopTimes, stopService } from './stop-service.ts';
 
-export { STOP_TIMES };
+/** Times in milliseconds. */
+export const STOP_TIMES = {
+  /** How long readiness is off before anything else changes, for gateways that check it. */
+  shutdownDrainMs: 0,
+  /** How long idle connections stay open after that: longer than a gateway keeps them. */
+  shutdownIdleMs: 2000,
+  /** After how long, counted from the end of the drain, the remaining connections are cut. */
+  shutdownGraceMs: 10_000,
+};
+export type StopTimes = Readonly<typeof STOP_TIMES>;
 
 /** Time for a whole request, from its first byte to the answer. */
 export const DEADLINE_MS = 5000;
@@ -89,3 +98,19 @@ export async function openPorts(
 }
 
 export type OpenPorts = Awaited<ReturnType<typeof openPorts>>;
+
+/**
+ * A stop that callers behind a gateway do not notice. First, readiness goes off while everything is still served. Then
+ * the listener closes: a gateway that does not check readiness is refused before it has sent anything, and tries
+ * another instance. Requests on connections that the gateway kept are answered with `Connection: close`. Idle
+ * connections are left for the gateway to close, because it may be about to send a request on one.
+ */
+export async function stopService(
+  { ops, api }: { readonly ops: Pick<OpsServer, 'drain'>; readonly api: Pick<ApiServer, 'stop'> },
+  times: StopTimes,
+  wait: (ms: number) => Promise<unknown> = pause,
+): Promise<void> {
+  ops.drain();
+  await wait(times.shutdownDrainMs);
+  await api.stop({ graceMs: times.shutdownGraceMs, idleGraceMs: times.shutdownIdleMs });
+}

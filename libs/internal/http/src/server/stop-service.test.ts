@@ -2,8 +2,8 @@ import { rawClient } from '@ori/test-env/raw-client';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { startOpsServer } from '../observe/ops.ts';
+import { stopService } from './open-ports.ts';
 import { startApiServer } from './server.ts';
-import { stopService } from './stop-service.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const AN_HOUR = 3_600_000;

@@ -1,18 +1,11 @@
-/** Checks of a log on a timer that does not keep the process alive, one at a time. */
-export interface Checks {
-  /** Checks now. Never rejects. */
-  check(): Promise<void>;
-  /** Stops the timer, and waits for the current check. */
-  stop(): Promise<void>;
-}
-
-/** @param failed gets what a check throws */
-export function startChecks(
-  everyMs: number,
-  once: () => Promise<void>,
-  failed: (error: unknown) => void,
-): Checks {
+/**
+ * Checks a log on a timer that does not keep the process alive, one check at a time.
+ *
+ * @param failed gets what a check throws
+ */
+export function startChecks(everyMs: number, once: () => Promise<void>, failed: (error: unknown) => void) {
   let checking: Promise<void> | undefined;
+  /** Checks now. Never rejects. */
   function check(): Promise<void> {
     checking ??= once()
       .catch(failed)
@@ -25,9 +18,12 @@ export function startChecks(
   timer.unref();
   return {
     check,
-    async stop() {
+    /** Stops the timer, and waits for the current check. */
+    async stop(): Promise<void> {
       clearInterval(timer);
       await checking;
     },
   };
 }
+
+export type Checks = ReturnType<typeof startChecks>;

@@ -42,7 +42,8 @@ export function fetchLog(url: string, timeoutMs: number): LogTransport {
   };
 }
 
-async function readBounded(response: Response, bytesMax: number): Promise<Uint8Array> {
+/** @throws Error if the answer is larger than `bytesMax`; the rest of it is not read */
+export async function readBounded(response: Response, bytesMax: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {

@@ -15,7 +15,7 @@ import { fetchLog, type LogTransport } from './fetch-log.ts';
 import { type Remembered, rememberInMemory } from './remembered.ts';
 import { createTileCache } from './tile-cache.ts';
 
-export { fetchLog, type LogTransport } from './fetch-log.ts';
+export { fetchLog, type LogTransport, readBounded } from './fetch-log.ts';
 export { type Remembered, rememberInFile, rememberInMemory } from './remembered.ts';
 
 const NOTE_BYTES_MAX = 64 * 1024;

@@ -3,7 +3,7 @@ import { isSingleUse, type Version } from '@ori/proof/wire';
 import { hasCommitment, parseEntry } from '../entry.ts';
 import { COMPLETE, type TrustedCheckpoint } from '../policy.ts';
 import { TlogError } from '../tlog-error.ts';
-import { type Checks, startChecks } from './checks.ts';
+import { startChecks } from './checks.ts';
 import type { ClaimedLeaf, LogClient } from './log-client.ts';
 import { createPendingProofs, type PendingProof } from './pending-proofs.ts';
 import { createProblemReport, quietly } from './problem-report.ts';
@@ -59,20 +59,8 @@ export type MonitorProblem =
   /** The waiting proofs could not be loaded or saved, so a restart loses them. Reported once. */
   | { readonly kind: 'unkept'; readonly cause: unknown };
 
-/** Checks that each proof a daemon accepted is in the signing log. */
-export interface Monitor<Proof> extends Checks {
-  /**
-   * Registers a proof that was just accepted; pass it as the verifier's `onAccepted`. Costs no more than a push.
-   *
-   * @param signingInputSha256 in hex
-   */
-  accepted(proof: Proof, signingInputSha256: string): void;
-  /** Stops the timer, waits for the current check, and stores what still waits. */
-  stop(): Promise<void>;
-}
-
-/** Starts to monitor a log, on a timer that does not keep the process alive. */
-export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptions<Proof>): Monitor<Proof> {
+/** Checks that each proof a daemon accepted is in the signing log, on a timer that does not keep the process alive. */
+export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptions<Proof>) {
   const { client, onMissing, onProblem, clockToleranceSeconds = 5, limitSeconds = 60 } = options;
   const { v1Key, everyMs = 5000, pendingMax = 100_000, now = Date.now } = options;
   const pending = createPendingProofs<Proof>(options.remembered);
@@ -152,20 +140,28 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
     report({ kind: 'untrusted', error: new TlogError('malformed', 'the check failed', { cause }) }),
   );
   return {
-    accepted(proof, signingInputSha256) {
+    /**
+     * Registers a proof that was just accepted; pass it as the verifier's `onAccepted`. Costs no more than a push.
+     *
+     * @param signingInputSha256 in hex
+     */
+    accepted(proof: Proof, signingInputSha256: string): void {
       const commitment = commit(proof, signingInputSha256);
       if (commitment === undefined) report({ kind: 'unchecked' });
       else if (pending.all.length >= pendingMax) report({ kind: 'overflow' });
       else pending.add({ commitment, proof, acceptedAt: seconds() });
     },
     check: checks.check,
-    async stop() {
+    /** Stops the timer, waits for the current check, and stores what still waits. */
+    async stop(): Promise<void> {
       await checks.stop();
       await keeping(pending.load);
       await keeping(pending.save);
     },
   };
 }
+
+export type Monitor<Proof extends AcceptedProof> = ReturnType<typeof createMonitor<Proof>>;
 
 function isOf({ entry }: ClaimedLeaf, commitment: string): boolean {
   try {

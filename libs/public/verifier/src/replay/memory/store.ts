@@ -5,7 +5,6 @@ import {
   QUESTION_SECONDS_MAX,
   RETENTION_SECONDS_MAX,
   type ReplayPolicy,
-  type ReplayStore,
   retentionSeconds,
   type Spend,
 } from '../replay-store.ts';
@@ -24,13 +23,6 @@ export interface MemoryReplayStoreOptions {
   uptime?: (() => number) | undefined;
 }
 
-/** A synchronous replay store. */
-export interface MemoryReplayStore extends ReplayStore {
-  attach(policy: ReplayPolicy): void;
-  spend(spend: Spend): 'spent';
-  readonly answers: AnswerStore;
-}
-
 /**
  * Remembers spent proofs in this process only: not for daemons with several processes or machines.
  * It refuses every proof issued before it was created (`proof_before_fence`), because its predecessor may have accepted them: after
@@ -38,7 +30,7 @@ export interface MemoryReplayStore extends ReplayStore {
  * does; when it is full, it refuses.
  * @throws {TypeError} in a worker of node:cluster, where each worker would accept the same proof once.
  */
-export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
+export function memoryReplayStore(options: MemoryReplayStoreOptions = {}) {
   requireNames(options, ['entriesMax', 'now', 'uptime'], 'memoryReplayStore');
   const { entriesMax = 100_000, now = Date.now } = options;
   const uptime = options.uptime ?? options.now ?? performance.now.bind(performance);
@@ -140,7 +132,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
   }
 
   return {
-    attach({ internId, acceptV1 }) {
+    attach({ internId, acceptV1 }: ReplayPolicy): void {
       const ledger = ledgerOf(internId);
       if (acceptV1) ledger.marksFrom ??= ledger.highest;
     },
@@ -148,6 +140,9 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}): Memor
     answers,
   };
 }
+
+/** A synchronous replay store. */
+export type MemoryReplayStore = ReturnType<typeof memoryReplayStore>;
 
 /** Marks a nonce that was spent by a question. */
 const voidOf = (nonce: string): string => `x${nonce}`;
