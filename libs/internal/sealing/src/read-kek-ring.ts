@@ -1,9 +1,8 @@
 import { ConfigError } from '@ori/runtime/config';
 import type { KekRing } from './kek-ring.ts';
 import { checkWrappedRing, openKekRing, parseKekRing, type RingRules } from './kek-ring-text.ts';
-import { readSecret, type WrappedFile } from './roles.ts';
 import { SealingError } from './sealing-error.ts';
-import { createTransit } from './transit.ts';
+import { createTransit, readSecret, type WrappedFile } from './transit.ts';
 
 /** The file of a ring, and the KMS that wrapped its keys, if any. */
 export interface RingFile extends WrappedFile {

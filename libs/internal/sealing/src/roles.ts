@@ -3,20 +3,10 @@ import { ED25519 } from '@ori/proof/algorithms';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
 import { ROLES } from '@ori/proof/statements';
 import { ConfigError } from '@ori/runtime/config';
-import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { z } from 'zod';
 import { KmsError } from './key-wrapper.ts';
-import { createTransit, type TransitConfig } from './transit.ts';
-
-/** A file of private keys, and the KMS that wrapped them, if any. */
-export interface WrappedFile {
-  readonly path: string;
-  /** The setting or option that names the file, for problems. */
-  readonly variable: string;
-  readonly kmsUrl?: TransitConfig['kmsUrl'] | undefined;
-  readonly kmsTokenFile?: TransitConfig['kmsTokenFile'];
-}
+import { createTransit, readSecret, type WrappedFile } from './transit.ts';
 
 const bytes32 = z.string().regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/);
 const publicJwk = z.object({ kty: z.literal(ED25519.jwk.kty), crv: z.literal(ED25519.jwk.crv), x: bytes32 });
@@ -86,15 +76,6 @@ async function unwrap(file: WrappedFile, wrapped: string): Promise<Buffer> {
   const seed = await createTransit({ kmsUrl, kmsTokenFile }).unwrap(wrapped);
   if (seed.length !== 32) throw new KmsError('unusable', 'the KMS returned a key of the wrong size');
   return Buffer.from(seed);
-}
-
-/** @throws ConfigError, which quotes nothing of the file */
-export function readSecret(file: WrappedFile): string {
-  try {
-    return readSecretFile(file.path);
-  } catch (error) {
-    throw error instanceof SecretFileError ? problem(file, error.message) : error;
-  }
 }
 
 function readPublic(file: Pick<WrappedFile, 'path' | 'variable'>): string {

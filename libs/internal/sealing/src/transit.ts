@@ -1,5 +1,6 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { z } from 'zod';
@@ -20,6 +21,15 @@ export interface TransitConfig {
   readonly kmsTokenFile?: string | undefined;
   /** For one call, from connecting to the last byte. */
   readonly timeoutMs?: number | undefined;
+}
+
+/** A file of private keys, and the KMS that wrapped them, if any. */
+export interface WrappedFile {
+  readonly path: string;
+  /** The setting or option that names the file, for problems. */
+  readonly variable: string;
+  readonly kmsUrl?: TransitConfig['kmsUrl'] | undefined;
+  readonly kmsTokenFile?: TransitConfig['kmsTokenFile'];
 }
 
 interface Endpoint {
@@ -134,5 +144,14 @@ async function post(
       throw new KmsError('unavailable', `the KMS did not answer within ${timeoutMs} ms`);
     }
     throw new KmsError('unavailable', `cannot reach the KMS (${systemErrorCode(error)})`);
+  }
+}
+
+/** The text of the file. @throws ConfigError, which quotes nothing of it */
+export function readSecret({ path, variable }: WrappedFile): string {
+  try {
+    return readSecretFile(path);
+  } catch (error) {
+    throw error instanceof SecretFileError ? new ConfigError([`${variable}: ${error.message}`]) : error;
   }
 }
