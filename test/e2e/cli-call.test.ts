@@ -77,7 +77,7 @@ it('sends the proof, the media type, the length and the body, and no credentials
     'x-ori-invoke-user',
   ]);
   expect(head).toContain('content-type: application/json\r\n');
-  const { access_token: token } = JSON.parse(await readFile(home.sessionFile, 'utf8'));
+  const { access_token: token } = await home.session();
   expect(head).not.toContain(token);
 });
 
@@ -107,7 +107,7 @@ it.each(['file', 'stdin'])('streams a %s through less memory than it has bytes',
   const digest = createHash('sha256');
   let pid = 0;
   let peakKib = 0;
-  const daemon = await listen(async (req, res) => {
+  await using daemon = await listen(async (req, res) => {
     // A sender without backpressure would read everything into memory.
     await untilIdle(pid);
     for await (const chunk of req) digest.update(chunk);
@@ -121,7 +121,6 @@ it.each(['file', 'stdin'])('streams a %s through less memory than it has bytes',
       : home.start(args, { stdinFile: file, env: { TMPDIR: home.folder } });
   pid = running.child.pid ?? 0;
   const { exit, stdout } = await running.result;
-  await daemon.stop();
   expect(exit).toBe(0);
   expect(JSON.parse(world.requests.at(-1)?.body ?? '').bodySha256).toBe(JSON.parse(stdout));
   expect(peakKib).toBeGreaterThan(0);
@@ -143,13 +142,12 @@ it('does not upload a large body that the daemon refuses by its headers', async 
   const file = join(home.folder, 'unwanted');
   await writeFile(file, Buffer.alloc(8 * MIB));
   let received = 0;
-  const daemon = await listen(() => {});
+  await using daemon = await listen(() => {});
   daemon.server.on('checkContinue', (req, res) => {
     req.on('data', (chunk: Buffer) => (received += chunk.length));
     send(res, { status: 413, headers: { connection: 'close' }, body: { error: { code: 'body_too_large' } } });
   });
   const result = await home.ori(['call', INTERN_ID, '/', '--file', file, '--daemon', daemon.url]);
-  await daemon.stop();
   expect(result).toMatchObject({ exit: 7, stdout: '{"error":{"code":"body_too_large"}}' });
   expect(received).toBe(0);
 });
@@ -157,7 +155,7 @@ it('does not upload a large body that the daemon refuses by its headers', async 
 it('sends a large body to a daemon that never sends 100 Continue', async () => {
   const file = join(home.folder, 'wanted');
   await writeFile(file, Buffer.alloc(2 * MIB, 'x'));
-  const daemon = await listen(() => {});
+  await using daemon = await listen(() => {});
   let received = 0;
   daemon.server.on('checkContinue', async (req, res) => {
     for await (const chunk of req) received += chunk.length;
@@ -166,13 +164,12 @@ it('sends a large body to a daemon that never sends 100 Continue', async () => {
   expect(await home.ori(['call', INTERN_ID, '/', '--file', file, '--daemon', daemon.url])).toMatchObject({
     exit: 0,
   });
-  await daemon.stop();
   expect(received).toBe(2 * MIB);
 });
 
 it('streams the response as it arrives', async () => {
   let finish = () => {};
-  const daemon = await listen((_req, res) => {
+  await using daemon = await listen((_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: first\n\n');
     finish = () => res.end('data: last\n\n');
   });
@@ -181,5 +178,4 @@ it('streams the response as it arrives', async () => {
   expect(first).toBe('data: first');
   finish();
   expect(await running.result).toMatchObject({ exit: 0, stdout: 'data: first\n\ndata: last\n\n' });
-  await daemon.stop();
 });

@@ -232,10 +232,9 @@ it.each<[string, RequestListener, string, RegExp]>([
   ['has a clock that is behind', right({ now: () => Date.now() - 90_000 }), 'unchanged', /clock is behind/],
   ['mounts the verifier after a body parser', afterBodyParser(), 'refused', /body parser/],
 ])('names what is wrong with a daemon that %s', async (_what, daemon, verdict, said) => {
-  const server = await listen(daemon);
+  await using server = await listen(daemon);
   const args = ['doctor', 'call', INTERN_ID, PATH, '--data', BODY, '--daemon', server.url, '--json'];
   const { stdout, stderr } = await runOri(home, args, { ORI_BASE_URL: world.baseUrl });
-  await server.stop();
   expect(JSON.parse(stdout).verdict).toBe(verdict);
   expect(JSON.parse(stderr).error.next).toMatch(said);
 });

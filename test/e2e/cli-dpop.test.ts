@@ -30,7 +30,6 @@ afterAll(async () => {
 });
 
 const keyFileOf = (home: OriHome) => join(home.folder, '.local/share/ori/keys/default.json');
-const sessionOf = async (home: OriHome) => JSON.parse(await readFile(home.sessionFile, 'utf8'));
 const keyOf = async (home: OriHome) => JSON.parse(await readFile(keyFileOf(home), 'utf8'));
 
 /** Someone who signed in at the standalone, whose issuer and API both offer DPoP. */
@@ -71,23 +70,22 @@ it('binds the session to a key in a file of its own, apart from the tokens, and 
   expect((await ori(home, ['whoami'])).stdout).toMatch(whoami);
   expect(JSON.parse((await ori(home, ['whoami', '--json'])).stdout)).toMatchObject({ bound: true });
   expect(await call(home)).toMatchObject({ exit: 0 });
-  const { access_token: stolen } = await sessionOf(home);
+  const { access_token: stolen } = await home.session();
   expect((await ask({ authorization: `Bearer ${stolen}` })).status).toBe(401);
 });
 
 it('renews a bound session with the same key, and with no other', async () => {
   await using home = await boundHome();
-  const before = await sessionOf(home);
-  const ended = JSON.stringify({ ...before, expires_at: 1 });
-  await writeFile(home.sessionFile, ended, { mode: 0o600 });
+  const before = await home.session();
+  await home.changeSession({ expires_at: 1 });
   expect(await call(home)).toMatchObject({ exit: 0 });
-  const after = await sessionOf(home);
+  const after = await home.session();
   expect(after.access_token).not.toBe(before.access_token);
   expect(after.key_thumbprint).toBe(before.key_thumbprint);
 
   await using other = await boundHome();
-  const stolen = { ...after, expires_at: 1, key_thumbprint: (await sessionOf(other)).key_thumbprint };
-  await writeFile(other.sessionFile, JSON.stringify(stolen), { mode: 0o600 });
+  const { key_thumbprint } = await other.session();
+  await other.changeSession({ ...after, expires_at: 1, key_thumbprint });
   expect(await call(other)).toMatchObject({ exit: 3 });
 });
 
@@ -144,7 +142,7 @@ describe('ori headers', () => {
   });
 
   it('proves a token that was handed over with the key in a file', async () => {
-    const { access_token: ORI_TOKEN } = await sessionOf(home);
+    const { access_token: ORI_TOKEN } = await home.session();
     const env = { ORI_TOKEN, ORI_DPOP_KEY: keyFileOf(home) };
     await using elsewhere = await makeOriHome();
     expect((await ask(await headers(elsewhere, ['POST', sign(), '--data', ASKED], env))).status).toBe(200);
@@ -160,7 +158,7 @@ describe('ori headers', () => {
   it('gives nothing for another server, nor with a bound token without its key', async () => {
     const elsewhere = await ori(home, ['headers', 'POST', 'https://elsewhere.example/v1']);
     expect(elsewhere).toMatchObject({ exit: 2, stdout: '' });
-    const { access_token: ORI_TOKEN } = await sessionOf(home);
+    const { access_token: ORI_TOKEN } = await home.session();
     expect(await ori(home, ['headers', 'POST', sign()], { ORI_TOKEN })).toMatchObject({ exit: 2 });
   });
 });
@@ -195,8 +193,7 @@ describe('where a session is not bound', () => {
   });
 
   it('says to sign in again when the API takes bound sessions only', async () => {
-    await using home = await world.newHome();
-    await world.signIn(home);
+    await using home = await world.newSignedIn();
     const metadata = { reason: 'dpop_required', retryable: false };
     world.scripted.push({ status: 403, body: { error: { code: 403, message: 'Bound only.', metadata } } });
     const called = await home.ori(['sign', INTERN_ID, '--path', '/', '--data', '', '--json']);

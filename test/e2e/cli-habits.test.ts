@@ -159,7 +159,7 @@ it.each([
   ['ahead', 3600],
   ['behind', -3600],
 ])('doctor call reports that the daemon’s clock is %s', async (word, seconds) => {
-  const daemon = await listen((req, res) => {
+  await using daemon = await listen((req, res) => {
     req.resume();
     res.sendDate = false;
     const date = new Date(Date.now() + seconds * 1000).toUTCString();
@@ -167,7 +167,6 @@ it.each([
   });
   const args = ['doctor', ...CALL, '-d', '{}', '--daemon', daemon.url];
   const [told, record] = [await ori(...args), JSON.parse((await ori(...args, '--json')).stdout)];
-  await daemon.stop();
   expect(told.stdout).toContain(`1 hour ${word}`);
   expect(Math.abs(record.daemon_clock_ahead - seconds)).toBeLessThan(30);
 });

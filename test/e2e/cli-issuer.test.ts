@@ -1,4 +1,4 @@
-import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { lstat, mkdir } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
 import { runOri, startOri } from './cli-in-process.ts';
@@ -49,8 +49,7 @@ it('signs in at a correct issuer, and sends the verifier and the resource with t
     resource: `${api.url}/v1`,
     code_verifier: expect.stringMatching(/^[\w-]{43}$/),
   });
-  const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
-  expect(session).toMatchObject({
+  expect(await home.session()).toMatchObject({
     refresh_token: 'opaque-refresh',
     scope: 'openid offline_access vault:read',
   });
@@ -376,10 +375,7 @@ it('ends a session whose refresh names another user', async () => {
 });
 
 /** Makes the next command renew the session. */
-async function endToken(): Promise<void> {
-  const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
-  await writeFile(home.sessionFile, JSON.stringify({ ...session, expires_at: 1 }), { mode: 0o600 });
-}
+const endToken = () => home.changeSession({ expires_at: 1 });
 
 it.each<[string, Record<string, unknown>, IdTokenBend]>([
   ['an ID token that ended', {}, { claims: { exp: 1_000_000_000 } }],
@@ -394,7 +390,7 @@ it.each<[string, Record<string, unknown>, IdTokenBend]>([
   const refused = await runOri(home, ['whoami']);
   expect(refused.exit).not.toBe(0);
   expect(refused.stderr).not.toContain('Nothing was stored');
-  expect(JSON.parse(await readFile(home.sessionFile, 'utf8')).refresh_token).toBe('successor');
+  expect((await home.session()).refresh_token).toBe('successor');
 
   issuer.tokenMembers = {};
   issuer.idToken = {};
@@ -412,9 +408,7 @@ const BUSY = [
 
 it.each(BUSY)('survives a moment in which the issuer answers %i %s', async (status, error) => {
   await signIn();
-  const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
-  const ending = { ...session, expires_at: Math.floor(Date.now() / 1000) + 20 };
-  await writeFile(home.sessionFile, JSON.stringify(ending), { mode: 0o600 });
+  await home.changeSession({ expires_at: Math.floor(Date.now() / 1000) + 20 });
   issuer.tokenAnswers.push({ status, body: { error } }, { status, body: { error } });
   expect(await runOri(home, ['whoami'])).toMatchObject({ exit: 0 });
   await endToken();
@@ -485,7 +479,7 @@ it('marks a session that the issuer ended, and does not renew it again', async (
 });
 
 it('limits the size of an issuer’s documents', async () => {
-  const endless = await listen((_req, res) => {
+  await using endless = await listen((_req, res) => {
     res.writeHead(200, { 'content-type': 'application/json' });
     const more = () => {
       while (res.write(' '.repeat(64 * 1024)));
@@ -495,7 +489,6 @@ it('limits the size of an issuer’s documents', async () => {
   });
   metadata = { ...metadata, authorization_servers: [endless.url] };
   const login = await runOri(home, ['login', '--no-browser']);
-  await endless.stop();
   expect(login).toMatchObject({ exit: 6, stdout: '' });
   expect(login.stderr).toContain('too long');
 });

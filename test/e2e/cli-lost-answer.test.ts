@@ -159,7 +159,7 @@ it.each([
 
 it('gives a program that was cut off the answer to the call that it repeats', async () => {
   const [ran, left] = [vi.fn(), Promise.withResolvers<void>()];
-  const daemon = await guarded(
+  await using daemon = await guarded(
     world,
     async (_req, res) => {
       ran();
@@ -168,7 +168,6 @@ it('gives a program that was cut off the answer to the call that it repeats', as
     },
     { answers: true },
   );
-  onTestFinished(() => daemon.stop());
   const post = await startProxy(daemon.url);
   const cut = new AbortController();
   const first = post('{}', cut.signal);

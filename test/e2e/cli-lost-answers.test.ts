@@ -28,7 +28,7 @@ function planOf(random: ReturnType<typeof createRandom>) {
 it(`loses no answer and repeats no call at ${CUTS} cut connections`, { timeout: 600_000 }, async () => {
   const random = createRandom(SEED);
   const ran = new Map<number, number>();
-  const daemon = await guarded(
+  await using daemon = await guarded(
     world,
     async (_req, res, { body }) => {
       const { n, slow } = JSON.parse(body.toString());
@@ -39,7 +39,6 @@ it(`loses no answer and repeats no call at ${CUTS} cut connections`, { timeout: 
     },
     { answers: true },
   );
-  onTestFinished(() => daemon.stop());
   await using hop = await startCuttingHop(daemon.url, planOf(random));
   const answered: unknown[] = [];
   let calls = 0;
@@ -74,8 +73,7 @@ it.each([
       });
       return server;
     });
-    const daemon = await guarded(world, answersOf(handler, types), { answers: true });
-    onTestFinished(() => daemon.stop());
+    await using daemon = await guarded(world, answersOf(handler, types), { answers: true });
     await using hop = await startCuttingHop(daemon.url, planOf(random));
     const client = new Client(
       { name: 'cut', version: '1.0.0' },

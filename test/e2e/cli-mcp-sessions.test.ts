@@ -57,8 +57,7 @@ it('passes a cancellation in a session on to a daemon that keeps answers', async
     cancelled.push(params.requestId);
     return toJson(waiting as ServerResponse, 200, resultOf(params.requestId));
   };
-  const daemon = await guarded(world, handle, { answers: true });
-  onTestFinished(() => daemon.stop());
+  await using daemon = await guarded(world, handle, { answers: true });
   const cancel = { method: 'notifications/cancelled', params: { requestId: 2 } };
   const { answers } = await bridged([INITIALIZE, INITIALIZED, ping(2), cancel], daemon.url);
   expect(answers.map(({ id }) => id)).toEqual([1, 2]);

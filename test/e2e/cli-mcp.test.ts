@@ -74,7 +74,7 @@ it('keeps the session, the order of a stream and the requests of the server, and
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const calls: string[] = [];
   const headers: unknown[] = [];
-  const daemon = await guarded(world, async (req, res, { proof, body }) => {
+  await using daemon = await guarded(world, async (req, res, { proof, body }) => {
     const { 'mcp-session-id': id, 'mcp-protocol-version': version } = req.headers;
     headers.push([id, version]);
     let transport = sessions.get(String(id));
@@ -92,7 +92,6 @@ it('keeps the session, the order of a stream and the requests of the server, and
       JSON.parse(body.toString()),
     );
   });
-  onTestFinished(() => daemon.stop());
   await using client = await connectClient(environmentOf(home, world, daemon.url), (client) =>
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => ({
       action: 'accept',
@@ -153,8 +152,7 @@ it.each([
     left = once(req.socket, 'close');
     return answer(req, res, proven);
   };
-  const daemon = await guarded(world, handle, { answers });
-  onTestFinished(() => daemon.stop());
+  await using daemon = await guarded(world, handle, { answers });
   const client = new NewClient(
     { name: 'new', version: '1.0.0' },
     { versionNegotiation: { mode: { pin: '2026-07-28' } } },
@@ -192,12 +190,11 @@ const requestOf = (id: number | string, method = 'tools/list') =>
 
 it('leaves out the byte order marks of a client and of a server', async () => {
   const got: string[] = [];
-  const daemon = await guarded(world, (_req, res, { body }) => {
+  await using daemon = await guarded(world, (_req, res, { body }) => {
     got.push(body.toString());
     res.writeHead(200, { 'content-type': 'application/json' });
     res.end('\uFEFF{"jsonrpc":"2.0","id":1,"result":{}}');
   });
-  onTestFinished(() => daemon.stop());
   const { messages } = await bridged([Buffer.from(`\uFEFF${requestOf(1)}`).toString('latin1')], daemon.url);
   expect([got, messages]).toEqual([[requestOf(1)], [{ jsonrpc: '2.0', id: 1, result: {} }]]);
 });
@@ -227,8 +224,7 @@ it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an
     (res: ServerResponse) => res.writeHead(404).end(),
     (res: ServerResponse) => res.writeHead(202).end(),
   ];
-  const daemon = await listen((req, res) => req.resume().on('end', () => answers.shift()?.(res)));
-  onTestFinished(() => daemon.stop());
+  await using daemon = await listen((req, res) => req.resume().on('end', () => answers.shift()?.(res)));
   world.scripted.push({
     status: 429,
     headers: { 'retry-after': '7' },
@@ -277,7 +273,7 @@ it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an
 
 it('sends nothing after a notification before the server has answered it', async () => {
   const events: string[] = [];
-  const daemon = await listen(async (req, res) => {
+  await using daemon = await listen(async (req, res) => {
     const { id } = JSON.parse(await text(req));
     events.push(id === undefined ? 'notification' : 'request');
     // Long enough for a bridge that does not wait.
@@ -286,7 +282,6 @@ it('sends nothing after a notification before the server has answered it', async
     if (id === undefined) res.writeHead(202).end();
     else send(res, { status: 200, body: { jsonrpc: '2.0', id, result: {} } });
   });
-  onTestFinished(() => daemon.stop());
   const notification = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
   const { messages } = await bridged([notification, requestOf(1)], daemon.url);
   expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
@@ -295,8 +290,7 @@ it('sends nothing after a notification before the server has answered it', async
 
 it('reads no further message while 256 wait for their answers', async () => {
   const held: ServerResponse[] = [];
-  const daemon = await listen((req, res) => void req.resume().on('end', () => held.push(res)));
-  onTestFinished(daemon.stop);
+  await using daemon = await listen((req, res) => void req.resume().on('end', () => held.push(res)));
   const bridge = bridgeOf(environmentOf(home, world, daemon.url));
   const child = spawn(bridge.command, bridge.args, { env: bridge.env });
   for (let id = 1; id <= 300; id += 1)
@@ -312,13 +306,12 @@ it('reads no further message while 256 wait for their answers', async () => {
 });
 
 it('signs in when nobody is signed in any more: of several, one; and then all answer', async () => {
-  const daemon = await guarded(world, (_req, res, { proof, body }) =>
+  await using daemon = await guarded(world, (_req, res, { proof, body }) =>
     send(res, {
       status: 200,
       body: { jsonrpc: '2.0', id: JSON.parse(body.toString()).id, result: proof.user },
     }),
   );
-  onTestFinished(() => daemon.stop());
   const stranger = await world.newHome({ BROWSER: 'true', ORI_DAEMON_URL: daemon.url });
   onTestFinished(() => stranger[Symbol.asyncDispose]());
   await world.signIn(stranger, { user: 'grace' });

@@ -55,10 +55,9 @@ it.each(['XDG_CONFIG_HOME', 'XDG_DATA_HOME'])(
 );
 
 it('does not refer to an answer that it has not printed', async () => {
-  const failing = await listen((_req, res) => send(res, { status: 501 }));
+  await using failing = await listen((_req, res) => send(res, { status: 501 }));
   const args = ['doctor', 'call', INTERN_ID, '/api/invoke', '--data', '{}', '--daemon', failing.url];
   const { stderr } = await ori(args);
-  await failing.stop();
   expect(stderr).not.toContain('above');
 });
 
@@ -67,10 +66,9 @@ it.each([
   ['was printed', 'no', [], 'Its answer is above.'],
   ['was written to a file', 'no', ['--output', '/dev/null'], 'in the file of --output'],
 ])('says of an answer that %s where it is', async (_what, body, more, where) => {
-  const daemon = await listen((_req, res) => res.writeHead(404).end(body));
+  await using daemon = await listen((_req, res) => res.writeHead(404).end(body));
   const args = ['call', INTERN_ID, '/api/invoke', '--data', '{}', '--daemon', daemon.url, ...more];
   const { stderr } = await ori(args);
-  await daemon.stop();
   expect(stderr).toContain(where);
 });
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -44,9 +44,17 @@ export async function makeOriHome(env: Readonly<Record<string, string>> = {}) {
       Object.keys({ ...environment, ...run.env }).some((name) => OF_PROCESS.test(name));
     return isOfProcess ? start(args, run) : startOri({ environment }, args, run);
   };
+  const sessionFile = join(folder, '.config', 'ori', 'session.json');
+  const session = async () => JSON.parse(await readFile(sessionFile, 'utf8'));
   return {
     folder,
-    sessionFile: join(folder, '.config', 'ori', 'session.json'),
+    sessionFile,
+    /** What the file has. */
+    session,
+    async changeSession(changes: Readonly<Record<string, unknown>>): Promise<void> {
+      const changed = JSON.stringify({ ...(await session()), ...changes });
+      await writeFile(sessionFile, changed, { mode: 0o600 });
+    },
     environment,
     /** Starts it as a process. */
     start,

@@ -53,8 +53,7 @@ it('takes names that differ only by case for one profile, as some disks do', asy
 });
 
 it('uses a profile until another is named', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
+  await using home = await world.newSignedIn();
   expect(await home.ori(['profiles', 'use', 'nope'])).toMatchObject({
     exit: 3,
     stderr: expect.stringContaining('ori --profile nope login'),
@@ -68,8 +67,7 @@ it('uses a profile until another is named', async () => {
 });
 
 it('keeps the daemon of an intern for a profile and its API; --daemon and ORI_DAEMON_URL win', async () => {
-  await using home = await world.newHome({ ORI_DAEMON_URL: '' });
-  await world.signIn(home);
+  await using home = await world.newSignedIn({ ORI_DAEMON_URL: '' });
   const daemon = (...args: string[]) => home.ori(['profiles', 'daemon', INTERN_ID, ...args]);
   expect(await daemon(world.daemonUrl)).toMatchObject({ exit: 0 });
   expect(await daemon()).toMatchObject({ stdout: `${world.daemonUrl}\n` });
@@ -99,8 +97,7 @@ it('keeps the daemon of an intern for a profile and its API; --daemon and ORI_DA
 });
 
 it('uses no other profile if it cannot tell which one is in use', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
+  await using home = await world.newSignedIn();
   const file = join(home.folder, '.config/ori/profile');
   await writeFile(file, '');
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 2, stdout: '' });

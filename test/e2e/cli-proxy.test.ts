@@ -255,13 +255,12 @@ it('answers a refusal of the API with its code, and says when to try again', asy
 
 it('streams the answer, and ends the call when the client leaves', async () => {
   const [left, heard] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const streaming = await listen((req, res) => {
+  await using streaming = await listen((req, res) => {
     req.resume();
     res.writeHead(200).write('first');
     void heard.promise.then(() => res.write('second'));
     res.on('close', () => left.resolve());
   });
-  onTestFinished(() => streaming.stop());
   const other = home.start(['proxy', INTERN_ID], { stdin: null, env: { ORI_DAEMON_URL: streaming.url } });
   onTestFinished(async () => {
     other.child.kill('SIGINT');

@@ -46,9 +46,8 @@ it('limits the size of responses: of the signer, of a list, and of a daemon unde
   const page = { status: 200, body: { data: [], has_more: true, next_cursor: 'again' } };
   world.scripted.push(...Array(200).fill(page));
   expect((await runOri(home, ['interns', 'list'])).stderr).toContain('endless');
-  const daemon = await listen((_req, res) => res.end(Buffer.alloc(65 * 1024 * 1024)));
+  await using daemon = await listen((_req, res) => res.end(Buffer.alloc(65 * 1024 * 1024)));
   const wrapped = await runOri(home, [...CALL, '--json', '--daemon', daemon.url]);
-  await daemon.stop();
   expect(wrapped).toMatchObject({ exit: 6, stdout: '' });
 });
 
@@ -80,9 +79,8 @@ it.each([
   [{ status: 503, body: { error: { code: 'keys_unavailable' } } }, 8, 'keys_unavailable'],
   [{ status: 500 }, 8, '500'],
 ])('shows the daemon’s response and exits accordingly: %j', async (answer, exit, word) => {
-  const daemon = await listen((_req, res) => send(res, answer));
+  await using daemon = await listen((_req, res) => send(res, answer));
   const result = await runOri(home, [...CALL, '--daemon', daemon.url]);
-  await daemon.stop();
   expect(result).toMatchObject({ exit, stdout: JSON.stringify('body' in answer ? answer.body : {}) });
   expect(result.stderr).toContain(word);
 });
@@ -90,7 +88,7 @@ it.each([
 // SPEC.md C4, C6.
 it('signs again once after the pause that the daemon requests, with a new proof of the same body', async () => {
   const calls: { nonce: unknown; body: string }[] = [];
-  const daemon = await listen(async (req, res) => {
+  await using daemon = await listen(async (req, res) => {
     const body = (await req.setEncoding('utf8').toArray()).join('');
     calls.push({ nonce: req.headers['x-ori-invoke-nonce'], body });
     const error = { code: 'proof_before_fence' };
@@ -98,7 +96,6 @@ it('signs again once after the pause that the daemon requests, with a new proof 
   });
   const result = await startOri(home, [...CALL.slice(0, 3), '--daemon', daemon.url], { stdin: '{"a":1}' })
     .result;
-  await daemon.stop();
   expect(result).toMatchObject({ exit: 7, stdout: '{"error":{"code":"proof_before_fence"}}' });
   expect(result.stderr).toContain('signing again in 1 s');
   expect(calls.map(({ body }) => body)).toEqual(['{"a":1}', '{"a":1}']);
@@ -111,12 +108,11 @@ it.each([
   ['a pause too long', { 'retry-after': '31' }, 'proof_before_fence'],
 ])('does not sign again for %s', async (_what, headers, code) => {
   let calls = 0;
-  const daemon = await listen((_req, res) => {
+  await using daemon = await listen((_req, res) => {
     calls += 1;
     send(res, { status: 401, headers, body: { error: { code } } });
   });
   expect(await runOri(home, [...CALL, '--daemon', daemon.url])).toMatchObject({ exit: 7 });
-  await daemon.stop();
   expect(calls).toBe(1);
 });
 
@@ -127,9 +123,8 @@ it('distinguishes an unreachable daemon, a silent one and a truncated response',
   expect(unreachable).toMatchObject({ exit: 6, stdout: '' });
   expect(unreachable.stderr).toContain('nothing listens there');
 
-  const silent = await listen(() => {});
+  await using silent = await listen(() => {});
   const timedOut = await runOri(home, [...CALL, '--daemon', silent.url, '--timeout', '1']);
-  await silent.stop();
   expect(timedOut).toMatchObject({ exit: 9, stdout: '' });
   expect(timedOut.stderr).toContain('within 1 s');
   expect(timedOut.stderr).toContain('may have been carried out');
@@ -144,21 +139,19 @@ it('distinguishes an unreachable daemon, a silent one and a truncated response',
   expect(broken).toMatchObject({ exit: 9, stdout: 'part of it' });
   expect(broken.stderr).toContain('cut off');
 
-  const stalling = await listen((_req, res) => res.writeHead(200).write('part of it'));
+  await using stalling = await listen((_req, res) => res.writeHead(200).write('part of it'));
   const stalled = await runOri(home, [...CALL, '--daemon', stalling.url, '--timeout', '1']);
-  await stalling.stop();
   expect(stalled).toMatchObject({ exit: 9, stdout: 'part of it' });
   expect(stalled.stderr).toContain('within 1 s');
 });
 
 it('stops waiting for a daemon when interrupted', async () => {
   const called = Promise.withResolvers<void>();
-  const silent = await listen(() => called.resolve());
+  await using silent = await listen(() => called.resolve());
   const calling = home.start([...CALL, '--daemon', silent.url]);
   await called.promise;
   calling.child.kill('SIGTERM');
   expect(await calling.result).toMatchObject({ exit: 143, stdout: '' });
-  await silent.stop();
 });
 
 it.each([

@@ -1,36 +1,24 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import type { OriHome } from './cli-process.ts';
 import { INTERN_ID, type Scripted, startCliWorld, useCliWorld } from './cli-world.ts';
 
 const SIGN = ['sign', INTERN_ID, '--path', '/api/invoke', '--data', '{}'];
 const world = await useCliWorld();
 
-async function readSession(home: OriHome) {
-  return JSON.parse(await readFile(home.sessionFile, 'utf8'));
-}
-
-async function changeSession(home: OriHome, changes: Record<string, unknown>): Promise<void> {
-  await writeFile(home.sessionFile, JSON.stringify({ ...(await readSession(home)), ...changes }), {
-    mode: 0o600,
-  });
-}
-
 it('refreshes once if several commands find the token expired at the same time', async () => {
-  await using home = await world.newHome({ ORI_CLIENT_ID: 'ori-cli-opaque' });
-  await world.signIn(home);
-  await changeSession(home, { expires_at: 1 });
-  const before = await readSession(home);
+  await using home = await world.newSignedIn({ ORI_CLIENT_ID: 'ori-cli-opaque' });
+  await home.changeSession({ expires_at: 1 });
+  const before = await home.session();
   const results = await Promise.all(
     Array.from({ length: 4 }, () => home.start([...SIGN, '--verbose']).result),
   );
   expect(results.map(({ exit, stderr }) => [exit, exit === 0 ? '' : stderr])).toEqual(Array(4).fill([0, '']));
   expect(results.filter(({ stderr }) => stderr.includes('Refreshing the access token'))).toHaveLength(1);
-  const after = await readSession(home);
+  const after = await home.session();
   expect(after.refresh_token).not.toBe(before.refresh_token);
   expect(after.expires_at).toBeGreaterThan(Date.now() / 1000);
   // This issuer rotates refresh tokens and revokes the grant if a used one is presented.
-  await changeSession(home, { expires_at: 1 });
+  await home.changeSession({ expires_at: 1 });
   expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
 });
 
@@ -40,17 +28,16 @@ it.each<[string, NodeJS.Signals[], number[]]>([
   ['a terminal that closes', ['SIGHUP'], [129]],
   ['Ctrl-\\', ['SIGQUIT'], [131]],
 ])('completes a refresh that %s interrupts, so that no rotated token is lost', async (_, signals, exits) => {
-  await using home = await world.newHome();
-  await world.signIn(home);
-  await changeSession(home, { expires_at: 1 });
-  const before = await readSession(home);
+  await using home = await world.newSignedIn();
+  await home.changeSession({ expires_at: 1 });
+  const before = await home.session();
   const signing = home.start([...SIGN, '--verbose']);
   await signing.told(/Refreshing/);
   for (const signal of signals) signing.child.kill(signal);
   const { exit, stdout } = await signing.result;
   expect(exits).toContain(exit);
   expect(stdout).toBe('');
-  expect((await readSession(home)).refresh_token).not.toBe(before.refresh_token);
+  expect((await home.session()).refresh_token).not.toBe(before.refresh_token);
   expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
 });
 
@@ -61,11 +48,10 @@ const refusal = (message: string, error?: string): Scripted => ({
 });
 
 it('refreshes once if a server refuses a token before it expires, and no token that is new', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
+  await using home = await world.newSignedIn();
   const invalid = refusal('Who is that?', 'invalid_token');
-  const tokens = async () => (await readSession(home)).refresh_token;
-  await changeSession(home, { renewed_at: 1 });
+  const tokens = async () => (await home.session()).refresh_token;
+  await home.changeSession({ renewed_at: 1 });
   world.scripted.push(invalid);
   expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
   const before = await tokens();
@@ -73,7 +59,7 @@ it('refreshes once if a server refuses a token before it expires, and no token t
   const young = await home.ori(SIGN);
   expect(young).toMatchObject({ exit: 4, stdout: '', stderr: expect.stringContaining('Who is that?') });
   expect(await tokens()).toBe(before);
-  await changeSession(home, { renewed_at: 1 });
+  await home.changeSession({ renewed_at: 1 });
   world.scripted.push(invalid, invalid);
   const refused = await home.ori(SIGN);
   expect(refused).toMatchObject({ exit: 4, stdout: '', stderr: expect.stringContaining('Who is that?') });
@@ -84,36 +70,33 @@ it.each([
   ['another error', 'insufficient_user_authentication'],
   ['no error, and no refresh token', undefined],
 ])('shows what the API says in a 401 with %s, and keeps the session', async (_what, error) => {
-  await using home = await world.newHome();
-  await world.signIn(home);
-  await changeSession(home, { renewed_at: 1, ...(error === undefined && { refresh_token: null }) });
-  const before = await readSession(home);
+  await using home = await world.newSignedIn();
+  await home.changeSession({ renewed_at: 1, ...(error === undefined && { refresh_token: null }) });
+  const before = await home.session();
   world.scripted.push(refusal('A management key is required.', error));
   const refused = await home.ori(['api', '/guardrails']);
   expect(refused).toMatchObject({ exit: 4, stdout: '' });
   expect(refused.stderr).toContain('A management key is required.');
-  expect(await readSession(home)).toEqual(before);
+  expect(await home.session()).toEqual(before);
 });
 
 it('asks to sign in again if the issuer refuses the refresh, or gave no refresh token', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
-  await changeSession(home, { expires_at: 1, refresh_token: 'no such token' });
+  await using home = await world.newSignedIn();
+  await home.changeSession({ expires_at: 1, refresh_token: 'no such token' });
   const refused = await home.ori(['whoami']);
   expect(refused).toMatchObject({ exit: 3, stdout: '' });
   expect(refused.stderr).toContain('Sign in again: ori login');
-  await changeSession(home, { refresh_token: null });
+  await home.changeSession({ refresh_token: null });
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 3 });
 });
 
 it('uses a token that is about to expire if the issuer is down, but not an expired one', async () => {
   await using world = await startCliWorld();
-  await using home = await world.newHome();
-  await world.signIn(home);
+  await using home = await world.newSignedIn();
   await world.stopIssuer();
-  await changeSession(home, { expires_at: Math.floor(Date.now() / 1000) + 25 });
+  await home.changeSession({ expires_at: Math.floor(Date.now() / 1000) + 25 });
   expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
-  await changeSession(home, { expires_at: 1 });
+  await home.changeSession({ expires_at: 1 });
   const down = await home.ori(SIGN);
   expect(down).toMatchObject({ exit: 6, stdout: '' });
   expect(down.stderr).toContain('Cannot reach the issuer');
@@ -121,8 +104,7 @@ it('uses a token that is about to expire if the issuer is down, but not an expir
 
 it('removes the session when signing out while the issuer is down, and warns that it may still be valid', async () => {
   await using world = await startCliWorld();
-  await using home = await world.newHome();
-  await world.signIn(home);
+  await using home = await world.newSignedIn();
   await world.stopIssuer();
   const out = await home.ori(['logout']);
   expect(out).toMatchObject({ exit: 6, stdout: '' });
@@ -131,8 +113,7 @@ it('removes the session when signing out while the issuer is down, and warns tha
 });
 
 it('does not use a session file that others can read, but revokes its session', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
+  await using home = await world.newSignedIn();
   await chmod(home.sessionFile, 0o644);
   world.requests.length = 0;
   expect(await home.ori(SIGN)).toMatchObject({ exit: 3, stdout: '' });
@@ -141,8 +122,7 @@ it('does not use a session file that others can read, but revokes its session', 
 });
 
 it('removes a damaged session file and reports that nothing could be revoked', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
+  await using home = await world.newSignedIn();
   await writeFile(home.sessionFile, '{');
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 3 });
   expect(await home.ori(['logout'])).toMatchObject({ exit: 6 });
@@ -154,8 +134,7 @@ it('removes a damaged session file and reports that nothing could be revoked', a
 // SPEC.md C3.
 it('sends a token only to the address it is for', async () => {
   await using other = await startCliWorld();
-  await using home = await world.newHome();
-  await world.signIn(home);
+  await using home = await world.newSignedIn();
   const elsewhere = await home.ori(['--base-url', other.baseUrl, ...SIGN]);
   expect(elsewhere).toMatchObject({ exit: 3, stdout: '' });
   expect(elsewhere.stderr).toContain(other.baseUrl);
@@ -170,8 +149,7 @@ it('uses the standalone if no address was ever given', async () => {
 });
 
 it('exits without waiting for a stdin that it does not need', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
+  await using home = await world.newSignedIn();
   const who = home.start(['whoami'], { stdin: null });
   expect(await who.result).toMatchObject({ exit: 0 });
 });

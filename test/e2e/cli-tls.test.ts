@@ -15,7 +15,7 @@ const world = await useCliWorld({ tls });
 
 it('uses the proxy of the environment, as a tunnel', async () => {
   const tunnels: (string | undefined)[] = [];
-  const proxy = await listen((_req, res) => res.writeHead(502).end());
+  await using proxy = await listen((_req, res) => res.writeHead(502).end());
   proxy.server.on('connect', (req, client) => {
     tunnels.push(req.url);
     const { hostname, port } = new URL(`https://${req.url}`);
@@ -24,13 +24,11 @@ it('uses the proxy of the environment, as a tunnel', async () => {
     server.on('error', () => {}).on('close', () => client.destroy());
     client.on('error', () => {}).on('close', () => server.destroy());
   });
-  await using home = await world.newHome({
+  await using home = await world.newSignedIn({
     NODE_EXTRA_CA_CERTS: certificate,
     HTTPS_PROXY: proxy.url,
   });
-  await world.signIn(home);
   const called = await home.ori(['call', INTERN_ID, '/api/invoke', '--data', '{}']);
-  await proxy.stop();
   expect(called).toEqual({ exit: 0, stdout: '{"user":"acct_ada"}', stderr: '' });
   const [api, daemon] = [new URL(world.baseUrl).host, new URL(world.daemonUrl).host];
   expect(tunnels).toEqual([api, api, daemon]);
@@ -48,8 +46,7 @@ it('names the proxy that it cannot reach', async () => {
 });
 
 it('sends nothing to a server whose certificate it cannot trust', async () => {
-  await using home = await world.newHome({ NODE_EXTRA_CA_CERTS: certificate });
-  await world.signIn(home);
+  await using home = await world.newSignedIn({ NODE_EXTRA_CA_CERTS: certificate });
   world.requests.length = 0;
   const untrusting = { env: { NODE_EXTRA_CA_CERTS: '' } };
   const refused = await home.ori(['call', INTERN_ID, '/api/invoke', '--data', '{}'], untrusting);

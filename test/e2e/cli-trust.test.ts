@@ -203,7 +203,7 @@ describe('a token for another address', () => {
     const mine = { token_type: 'DPoP', access_token: tokenFor(world.baseUrl, world.issuer.url) };
     world.issuer.tokenMembers = mine;
     expect((await world.login(home)).outcome).toBe('signed in');
-    await changeSession(home, { expires_at: 1 });
+    await home.changeSession({ expires_at: 1 });
     world.issuer.tokenMembers = { ...mine, access_token: tokenFor('https://a.example/v1') };
     const ended = await runOri(home, ['api', '/interns']);
     expect(ended).toMatchObject({ exit: 3, stderr: expect.stringContaining('https://a.example/v1') });
@@ -214,7 +214,7 @@ describe('a token for another address', () => {
 it('ends a session that the issuer no longer binds', async () => {
   await using home = await world.newHome();
   await world.login(home);
-  await changeSession(home, { expires_at: 1 });
+  await home.changeSession({ expires_at: 1 });
   world.issuer.tokenMembers = {};
   expect(await runOri(home, ['api', '/interns'])).toMatchObject({ exit: 3 });
   expect(world.requests).toEqual([]);
@@ -301,8 +301,3 @@ it('uses no damaged trust file, because everything would be trusted anew', async
     });
   }
 });
-
-async function changeSession(home: OriHome, changes: Record<string, unknown>): Promise<void> {
-  const session = JSON.parse(await readFile(home.sessionFile, 'utf8'));
-  await writeFile(home.sessionFile, JSON.stringify({ ...session, ...changes }), { mode: 0o600 });
-}

@@ -56,6 +56,8 @@ export interface CliWorld extends AsyncDisposable {
   /** The protected-resource metadata; tests may change it. */
   metadata: Record<string, unknown>;
   newHome(env?: Readonly<Record<string, string>>): Promise<OriHome>;
+  /** The same, with ada signed in. */
+  newSignedIn(env?: Readonly<Record<string, string>>): Promise<OriHome>;
   /**
    * Signs a scripted person in at the provider's real pages, and returns the text of the CLI's final page.
    */
@@ -154,6 +156,11 @@ export async function startCliWorld({ tls }: CliWorldOptions = {}): Promise<CliW
       scopes_supported: ['vault:read', 'interns'],
     },
     newHome: (env) => makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemon.url, ...env }),
+    async newSignedIn(env) {
+      const home = await world.newHome(env);
+      await world.signIn(home);
+      return home;
+    },
     async signIn(home, { user = 'ada', decision = 'allow', args = [], ...run } = {}) {
       const running = home.begin(['login', '--oidc', '--no-browser', ...args], run);
       const [, url = ''] = await running.told(/sign in:\n {2}(\S+)\n/);
@@ -180,8 +187,7 @@ export async function useCliWorld(options?: CliWorldOptions): Promise<CliWorld> 
 /** The same, with one home that is signed in. */
 export async function openSignedInWorld(): Promise<{ world: CliWorld; home: OriHome }> {
   const world = await useCliWorld();
-  const home = await world.newHome();
-  await world.signIn(home);
+  const home = await world.newSignedIn();
   afterAll(() => home[Symbol.asyncDispose]());
   return { world, home };
 }
@@ -190,11 +196,12 @@ export async function openSignedInWorld(): Promise<{ world: CliWorld; home: OriH
 export async function listen(
   handler: RequestListener,
   tls?: Tls,
-): Promise<{ url: string; stop(): Promise<void>; server: Server }> {
+): Promise<{ url: string; stop(): Promise<void>; server: Server } & AsyncDisposable> {
   const served = await serve(tls === undefined ? createServer(handler) : createTlsServer(tls, handler));
   const { server, url, port } = served;
   const stop = () => served[Symbol.asyncDispose]();
-  return { server, url: tls === undefined ? url : `https://localhost:${port}`, stop };
+  const address = tls === undefined ? url : `https://localhost:${port}`;
+  return { server, url: address, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** Answers with JSON. */

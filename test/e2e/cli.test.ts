@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { lstat, readFile, writeFile } from 'node:fs/promises';
+import { lstat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -53,8 +53,7 @@ it('signs in, shows who is signed in, calls a daemon, and signs out', async () =
 
 // SPEC.md C1.
 it('signs the same digest from a file, from stdin, from text and from its hex', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
+  await using home = await world.newSignedIn();
   const file = join(home.folder, 'body');
   await writeFile(file, 'hello');
   const digest = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824';
@@ -121,9 +120,7 @@ it('gives up a sign-in that nobody finishes', async () => {
 it('never prints a token, with any option', async () => {
   await using home = await world.newHome({ ORI_CLIENT_ID: 'ori-cli-opaque' });
   const said: OriResult[] = [await world.signIn(home, { args: ['--verbose'] })];
-  const { access_token: access, refresh_token: refresh } = JSON.parse(
-    await readFile(home.sessionFile, 'utf8'),
-  );
+  const { access_token: access, refresh_token: refresh } = await home.session();
   for (const args of [
     ['whoami', '--json', '--verbose'],
     ['call', INTERN_ID, '/api/invoke', '--data', '{}', '--verbose'],
@@ -139,8 +136,7 @@ it('never prints a token, with any option', async () => {
 });
 
 it('says of an answer without a list what may be the cause, and lists interns page by page', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
+  await using home = await world.newSignedIn();
   const none = await home.ori(['interns', 'list']);
   expect(none).toMatchObject({ exit: 4, stdout: '' });
   expect(none.stderr).toContain('in the interns programme');
@@ -185,9 +181,8 @@ it('runs by its name, and on an older Node by handing over to the pinned one', a
 });
 
 it('exits quietly when its reader closes the pipe', async () => {
-  await using home = await world.newHome();
-  await world.signIn(home);
-  const daemon = await listen((_req, res) => {
+  await using home = await world.newSignedIn();
+  await using daemon = await listen((_req, res) => {
     res.writeHead(200);
     const more = () => {
       while (res.write('x'.repeat(64 * 1024)));
@@ -198,5 +193,4 @@ it('exits quietly when its reader closes the pipe', async () => {
   const calling = home.start(['call', INTERN_ID, '/', '--data', '', '--daemon', daemon.url]);
   calling.child.stdout?.once('data', () => calling.child.stdout?.destroy());
   expect(await calling.result).toMatchObject({ exit: 141, stderr: '' });
-  await daemon.stop();
 });

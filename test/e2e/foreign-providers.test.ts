@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addSubject } from '@ori/store/admin';
 import { createRemoteKeySet, createVerifier } from '@ori/verifier';
@@ -57,7 +57,6 @@ describe.each(FOREIGN_PROVIDERS.filter(({ missing }) => missing === undefined))(
   }, 300_000);
   afterAll(() => stack.disposeAsync());
 
-  const session = async () => JSON.parse(await readFile(home.sessionFile, 'utf8'));
   const call = () => runOri(home, ['call', world.demo.internId, '/api/invoke', '--data', '{}']);
 
   async function tokensFor({ clientId, scope, resource }: ForeignRequest) {
@@ -98,10 +97,10 @@ describe.each(FOREIGN_PROVIDERS.filter(({ missing }) => missing === undefined))(
     const called = { exit: 0, stdout: JSON.stringify({ user: provider.subject }) };
     expect(await call()).toMatchObject(called);
 
-    const first = await session();
-    await writeFile(home.sessionFile, JSON.stringify({ ...first, expires_at: 1 }));
+    const first = await home.session();
+    await home.changeSession({ expires_at: 1 });
     expect(await call()).toMatchObject(called);
-    const { access_token: renewed, key_thumbprint } = await session();
+    const { access_token: renewed, key_thumbprint } = await home.session();
     expect(renewed).not.toBe(first.access_token);
 
     // The session is bound to a key of this computer: its tokens alone are worth nothing.

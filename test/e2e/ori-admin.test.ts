@@ -602,6 +602,5 @@ const HOSTILE = [
 async function startInstance(kids: readonly string[]) {
   const use = (index: number) => (index === 0 ? 'seals' : 'opens');
   const lines = kids.map((kid, index) => `ori_kek{kid="${kid}",use="${use(index)}"} 1\n`);
-  const { url, stop } = await listen((_req, res) => res.end(lines.join('')));
-  return { url, [Symbol.asyncDispose]: stop };
+  return await listen((_req, res) => res.end(lines.join('')));
 }
