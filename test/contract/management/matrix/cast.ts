@@ -60,7 +60,7 @@ type Grown = { -readonly [Name in keyof Cast]: Cast[Name][number][] };
  * Two organizations with three workspaces each, one of them outside the programme, and every kind of resource in each. The
  * callers are of the first one: what they own and what is another's differ in nothing but that.
  */
-export async function createCast(store: Database, management: Database, issuer: TestIssuer): Promise<Cast> {
+export async function createCast(store: Database, issuer: TestIssuer): Promise<Cast> {
   const cast: Grown = {
     workspaces: [],
     interns: [],
@@ -81,19 +81,13 @@ export async function createCast(store: Database, management: Database, issuer: 
       },
     ],
   };
-  await addOrganization(cast, 'A', store, management, issuer);
+  await addOrganization(cast, 'A', store, issuer);
   const principals = [...cast.principals];
-  await addOrganization(cast, 'B', store, management, issuer);
+  await addOrganization(cast, 'B', store, issuer);
   return { ...cast, principals };
 }
 
-async function addOrganization(
-  cast: Grown,
-  name: string,
-  store: Database,
-  management: Database,
-  issuer: TestIssuer,
-): Promise<void> {
+async function addOrganization(cast: Grown, name: string, store: Database, issuer: TestIssuer) {
   const { id: organization } = await createOrganization(store, { name });
   const { id: userId } = await createUser(store, { name });
   const subject = `subject-${userId}`;
@@ -112,12 +106,7 @@ async function addOrganization(
     cast.workspaces.push({ id: workspace, organization, isDefault, inProgramme });
     if (index < 2) await addMember(store, { workspaceId: workspace, userId });
     if (index < 2 && inProgramme) visible.push(workspace);
-    await furnish(
-      cast,
-      { organization, workspace, inProgramme, label: `${name}${index}` },
-      store,
-      management,
-    );
+    await furnish(cast, { organization, workspace, inProgramme, label: `${name}${index}` }, store);
   }
   cast.credentials.push({
     id: await createTestCredential(store, { organizationId: organization } as never, { workspace_id: null }),
@@ -151,16 +140,17 @@ async function addOrganization(
   });
 }
 
+interface Place {
+  readonly organization: string;
+  readonly workspace: string;
+  readonly inProgramme: boolean;
+  readonly label: string;
+}
+
 async function furnish(
   cast: Grown,
-  {
-    organization,
-    workspace,
-    inProgramme,
-    label,
-  }: { organization: string; workspace: string; inProgramme: boolean; label: string },
+  { organization, workspace, inProgramme, label }: Place,
   store: Database,
-  management: Database,
 ): Promise<void> {
   const owner = { organization, workspace };
   const { id: intern } = await createIntern(store, { workspaceId: workspace, name: label });
@@ -170,46 +160,27 @@ async function furnish(
     id: await createTestCredential(store, { organizationId: organization, workspaceId: workspace } as never),
     ...owner,
   });
-  const guardrail = await createGuardrail(
-    management,
-    { organizationId: organization },
-    workspace,
-    { name: label },
-    100_000,
-  );
+  const account = { organizationId: organization };
+  const guardrail = await createGuardrail(store, account, workspace, { name: label }, 100_000);
   cast.guardrails.push({ id: guardrail.id, ...owner });
 
   const workspaces = inProgramme ? [workspace] : [];
-  const ordinary = await createApiKey(store, { kind: 'api', name: label, workspaceId: workspace });
+  const api = { kind: 'api', name: label, workspaceId: workspace } as const;
+  const ordinary = await createApiKey(store, api);
   cast.keyHashes.push({ id: ordinary.hash, ...owner });
-  cast.principals.push({
-    name: `key of ${label}`,
-    bearer: ordinary.key,
-    kind: 'api',
-    organization,
-    workspaces,
-  });
-  const own = await createApiKey(store, {
-    kind: 'api',
-    name: label,
-    workspaceId: workspace,
-    internId: intern,
-  });
+  const ofKey = { organization, workspaces };
+  cast.principals.push({ name: `key of ${label}`, bearer: ordinary.key, kind: 'api', ...ofKey });
+  const own = await createApiKey(store, { ...api, internId: intern });
   cast.internKeys.push({ id: own.hash, ...owner });
   cast.principals.push({
     name: `intern's key of ${label}`,
     bearer: own.key,
     kind: 'intern',
-    organization,
-    workspaces,
     intern,
+    ...ofKey,
   });
-  const disabled = await createApiKey(store, { kind: 'api', name: label, workspaceId: workspace });
-  await disableApiKey(store, { hash: disabled.hash });
-  cast.principals.push({
-    name: `disabled key of ${label}`,
-    bearer: disabled.key,
-    kind: 'nobody',
-    workspaces: [],
-  });
+  const disabled = await createApiKey(store, api);
+  await disableApiKey(store, disabled);
+  const nobody = { kind: 'nobody', workspaces: [] } as const;
+  cast.principals.push({ name: `disabled key of ${label}`, bearer: disabled.key, ...nobody });
 }

@@ -8,7 +8,7 @@ import { type Trial, trialsOf, type Verdict } from './oracle.ts';
 
 interface Cell {
   readonly principal: string;
-  readonly trial: string;
+  readonly call: Trial['call'];
   readonly expected: Verdict;
   readonly actual: Verdict;
   readonly text: string;
@@ -43,7 +43,7 @@ async function runMatrix(
         expected.ids && json?.data?.map((row: { id?: string; hash: string }) => row.id ?? row.hash).sort();
       cells.push({
         principal: principal.name,
-        trial: trial.name,
+        call: trial.call,
         expected,
         actual: ids === undefined ? { status } : { status, ids },
         text,
@@ -71,7 +71,7 @@ describe('principal x resource x operation', () => {
     timeout: 240_000,
   }, async () => {
     await using world = await startManagementWorld();
-    const cast = await createCast(world.store, world.store, world.issuer);
+    const cast = await createCast(world.store, world.issuer);
     const cells = await runMatrix(world, cast, trialsOf(cast));
     const tried = new Set(trialsOf(cast).map(operationOf));
     expect(OPERATIONS.filter(({ operationId }) => !tried.has(operationId))).toEqual([]);
@@ -85,7 +85,7 @@ describe('principal x resource x operation', () => {
   }, async () => {
     const forgetful = new DropTenantPredicate();
     await using world = await startManagementWorld({ wrap: (kysely) => kysely.withPlugin(forgetful) });
-    const cast = await createCast(world.store, world.store, world.issuer);
+    const cast = await createCast(world.store, world.issuer);
     // 401 and 403 are decided before anything is looked for.
     const cells = await runMatrix(world, cast, trialsOf(cast), (status) => status !== 401 && status !== 403);
     expect(forgetful.dropped).toBeGreaterThan(300);

@@ -10,21 +10,27 @@ export interface Verdict {
 
 /** One operation on one resource, and the answer that each principal must get. */
 export interface Trial {
-  readonly name: string;
   readonly call: Omit<ApiCall, 'bearer'>;
   readonly expect: (principal: Principal) => Verdict;
 }
 
-/** The status for a principal who may not use an operation of interns at all; undefined if it may. */
-function refusedReader(principal: Principal): number | undefined {
-  if (principal.kind === 'nobody' || principal.kind === 'management') return 401;
-  if (principal.kind === 'session' && !principal.scopes?.includes('interns')) return 403;
-  return principal.workspaces.length === 0 ? 404 : undefined;
-}
-const refusedManager = (principal: Principal, lists403: boolean): number | undefined => {
-  if (principal.kind === 'management') return undefined;
-  return principal.kind === 'nobody' || !lists403 ? 401 : 403;
-};
+type Judge = Trial['expect'];
+
+/** What is answered to whoever may use an operation of interns; nobody else reaches it. */
+const toReaders =
+  (verdict: Judge): Judge =>
+  (principal) => {
+    if (principal.kind === 'nobody' || principal.kind === 'management') return { status: 401 };
+    if (principal.kind === 'session' && !principal.scopes?.includes('interns')) return { status: 403 };
+    return principal.workspaces.length === 0 ? { status: 404 } : verdict(principal);
+  };
+/** The same of the other operations. */
+const toManagers =
+  (lists403: boolean, verdict: Judge): Judge =>
+  (principal) => {
+    if (principal.kind === 'management') return verdict(principal);
+    return { status: principal.kind === 'nobody' || !lists403 ? 401 : 403 };
+  };
 
 /** Every operation of the interface on every resource of the cast, and on some that do not exist. */
 export function trialsOf(cast: Cast): readonly Trial[] {
@@ -37,11 +43,8 @@ export function trialsOf(cast: Cast): readonly Trial[] {
 
   for (const place of places) {
     trials.push({
-      name: `list interns ${place?.id ?? ''}`,
       call: { path: `/interns${query(place)}` },
-      expect: (principal) => {
-        const refused = refusedReader(principal);
-        if (refused !== undefined) return { status: refused };
+      expect: toReaders((principal) => {
         if (principal.kind === 'intern') return { status: 404 };
         if (place !== undefined && !principal.workspaces.includes(place.id)) return { status: 404 };
         const wanted = place === undefined ? principal.workspaces : [place.id];
@@ -49,7 +52,7 @@ export function trialsOf(cast: Cast): readonly Trial[] {
           status: 200,
           ids: idsOf(cast.interns.filter(({ workspace }) => wanted.includes(workspace ?? ''))),
         };
-      },
+      }),
     });
     const inPlace = (principal: Principal, all: readonly Owned[]): Verdict => {
       const chosen = cast.workspaces.find(
@@ -68,14 +71,8 @@ export function trialsOf(cast: Cast): readonly Trial[] {
       ['/guardrails', cast.guardrails],
       ['/keys', [...cast.keyHashes, ...cast.internKeys]],
     ] as const) {
-      trials.push({
-        name: `list ${path} ${place?.id ?? ''}`,
-        call: { path: `${path}${query(place)}` },
-        expect: (principal) => {
-          const refused = refusedManager(principal, false);
-          return refused === undefined ? inPlace(principal, all) : { status: refused };
-        },
-      });
+      const expect = toManagers(false, (principal) => inPlace(principal, all));
+      trials.push({ call: { path: `${path}${query(place)}` }, expect });
     }
   }
 
@@ -87,53 +84,42 @@ export function trialsOf(cast: Cast): readonly Trial[] {
   for (const workspace of cast.workspaces) {
     for (const [path, fields] of created) {
       trials.push({
-        name: `create ${path} in ${workspace.id}, except for its owner`,
         call: { method: 'POST', path, json: { ...fields, workspace_id: workspace.id } },
-        expect: (principal) => {
-          const refused = refusedManager(principal, true);
-          if (refused !== undefined) return { status: refused };
-          return { status: workspace.organization === principal.organization ? 0 : 400 };
-        },
+        expect: toManagers(true, ({ organization }) => ({
+          status: workspace.organization === organization ? 0 : 400,
+        })),
       });
     }
   }
   trials.push(...ofWorkspaces(cast));
   for (const path of ['/guardrails/assignments/keys', '/guardrails/assignments/members']) {
-    trials.push({
-      name: `list ${path}`,
-      call: { path },
-      expect: (principal) => ({ status: refusedManager(principal, false) ?? 200 }),
-    });
+    trials.push({ call: { path }, expect: toManagers(false, () => ({ status: 200 })) });
   }
 
   const interns = [...cast.interns, { ...unknown, id: 'int_unknown' }];
   for (const [intern, part] of interns.flatMap((one) => [[one, ''] as const, [one, '/icon'] as const])) {
     trials.push({
-      name: `get ${intern.id}${part}`,
       call: { path: `/interns/${intern.id}${part}` },
-      expect: (principal) => {
-        const refused = refusedReader(principal);
-        if (refused !== undefined) return { status: refused };
+      expect: toReaders((principal) => {
         const seen = principal.workspaces.includes(intern.workspace ?? '');
         return { status: seen && (principal.intern ?? intern.id) === intern.id ? 200 : 404 };
-      },
+      }),
     });
   }
 
   for (const credential of [...cast.credentials, unknown]) {
     const path = `/byok/${credential.id}`;
     const call = { method: 'PATCH', path, json: { name: 'renamed' } };
-    trials.push({ name: `change credential ${credential.id}`, call, expect: onOwn(credential, true, 200) });
+    trials.push({ call, expect: onOwn(credential, true, 200) });
     trials.push(...gotAndDeleted(path, credential));
   }
   for (const key of [...cast.keyHashes, ...cast.internKeys, { ...unknown, id: '0'.repeat(64) }]) {
     const path = `/keys/${key.id}`;
     const call = { method: 'PATCH', path, json: { name: 'renamed' } };
-    trials.push({ name: `change ${path}`, call, expect: onOwn(key, false, 200) });
+    trials.push({ call, expect: onOwn(key, false, 200) });
     trials.push(...gotAndDeleted(path, key));
   }
   trials.push({
-    name: 'the own key',
     call: { path: '/key' },
     expect: ({ kind }) => ({ status: kind === 'nobody' || kind === 'session' ? 401 : 200 }),
   });
@@ -141,24 +127,19 @@ export function trialsOf(cast: Cast): readonly Trial[] {
   for (const guardrail of [...cast.guardrails, unknown]) {
     const path = `/guardrails/${guardrail.id}`;
     const plain = onOwn(guardrail, false, 200);
-    trials.push({ name: `get ${path}`, call: { path }, expect: plain });
+    trials.push({ call: { path }, expect: plain });
     const tried = { method: 'POST', path: `${path}/evaluate`, json: { text: 'x' } };
-    trials.push({ name: `try ${path}`, call: tried, expect: plain });
-    trials.push({
-      name: `change ${path}`,
-      call: { method: 'PATCH', path, json: { name: 'renamed' } },
-      expect: plain,
-    });
+    trials.push({ call: tried, expect: plain });
+    trials.push({ call: { method: 'PATCH', path, json: { name: 'renamed' } }, expect: plain });
     for (const [segment, member, targets] of [
       ['keys', 'key_hashes', cast.keyHashes],
       ['members', 'member_user_ids', cast.members],
     ] as const) {
       const at = `${path}/assignments/${segment}`;
-      trials.push({ name: `list ${at}`, call: { path: at }, expect: plain });
+      trials.push({ call: { path: at }, expect: plain });
       for (const target of targets) {
         const json = { [member]: [target.id] };
         trials.push({
-          name: `assign ${at} to ${target.id}`,
           call: { method: 'POST', path: at, json },
           expect: (principal) => {
             const verdict = plain(principal);
@@ -166,67 +147,37 @@ export function trialsOf(cast: Cast): readonly Trial[] {
             return { status: target.organization === principal.organization ? 200 : 400 };
           },
         });
-        trials.push({
-          name: `unassign ${at} from ${target.id}`,
-          call: { method: 'POST', path: `${at}/remove`, json },
-          expect: plain,
-        });
+        trials.push({ call: { method: 'POST', path: `${at}/remove`, json }, expect: plain });
       }
     }
-    const kept = onOwn(guardrail, false, 0);
-    trials.push({
-      name: `delete ${path}, except for its owner`,
-      call: { method: 'DELETE', path },
-      expect: kept,
-    });
+    trials.push({ call: { method: 'DELETE', path }, expect: onOwn(guardrail, false, 0) });
   }
   return trials;
 }
 
-const onOwn =
-  (owned: Pick<Owned, 'organization'>, lists403: boolean, found: number) =>
-  (principal: Principal): Verdict => {
-    const refused = refusedManager(principal, lists403);
-    if (refused !== undefined) return { status: refused };
-    return { status: owned.organization === principal.organization ? found : 404 };
-  };
+const onOwn = (owned: Pick<Owned, 'organization'>, lists403: boolean, found: number): Judge =>
+  toManagers(lists403, ({ organization }) => ({ status: owned.organization === organization ? found : 404 }));
 
 function gotAndDeleted(path: string, owned: Owned): Trial[] {
   return [
-    { name: `get ${path}`, call: { path }, expect: onOwn(owned, false, 200) },
-    {
-      name: `delete ${path}, except for its owner`,
-      call: { method: 'DELETE', path },
-      expect: onOwn(owned, false, 0),
-    },
+    { call: { path }, expect: onOwn(owned, false, 200) },
+    { call: { method: 'DELETE', path }, expect: onOwn(owned, false, 0) },
   ];
 }
 
 /** Workspaces and the people in them. */
 function ofWorkspaces(cast: Cast): Trial[] {
-  const listed = (idsFor: (principal: Principal) => string[]) => (principal: Principal) => {
-    const refused = refusedManager(principal, false);
-    return refused === undefined ? { status: 200, ids: idsFor(principal) } : { status: refused };
-  };
+  const listed = (all: readonly Owned[] | Cast['workspaces']): Judge =>
+    toManagers(false, (principal) => ({
+      status: 200,
+      ids: idsOf(all.filter(({ organization }) => organization === principal.organization)),
+    }));
   const trials: Trial[] = [
+    { call: { path: '/workspaces' }, expect: listed(cast.workspaces) },
+    { call: { path: '/organization/members' }, expect: listed(cast.members) },
     {
-      name: 'list workspaces',
-      call: { path: '/workspaces' },
-      expect: listed(({ organization }) =>
-        idsOf(cast.workspaces.filter((workspace) => workspace.organization === organization)),
-      ),
-    },
-    {
-      name: 'create a workspace, except for managers',
       call: { method: 'POST', path: '/workspaces', json: { name: 'x' } },
-      expect: (principal) => ({ status: refusedManager(principal, true) ?? 0 }),
-    },
-    {
-      name: 'list people',
-      call: { path: '/organization/members' },
-      expect: listed(({ organization }) =>
-        idsOf(cast.members.filter((member) => member.organization === organization)),
-      ),
+      expect: toManagers(true, () => ({ status: 0 })),
     },
   ];
   for (const workspace of [...cast.workspaces, { id: 'ws_nowhere', organization: 'none' }]) {
@@ -234,18 +185,10 @@ function ofWorkspaces(cast: Cast): Trial[] {
     const isTheirs = ({ organization }: Principal) => organization === workspace.organization;
     const call = { method: 'PATCH', path, json: { description: 'changed' } };
     trials.push(
-      { name: `get ${path}`, call: { path }, expect: onOwn(workspace, false, 200) },
-      { name: `change ${path}`, call, expect: onOwn(workspace, true, 200) },
-      {
-        name: `delete ${path}, except for its owner`,
-        call: { method: 'DELETE', path },
-        expect: onOwn(workspace, true, 0),
-      },
-      {
-        name: `list ${path}/members`,
-        call: { path: `${path}/members` },
-        expect: onOwn(workspace, true, 200),
-      },
+      { call: { path }, expect: onOwn(workspace, false, 200) },
+      { call, expect: onOwn(workspace, true, 200) },
+      { call: { method: 'DELETE', path }, expect: onOwn(workspace, true, 0) },
+      { call: { path: `${path}/members` }, expect: onOwn(workspace, true, 200) },
     );
     for (const person of cast.members) {
       for (const [verb, ofStranger] of [
@@ -253,7 +196,6 @@ function ofWorkspaces(cast: Cast): Trial[] {
         ['remove', 200],
       ] as const) {
         trials.push({
-          name: `${verb} ${person.id} in ${path}, except for its owner's own`,
           call: { method: 'POST', path: `${path}/members/${verb}`, json: { user_ids: [person.id] } },
           expect: (principal) => {
             if (!isTheirs(principal)) return onOwn(workspace, true, 404)(principal);
