@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Answer } from './request.ts';
+import type { Reply } from '../env/http-client.ts';
 
 export interface ExpectedRefusal {
   readonly status: number;
@@ -9,7 +9,7 @@ export interface ExpectedRefusal {
 }
 
 /** Requires exactly the error envelope of this refusal, without any part of a proof. */
-export function expectRefusal(answer: Answer, { status, reason, retryable = false }: ExpectedRefusal): void {
+export function expectRefusal(answer: Reply, { status, reason, retryable = false }: ExpectedRefusal): void {
   const metadata = reason === undefined ? {} : { metadata: { reason, retryable } };
   expect({ status: answer.status, body: answer.json() }).toEqual({
     status,

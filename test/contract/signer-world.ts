@@ -2,34 +2,33 @@ import { randomBytes } from 'node:crypto';
 import { turnKey } from '@ori/turns/limiter';
 import { Redis } from 'ioredis';
 import { afterAll } from 'vitest';
+import type { Ask, Reply } from '../env/http-client.ts';
 import { BODY_SHA256, SIGN_BODY, startWorld, type World, type WorldOptions } from '../env/world.ts';
 import { requireDocumented } from './openapi-check.ts';
-import { type Answer, type Question, request } from './request.ts';
 import { createTenants, type Tenants } from './tenants.ts';
 
 export { BODY_SHA256, SIGN_BODY as V2_BODY };
 export const V1_BODY = JSON.stringify({ bodySha256: BODY_SHA256 });
 
 /** A valid signing request, with the given changes. */
-export interface SignOptions extends Omit<Question, 'path' | 'body'> {
+export interface SignOptions extends Pick<Ask, 'method' | 'body'> {
   /** The bearer credential; null for no Authorization header. A fresh token of the member by default. */
   readonly bearer?: string | null;
   readonly internId?: string;
   readonly path?: string;
-  readonly body?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * A world with every case that a signing request can meet, each request on its own connection. Every response is
- * checked against the OpenAPI document.
+ * A world with every case that a signing request can meet. Every response is checked against the OpenAPI document.
  */
 export interface SignerWorld extends Omit<World, 'sign'> {
   readonly tenants: Tenants;
   readonly redis: Redis;
   /** The signer's address. */
   readonly url: string;
-  sign(options?: SignOptions): Promise<Answer>;
-  request(question: Question): Promise<Answer>;
+  sign(options?: SignOptions): Promise<Reply>;
+  request(ask: Ask): Promise<Reply>;
   /** Turns that the limiter counts for the member and its organization. */
   turnsUsed(): Promise<{ user: number; organization: number }>;
   auditLines(): Promise<Record<string, unknown>[]>;
@@ -46,10 +45,10 @@ export async function startSignerWorld(options: WorldOptions = {}): Promise<Sign
   const redis = stack.adopt(new Redis(redisUrl, { lazyConnect: true }), (client) => client.disconnect());
   const tenants = await createTenants(world);
   const url = new URL(world.baseUrl).origin;
-  async function ask(question: Question): Promise<Answer> {
-    const answer = await request(url, question);
-    requireDocumented({ method: 'GET', ...question, ...answer }, 'signer');
-    return answer;
+  async function request(ask: Ask): Promise<Reply> {
+    const reply = await world.http.ask(ask);
+    requireDocumented({ method: 'GET', ...ask, ...reply }, 'signer');
+    return reply;
   }
   const owned = stack.move();
   return {
@@ -57,10 +56,10 @@ export async function startSignerWorld(options: WorldOptions = {}): Promise<Sign
     tenants,
     redis,
     url,
-    request: ask,
+    request,
     async sign({ bearer, internId = tenants.internId, path, headers = {}, ...question } = {}) {
       const token = bearer === undefined ? await world.token() : bearer;
-      return ask({
+      return request({
         method: 'POST',
         body: SIGN_BODY,
         ...question,

@@ -10,7 +10,8 @@ export interface Ask {
   /** By name, or Node's raw list, so that one can be sent twice; `Host` and the length are added unless given. */
   readonly headers?: readonly string[] | Readonly<Record<string, string>>;
   readonly bearer?: string;
-  readonly body?: string | Uint8Array;
+  /** A list is sent chunked. */
+  readonly body?: string | Uint8Array | readonly (string | Uint8Array)[];
   /** In place of `body`. */
   readonly json?: unknown;
   /** Repeats a request that crossed with the close of its idle connection, as a client should. */
@@ -73,7 +74,8 @@ export function createHttpClient(
           resolve({ status, headers, bytes, text, json: () => JSON.parse(text), milliseconds });
         }, reject);
       });
-      sent.end(body);
+      for (const chunk of isList(body) ? body : []) sent.write(chunk);
+      sent.end(isList(body) ? undefined : body);
     });
   };
   return { ask, [Symbol.dispose]: () => agent.destroy() };
@@ -82,12 +84,18 @@ export function createHttpClient(
 /** The raw list of headers, and the body. */
 function headersAndBody({ headers = [], bearer, json, body }: Ask, host: string) {
   const content = json === undefined ? body : JSON.stringify(json);
+  const length = content === undefined || isList(content) ? undefined : Buffer.byteLength(content);
   const given = Array.isArray(headers) ? [...headers] : Object.entries(headers).flat();
   const names = new Set(given.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase()));
   const all = names.has('host') ? given : ['Host', host, ...given];
   if (bearer !== undefined) all.push('Authorization', `Bearer ${bearer}`);
   if (json !== undefined) all.push('Content-Type', 'application/json');
-  if (content !== undefined && !names.has('content-length') && !names.has('transfer-encoding'))
-    all.push('Content-Length', String(Buffer.byteLength(content)));
+  if (length !== undefined && !names.has('content-length') && !names.has('transfer-encoding'))
+    all.push('Content-Length', String(length));
   return [all, content] as const;
+}
+
+/** What `Array.isArray` does not say of a list that is only read. */
+function isList(body: Ask['body']): body is Extract<Ask['body'], readonly unknown[]> {
+  return Array.isArray(body);
 }

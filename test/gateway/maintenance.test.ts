@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { request } from '../contract/request.ts';
 import { NGINX, startGateway } from '../env/gateway.ts';
+import { createHttpClient } from '../env/http-client.ts';
 import { startScriptedService } from './scripted-service.ts';
 
 const SIGN = '/v1/interns/int_1/daemon/sign';
@@ -15,7 +15,8 @@ test.skipIf(NGINX === undefined)(
     const members = [service.address];
     await using gateway = await startGateway({ signers: members, management: members });
     const file = join(gateway.folder, 'conf/site/maintenance.conf');
-    const ask = (path: string, method = 'GET') => request(gateway.url, { path, method });
+    using http = createHttpClient(gateway.url);
+    const ask = (path: string, method = 'GET') => http.ask({ path, method, again: true });
     expect((await ask(SIGN, 'POST')).status).toBe(200);
     writeFileSync(file, 'default 1;\n');
     await gateway.reload();

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, randomUUID, verify } from 'node:crypto';
 import { type ProofHeaderValues, signingInputV1, signingInputV2 } from '@ori/proof';
 import { issuedKey, issuedValue, REDIS_SCRIPTS } from '@ori/verifier/redis';
 import { expect, test } from 'vitest';
-import type { Answer } from '../request.ts';
+import type { Reply } from '../../env/http-client.ts';
 import { BODY_SHA256, useSignerWorld, V1_BODY } from '../signer-world.ts';
 
 const world = await useSignerWorld();
@@ -12,7 +12,7 @@ const publicKey = createPublicKey({
   format: 'jwk',
 });
 
-function proofOf(answer: Answer): ProofHeaderValues {
+function proofOf(answer: Reply): ProofHeaderValues {
   expect(answer.status, answer.text).toBe(200);
   return answer.json() as ProofHeaderValues;
 }

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
+import type { Reply } from '../../env/http-client.ts';
 import type { TokenOptions } from '../../env/issuer-tokens.ts';
 import { expectRefusal } from '../refusal.ts';
-import type { Answer } from '../request.ts';
 import { useSignerWorld, V2_BODY } from '../signer-world.ts';
 
 const world = await useSignerWorld();
 const { issuer, tenants } = world;
 const path = `/v1/interns/${tenants.internId}/daemon/sign`;
 
-function expectUnauthorized(answer: Answer): void {
+function expectUnauthorized(answer: Reply): void {
   expectRefusal(answer, { status: 401 });
   expect(answer.headers['www-authenticate']).toMatch(/^Bearer, DPoP algs="/);
 }
@@ -42,10 +42,10 @@ test.each(Object.entries(shapes))('%s is refused, and the issuer is not asked', 
 });
 
 test('two Authorization headers are refused', async () => {
-  const rawHeaders = ['Authorization', `Bearer ${good}`, 'Authorization', `Bearer ${good}`];
+  const headers = ['Authorization', `Bearer ${good}`, 'Authorization', `Bearer ${good}`];
   const more = ['Content-Type', 'application/json', 'Content-Length', String(V2_BODY.length)];
   expectUnauthorized(
-    await world.request({ method: 'POST', path, rawHeaders: [...rawHeaders, ...more], body: V2_BODY }),
+    await world.request({ method: 'POST', path, headers: [...headers, ...more], body: V2_BODY }),
   );
 });
 

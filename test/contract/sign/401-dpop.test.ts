@@ -3,8 +3,8 @@ import { CONTENT_CLAIM } from '@ori/identity/dpop/content';
 import { createDpopNonces } from '@ori/identity/dpop/nonces';
 import { createDpopKey, type DpopProofOptions, encode } from '@ori/test-env/dpop';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Reply } from '../../env/http-client.ts';
 import { expectRefusal } from '../refusal.ts';
-import type { Answer } from '../request.ts';
 import { useSignerWorld, V2_BODY } from '../signer-world.ts';
 import { type Attempt, createDpopWorld, expectChallenge, steadyClock } from './dpop-world.ts';
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 /** Requires this refusal, without a charged turn, a reserved nonce or an audit line. */
-async function expectNoTrace(answer: Answer, error: string): Promise<void> {
+async function expectNoTrace(answer: Reply, error: string): Promise<void> {
   expectRefusal(answer, { status: 401 });
   expectChallenge(answer, error);
   expect(await dpop.traces()).toEqual(before);
@@ -171,9 +171,9 @@ describe('the claim over the content', () => {
 
   test('covers the bytes as they are sent, in any number of chunks and with any white space', async () => {
     const body = `\n${V2_BODY.replaceAll(',', ' ,\t')}\n`;
-    const headers = ['Authorization', `DPoP ${token}`, 'DPoP', await dpop.proof({ content: body })];
-    const rawHeaders = [...headers, 'Content-Type', 'application/json', 'Transfer-Encoding', 'chunked'];
-    const answer = await world.request({ method: 'POST', path, rawHeaders, body: [...body] });
+    const proof = await dpop.proof({ content: body });
+    const headers = ['Authorization', `DPoP ${token}`, 'DPoP', proof, 'Content-Type', 'application/json'];
+    const answer = await world.request({ method: 'POST', path, headers, body: [...body] });
     expect(answer.status).toBe(200);
     before = await dpop.traces();
   });

@@ -1,19 +1,19 @@
 import { setLifecycleWrites } from '@ori/store/admin';
 import { expect, test } from 'vitest';
+import type { Reply } from '../../env/http-client.ts';
 import { expectRefusal } from '../refusal.ts';
-import type { Answer } from '../request.ts';
 import { freshId, startSignerWorld, useSignerWorld } from '../signer-world.ts';
 
 const world = await useSignerWorld();
 const { issuer, tenants } = world;
 
 /** Everything that a caller sees of a response, except for what differs in every response. */
-function visible({ status, headers, text }: Answer): unknown {
+function visible({ status, headers, text }: Reply): unknown {
   const { date, 'x-request-id': _, ...rest } = headers;
   return { status, headers: rest, text };
 }
 
-const causes: Record<string, () => Promise<Answer>> = {
+const causes: Record<string, () => Promise<Reply>> = {
   'an unknown intern': () => world.sign({ internId: freshId('int') }),
   'an intern of a workspace outside the programme': () => world.sign({ internId: tenants.outsideInternId }),
   'a subject that nobody has': async () => world.sign({ bearer: await issuer.token({ subject: 'hal' }) }),

@@ -24,10 +24,10 @@ test.each(['gzip', ''])('a content encoding of "%s" is refused', async (encoding
 });
 
 test('two equal types are refused, as a verifier refuses them', async () => {
-  const rawHeaders = [
+  const headers = [
     ...['Authorization', `Bearer ${await world.issuer.token()}`, 'Content-Length', String(V1_BODY.length)],
     ...['Content-Type', 'application/json', 'Content-Type', 'application/json'],
   ];
   const path = `/v1/interns/${world.tenants.internId}/daemon/sign`;
-  expectRefusal(await world.request({ method: 'POST', path, rawHeaders, body: V1_BODY }), refused);
+  expectRefusal(await world.request({ method: 'POST', path, headers, body: V1_BODY }), refused);
 });

@@ -2,11 +2,11 @@ import { createDpopNonces, DPOP_NONCE_PURPOSE, NONCE_SLOT_SECONDS } from '@ori/i
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { createDpopKey, type DpopKey, type DpopProofOptions } from '@ori/test-env/dpop';
 import { expect } from 'vitest';
-import type { Answer, Question } from '../request.ts';
+import type { Ask, Reply } from '../../env/http-client.ts';
 import { type SignerWorld, V2_BODY } from '../signer-world.ts';
 
 /** A request with a new, valid DPoP proof, with the given changes. */
-export interface Attempt extends Partial<Pick<Question, 'method' | 'path' | 'body'>> {
+export interface Attempt extends Partial<Pick<Ask, 'method' | 'path' | 'body'>> {
   readonly authorization?: string;
   readonly proofs?: readonly string[];
   readonly headers?: readonly string[];
@@ -46,13 +46,13 @@ export async function createDpopWorld(world: SignerWorld, now: SteadyClock, key?
     ).current();
   const proof = (options: Partial<DpopProofOptions> = {}) =>
     clientKey.proof({ url: htu, accessToken: token, nonce: nonce(), content: V2_BODY, ...options });
-  async function send(attempt: Attempt = {}, repeats = 10): Promise<Answer> {
+  async function send(attempt: Attempt = {}, repeats = 10): Promise<Reply> {
     const { authorization, proofs, headers = [], body = V2_BODY, ...question } = attempt;
     const sent = proofs ?? [await proof({ content: body as string })];
     const answer = await world.request({
       method: 'POST',
       path,
-      rawHeaders: [
+      headers: [
         ...['Authorization', authorization ?? `DPoP ${token}`],
         ...sent.flatMap((value) => ['DPoP', value]),
         ...['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body as string))],
@@ -102,11 +102,11 @@ async function epochOf(
 }
 
 /** `error` of the DPoP challenge. */
-export function dpopErrorOf({ headers }: Answer): string | undefined {
+export function dpopErrorOf({ headers }: Reply): string | undefined {
   return /DPoP error="([^"]*)"/.exec(headers['www-authenticate'] ?? '')?.[1];
 }
 
-export function expectChallenge(answer: Answer, error: string): void {
+export function expectChallenge(answer: Reply, error: string): void {
   expect([answer.status, dpopErrorOf(answer)]).toEqual([401, error]);
   expect(answer.headers['www-authenticate']).toContain('algs="ES256 EdDSA Ed25519"');
 }

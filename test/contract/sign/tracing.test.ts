@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
+import type { Reply } from '../../env/http-client.ts';
 import { startOtlpReceiver } from '../../env/otlp-receiver.ts';
-import type { Answer } from '../request.ts';
 import { startSignerWorld } from '../signer-world.ts';
 import { createDpopWorld, steadyClock } from './dpop-world.ts';
 
@@ -14,7 +14,7 @@ const world = stack.use(
 );
 
 /** The span of one request, and the names of those below it. */
-async function traceOf(digit: string, send: (traceparent: string) => Promise<Answer>) {
+async function traceOf(digit: string, send: (traceparent: string) => Promise<Reply>) {
   const traceId = digit.repeat(32);
   const answer = await send(`00-${traceId}-${PARENT_ID}-01`);
   const spans = () => receiver.spans.filter((span) => span.traceId === traceId);
