@@ -66,23 +66,3 @@ function sourcesOf(script: string): string[] {
     ([, flag, option]) => flag ?? option ?? '',
   );
 }
-
-test.each([
-  ['an unknown key in a step', 'shell: bash', 'shel: bash'],
-  ['a matrix value that does not exist', 'matrix.node }}', 'matrix.nodes }}'],
-  ['a job without a runner', 'runs-on: ubuntu-latest', 'runs_on: ubuntu-latest'],
-])('notices %s', (_, right, wrong) => {
-  const workflow = `on: push
-jobs:
-  test:
-    runs-on: ubuntu-latest
-    strategy:
-      matrix:
-        node: [20]
-    steps:
-      - run: echo \${{ matrix.node }}
-        shell: bash
-`;
-  expect(problems(workflow)).toEqual([]);
-  expect(problems(workflow.replace(right, wrong))).not.toEqual([]);
-});

@@ -4,8 +4,7 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createRandom } from '../lab/exactly-once/random.ts';
-import { runOri } from './cli-in-process.ts';
-import { INTERN_ID, openSignedInWorld } from './cli-world.ts';
+import { openSignedInWorld } from './cli-world.ts';
 import { type Cut, startCuttingHop } from './cutting-hop.ts';
 import { answersOf, bridgeOf, environmentOf, guarded } from './mcp-world.ts';
 
@@ -13,7 +12,6 @@ import { answersOf, bridgeOf, environmentOf, guarded } from './mcp-world.ts';
 const CUTS = Number(process.env['CUTS'] ?? 20);
 const SEED = process.env['SEED'] ?? 'lost answers';
 const { world, home } = await openSignedInWorld();
-const CALL = ['call', INTERN_ID, '/api/invoke', '--timeout', '20'];
 
 /** Seeded places in the request or the answer of half of the calls and a quarter of the questions. One request of ten arrives late. */
 function planOf(random: ReturnType<typeof createRandom>) {
@@ -24,33 +22,6 @@ function planOf(random: ReturnType<typeof createRandom>) {
     return random.chance(0.5) ? { request: random.below(900) } : { answer: random.below(1000) };
   };
 }
-
-it(`loses no answer and repeats no call at ${CUTS} cut connections`, { timeout: 600_000 }, async () => {
-  const random = createRandom(SEED);
-  const ran = new Map<number, number>();
-  await using daemon = await guarded(
-    world,
-    async (_req, res, { body }) => {
-      const { n, slow } = JSON.parse(body.toString());
-      ran.set(n, (ran.get(n) ?? 0) + 1);
-      if (slow) await new Promise((resolve) => setTimeout(resolve, 30));
-      res.writeHead(200, { 'content-type': 'application/json' }).write('{"n":');
-      res.end(`${n},"padding":"${'x'.repeat(600)}"}`);
-    },
-    { answers: true },
-  );
-  await using hop = await startCuttingHop(daemon.url, planOf(random));
-  const answered: unknown[] = [];
-  let calls = 0;
-  for (; hop.cuts() < CUTS; calls += 1) {
-    const data = JSON.stringify({ n: calls, slow: random.chance(0.1) });
-    const { exit, stdout, stderr } = await runOri(home, [...CALL, '--data', data, '--daemon', hop.url]);
-    answered.push(exit === 0 ? JSON.parse(stdout).n : stderr);
-  }
-  await hop.settled();
-  expect(answered).toEqual(Array.from({ length: calls }, (_, n) => n));
-  expect([...ran.values()]).toEqual(Array.from({ length: calls }, () => 1));
-});
 
 it.each([
   ['JSON', false],

@@ -4,8 +4,6 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { loadManagementConfig, startManagement } from '@ori/management';
-import { createLogger } from '@ori/runtime/log';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { open, sealedUnder } from '@ori/sealing/seal';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -127,36 +125,6 @@ it('creates what a signer needs for a proof, which a daemon verifies; limits and
   await admin.get('user', 'disable', made.ada);
   await expect.poll(async () => (await ask()).status).toBe(403);
   await admin.get('user', 'enable', made.ada);
-});
-
-it('creates what the management service shows to its keys', async () => {
-  const { issuer, managementKekFile } = world;
-  const port = await freePort();
-  const baseUrl = `http://127.0.0.1:${port}/v1`;
-  const service = await startManagement(
-    loadManagementConfig({
-      MANAGEMENT_PORT: String(port),
-      MANAGEMENT_OPS_PORT: '0',
-      MANAGEMENT_DATABASE_URL: await world.createLogin('ori_management'),
-      MANAGEMENT_ISSUER: issuer.url,
-      MANAGEMENT_AUDIENCE: baseUrl,
-      MANAGEMENT_KEK_FILE: managementKekFile,
-    }),
-    { log: createLogger({ service: 'management', level: 'silent' }) },
-  );
-  try {
-    const ask = async (path: string, key: string) =>
-      (await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } })).json();
-    const managementKey = (await readFile(made.managementKeyFile, 'utf8')).trim();
-    expect(await ask('/interns', made.apiKey)).toMatchObject({
-      data: [{ id: made.intern, name: 'charles' }],
-    });
-    expect(await ask('/byok', managementKey)).toMatchObject({
-      data: [{ id: made.credential, provider: 'openai', label: 'sk-...e2d5' }],
-    });
-  } finally {
-    await service.stop();
-  }
 });
 
 describe('a provider key', () => {

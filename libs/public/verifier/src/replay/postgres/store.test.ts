@@ -1,12 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { PostgresServer } from '@ori/test-env/postgres-server';
-import {
-  daemonOn,
-  openPool,
-  plantOldEvent,
-  query,
-  startLedgerServer,
-} from '@ori/test-env/verifier/postgres-world';
+import { daemonOn, plantOldEvent, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { startRecipe } from '@ori/test-env/verifier/recipe';
 import { describeVersion1 } from '@ori/test-env/verifier/version-1';
 import postgres from 'postgres';
@@ -295,10 +289,6 @@ describe('the caller', () => {
   test.each([
     undefined,
     {},
-    { replicas: -1 },
-    { replicas: 0, timeoutMs: 0 },
-    { replicas: 0, touchSeconds: 61 },
-    { replicas: 0, touchSeconds: 0 },
     { replicas: 0, acquireMs: 0 },
     { replicas: 0, acquireMs: 10_001 },
     { replicas: 0, timeout: 100 },
@@ -341,21 +331,6 @@ describe('the pool', () => {
        WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
     );
     await daemon.ready();
-  });
-});
-
-describe('ready', () => {
-  test('is refused while no verifier uses the store', async () => {
-    const replay = postgresReplayStore(openPool(server.url), { replicas: 0 });
-    await expect(replay.ready()).rejects.toThrow(TypeError);
-    await expect(replay.touch()).rejects.toThrow(TypeError);
-    replay.close();
-  });
-
-  test('rejects if the server is not available in time', async () => {
-    const { verifierOn } = await daemonOn(server);
-    const { replay } = verifierOn('postgres://127.0.0.1:1/none');
-    await expect(replay.ready(100)).rejects.toMatchObject({ code: 'replay_store_unavailable' });
   });
 });
 
