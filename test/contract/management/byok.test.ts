@@ -52,6 +52,7 @@ describe('GET /byok', () => {
   it.each([
     '?limit=0',
     '?limit=101',
+    '?limit=01',
     '?offset=-1',
     '?offset=1e3',
     '?provider=nobody',

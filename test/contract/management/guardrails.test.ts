@@ -144,13 +144,6 @@ describe('GET /guardrails', () => {
     expect((await world.call({ path: '/guardrails?limit=1&offset=1' })).json.data[0].id).toBe(ids[0]);
     expect((await world.call({ path: '/guardrails?limit=100' })).status).toBe(200);
   });
-
-  it.each(['limit=0', 'limit=101', 'limit=1x', 'limit=01', 'workspace_id=ws_unknown'])(
-    '400: ?%s',
-    async (query) => {
-      expect((await world.call({ path: `/guardrails?${query}` })).json).toEqual(envelope(400));
-    },
-  );
 });
 
 describe('GET, PATCH, DELETE /guardrails/{id}', () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { createLocalKeySet } from '../../../libs/public/verifier/src/keys/local.ts';
 import type { VerifierOptions } from '../../../libs/public/verifier/src/policy.ts';
 import { POSTGRES_REPLAY_SQL } from '../../../libs/public/verifier/src/replay/postgres/schema.ts';
@@ -34,6 +34,33 @@ export async function query(url: string, text: string): Promise<Record<string, u
   } finally {
     await client.end();
   }
+}
+
+/** Gives a setting of the server a value, in SQL, or its default, and waits until a new session sees the change. */
+export async function configure(url: string, name: string, value?: string): Promise<void> {
+  const had = await query(url, `SHOW ${name}`);
+  // A session that can write, whatever the current default is.
+  const admin = new pg.Client({ connectionString: url, options: '-c default_transaction_read_only=off' });
+  await admin.connect();
+  await admin.query(`ALTER SYSTEM ${value === undefined ? `RESET ${name}` : `SET ${name} = ${value}`}`);
+  await admin.query('SELECT pg_reload_conf()');
+  await admin.end();
+  await expect.poll(() => query(url, `SHOW ${name}`)).not.toEqual(had);
+}
+
+/** What the function says with which the store spends; a nonce of null is that of version 1. */
+export async function spendBy(
+  client: pg.ClientBase,
+  internId: string,
+  { nonce, olderSeconds = 0 }: { readonly nonce: Buffer | null; readonly olderSeconds?: number },
+): Promise<unknown> {
+  const now = Date.now() / 1000;
+  const proof = [internId, Math.floor(now) - olderSeconds, nonce, Buffer.alloc(32, 9), now];
+  const { rows } = await client.query(
+    'SELECT verdict FROM ori_replay.spend($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)',
+    [...proof, 0, '', '0/0', 690, 2, 0, 5000],
+  );
+  return rows[0].verdict;
 }
 
 /** A pool that is closed after the test. */

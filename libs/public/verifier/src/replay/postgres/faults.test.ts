@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { copyFolder, type PostgresOptions, type PostgresServer } from '@ori/test-env/postgres-server';
-import { daemonOn, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
-import pg from 'pg';
+import { configure, daemonOn, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { SignedRequest } from '../../request.ts';
 import type { Verifier } from '../../verifier.ts';
@@ -118,29 +117,21 @@ test('does not wait for a frozen server; a spend without an answer counts as spe
 
 test('refuses a spend that no standby acknowledged, even if the wait is cancelled; it stays spent, and no more are sent', async () => {
   const { verifierOn, request } = await daemonOn(server);
-  const admin = new pg.Client({ connectionString: server.url });
-  await admin.connect();
-  onTestFinished(() => admin.end());
-  await admin.query('SET synchronous_commit = local');
-  await admin.query(`ALTER SYSTEM SET synchronous_standby_names = 'missing'`);
-  await admin.query('SELECT pg_reload_conf()');
-  await expect
-    .poll(() => query(server.url, 'SHOW synchronous_standby_names'))
-    .toEqual([{ synchronous_standby_names: 'missing' }]);
+  await configure(server.url, 'synchronous_standby_names', `'missing'`);
   const { verifier, replay } = verifierOn(server.url, { replicas: 1 });
   const hasty = verifierOn(server.url, { replicas: 1, timeoutMs: 200, touchSeconds: 60 });
-  const waiting = `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+  const waiting = () => query(server.url, `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`);
   const [first, second] = [request(), request()];
 
   const asked = verdictOf(verifier, first);
-  await expect.poll(async () => (await admin.query(waiting)).rowCount).toBe(1);
-  await admin.query(`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`);
+  await expect.poll(waiting).toHaveLength(1);
+  await query(server.url, `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`);
   expect(await asked).toBe('replay_store_unsafe');
 
   await hasty.replay.touch();
   expect(await verdictOf(hasty.verifier, second)).toBe('replay_store_unavailable');
   await Promise.all([1, 2, 3].map(() => verdictOf(hasty.verifier, request())));
-  expect((await admin.query(waiting)).rowCount).toBe(1);
+  expect(await waiting()).toHaveLength(1);
   await expect
     .poll(() =>
       hasty.replay.touch().then(
@@ -150,11 +141,10 @@ test('refuses a spend that no standby acknowledged, even if the wait is cancelle
     )
     .toContain('commits wait for a standby');
   for (let index = 0; index < 50; index += 1) await verdictOf(hasty.verifier, request());
-  expect((await admin.query(waiting)).rowCount).toBe(1);
+  expect(await waiting()).toHaveLength(1);
 
-  await admin.query('ALTER SYSTEM RESET synchronous_standby_names');
-  await admin.query('SELECT pg_reload_conf()');
-  await expect.poll(async () => (await admin.query(waiting)).rowCount).toBe(0);
+  await configure(server.url, 'synchronous_standby_names');
+  await expect.poll(waiting).toEqual([]);
   const alone = verifierOn(server.url);
   await alone.replay.touch();
   for (const signed of [first, second])

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { PostgresServer } from '@ori/test-env/postgres-server';
-import { daemonOn, plantOldEvent, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
+import {
+  daemonOn,
+  plantOldEvent,
+  query,
+  spendBy,
+  startLedgerServer,
+} from '@ori/test-env/verifier/postgres-world';
 import { startRecipe } from '@ori/test-env/verifier/recipe';
 import { describeVersion1 } from '@ori/test-env/verifier/version-1';
 import postgres from 'postgres';
@@ -203,27 +209,7 @@ describe('spends and the state that they depend on', () => {
     await accepting;
     const client = await pool.connect();
     await client.query('BEGIN');
-    const now = Date.now() / 1000;
-    const { rows } = await client.query(
-      'SELECT * FROM ori_replay.spend($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)',
-      [
-        ...[
-          internId,
-          Math.floor(now),
-          Buffer.alloc(16, 7),
-          Buffer.alloc(32),
-          now,
-          0,
-          '',
-          '0/0',
-          90,
-          2,
-          0,
-          200,
-        ],
-      ],
-    );
-    expect(rows[0]).toMatchObject({ verdict: 'spent' });
+    expect(await spendBy(client, internId, { nonce: Buffer.alloc(16, 7) })).toBe('spent');
     await sql('DELETE FROM ori_replay.v1');
     const touched = (await accepting).replay.touch();
     await expect.poll(async () => (await sql(waiting)).length).toBe(1);
@@ -237,22 +223,16 @@ describe('spends and the state that they depend on', () => {
   test.each([
     ['the same nonce in another partition', Buffer.alloc(16, 3), 400],
     ['a version 1 proof of the same request', null, 0],
-  ])('a spend waits for %s in progress', async (_name, nonce, older) => {
+  ])('a spend waits for %s in progress', async (_name, nonce, olderSeconds) => {
     const { internId, pool } = await daemonOn(server, { acceptV1: true });
     await sql('UPDATE ori_replay.v1 SET since = since - 1000');
     const [one, other] = [await pool.connect(), await pool.connect()];
-    const ask = (client: typeof one, id: Buffer | null, age: number) => {
-      const now = Date.now() / 1000;
-      return client.query('SELECT verdict FROM ori_replay.spend($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)', [
-        ...[internId, Math.floor(now) - age, id, Buffer.alloc(32, 9), now, 0, '', '0/0', 690, 2, 0, 5000],
-      ]);
-    };
     await one.query('BEGIN');
-    expect((await ask(one, Buffer.alloc(16, 3), 0)).rows).toEqual([{ verdict: 'spent' }]);
-    const asked = ask(other, nonce, older);
+    expect(await spendBy(one, internId, { nonce: Buffer.alloc(16, 3) })).toBe('spent');
+    const asked = spendBy(other, internId, { nonce, olderSeconds });
     await expect.poll(async () => (await sql(waiting)).length).toBe(1);
     await one.query('COMMIT');
-    expect((await asked).rows).toEqual([{ verdict: 'replayed' }]);
+    expect(await asked).toBe('replayed');
     for (const client of [one, other]) client.release();
   });
 
