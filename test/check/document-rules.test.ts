@@ -27,20 +27,6 @@ test.each([
   expect(judge(text)).toEqual([expect.stringContaining(problem)]);
 });
 
-test.each([
-  ['a link, an anchor and a script that exist', '# One: two\n[a](README.md#one-two) `npm run check`'],
-  ['a long document that lists every section', `# A\n[b](#b) [c](#c)\n## B\n${LONG}## C\n`],
-  ['a short document without contents', '# A\n## B\n'],
-  [
-    'code and tables beyond 120 columns',
-    `\`${WIDE}\` text\n\n| ${WIDE} |\n\n    ${WIDE}\n\n\`\`\`\n${WIDE}\n\`\`\`\n`,
-  ],
-  ['a list of six items', '- a\n- b\n- c\n- d\n- e\n- f\n'],
-  ['a heading inside a code block', `# A\n${LONG}\`\`\`sh\n## not a heading\n\`\`\`\n`],
-])('accepts %s', (_, text) => {
-  expect(judge(text)).toEqual([]);
-});
-
 test('the table of entries has a row for each export and no other', () => {
   const table = '| Entry | Contents |\n|---|---|\n| `.`, `@ori/x/a` | … |\n| `./gone` | … |\n';
   expect(judgeEntries(table, '@ori/x', ['.', './a', './b'])).toEqual([
