@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { copyFolder, type PostgresOptions, type PostgresServer } from '@ori/test-env/postgres-server';
 import { configure, daemonOn, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -26,37 +25,6 @@ const verdictOf = (verifier: Verifier, request: SignedRequest): Promise<string> 
     () => 'accepted',
     (error) => error.code,
   );
-
-test('accepts nothing twice across SIGKILL and restart under load, and soon accepts new proofs again', async () => {
-  const { verifier, verifierOn, request } = await daemonOn(server, { timeoutMs: 1000 });
-  const other = verifierOn(server.url).verifier;
-  const accepted: SignedRequest[] = [];
-  const told = new Map<SignedRequest, number>();
-  let isOver = false;
-  const present = async (by: Verifier, signed: SignedRequest): Promise<void> => {
-    if ((await verdictOf(by, signed)) !== 'accepted') return;
-    told.set(signed, (told.get(signed) ?? 0) + 1);
-    if (told.get(signed) === 1) accepted.push(signed);
-  };
-  const callers = Array.from({ length: 4 }, async () => {
-    for (; !isOver; await nextTurn()) await present(verifier, request());
-  });
-  const adversaries = Array.from({ length: 4 }, async () => {
-    for (let index = 0; !isOver; index += 1, await nextTurn()) {
-      const signed = accepted[accepted.length - 1 - (index % 50)];
-      if (signed !== undefined) await present(other, signed);
-    }
-  });
-  await expect.poll(() => accepted.length).toBeGreaterThan(20);
-  await server.kill();
-  await server.start();
-  const restarted = accepted.length;
-  await expect.poll(() => accepted.length).toBeGreaterThan(restarted + 20);
-  isOver = true;
-  await Promise.all([...callers, ...adversaries]);
-  for (const signed of accepted) await present(other, signed);
-  expect([...told.values()].filter((times) => times > 1)).toEqual([]);
-}, 60_000);
 
 test('refuses every older proof on a restored file copy with the same timeline, and on a promoted one', async () => {
   const server = await own({ settings: ['hot_standby=on', 'wal_keep_size=64MB'] });
