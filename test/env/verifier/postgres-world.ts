@@ -48,14 +48,21 @@ export async function configure(url: string, name: string, value?: string): Prom
   await expect.poll(() => query(url, `SHOW ${name}`)).not.toEqual(had);
 }
 
-/** What the function says with which the store spends; a nonce of null is that of version 1. */
+/** What tells a proof from others: no nonce in version 1, and in both versions the id that version 1 is spent under. */
+export interface SpentProof {
+  readonly nonce: Buffer | null;
+  readonly olderSeconds?: number;
+  readonly v1Id?: Buffer;
+}
+
+/** What the function says with which the store spends. */
 export async function spendBy(
   client: pg.ClientBase,
   internId: string,
-  { nonce, olderSeconds = 0 }: { readonly nonce: Buffer | null; readonly olderSeconds?: number },
+  { nonce, olderSeconds = 0, v1Id = Buffer.alloc(32, 9) }: SpentProof,
 ): Promise<unknown> {
   const now = Date.now() / 1000;
-  const proof = [internId, Math.floor(now) - olderSeconds, nonce, Buffer.alloc(32, 9), now];
+  const proof = [internId, Math.floor(now) - olderSeconds, nonce, v1Id, now];
   const { rows } = await client.query(
     'SELECT verdict FROM ori_replay.spend($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)',
     [...proof, 0, '', '0/0', 690, 2, 0, 5000],

@@ -4,6 +4,7 @@ import {
   daemonOn,
   plantOldEvent,
   query,
+  type SpentProof,
   spendBy,
   startLedgerServer,
 } from '@ori/test-env/verifier/postgres-world';
@@ -220,16 +221,17 @@ describe('spends and the state that they depend on', () => {
     expect(await sql('SELECT FROM ori_replay.v1')).toHaveLength(1);
   });
 
-  test.each([
-    ['the same nonce in another partition', Buffer.alloc(16, 3), 400],
-    ['a version 1 proof of the same request', null, 0],
-  ])('a spend waits for %s in progress', async (_name, nonce, olderSeconds) => {
+  const nonce = Buffer.alloc(16, 3);
+  test.each<[string, SpentProof]>([
+    ['the same nonce in another partition', { nonce, olderSeconds: 400, v1Id: Buffer.alloc(32, 1) }],
+    ['a version 1 proof of the same request', { nonce: null }],
+  ])('a spend waits for %s in progress', async (_name, later) => {
     const { internId, pool } = await daemonOn(server, { acceptV1: true });
     await sql('UPDATE ori_replay.v1 SET since = since - 1000');
     const [one, other] = [await pool.connect(), await pool.connect()];
     await one.query('BEGIN');
-    expect(await spendBy(one, internId, { nonce: Buffer.alloc(16, 3) })).toBe('spent');
-    const asked = spendBy(other, internId, { nonce, olderSeconds });
+    expect(await spendBy(one, internId, { nonce })).toBe('spent');
+    const asked = spendBy(other, internId, later);
     await expect.poll(async () => (await sql(waiting)).length).toBe(1);
     await one.query('COMMIT');
     expect(await asked).toBe('replayed');
