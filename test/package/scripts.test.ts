@@ -71,13 +71,6 @@ test('vectors: renders the committed manifest', async () => {
   expect(manifest()).toBe(before);
 });
 
-test('mutants: judges a port', async () => {
-  const { status, output } = await script('mutants', 'python', '--every', '400');
-  if (!output.includes('the Python port:') && status === 0) return;
-  expect(output).toMatch(/the Python port: \d+ of \d+ bugs killed/);
-  expect(status).toBeLessThanOrEqual(1);
-});
-
 test('prove: says what it needs where that is missing', async () => {
   if (await hasProVerif()) return;
   expect(await script('prove')).toMatchObject({
