@@ -23,7 +23,7 @@ const alone = ['test/faults/{matrix,cold-start}.test.ts', 'test/shipped/operatio
 const lab = ['test/lab/**/*.test.ts'];
 
 /** Part of it that must be the only load there is. */
-const labAlone = ['test/lab/exactly-once/harness.test.ts', 'test/lab/siege/{overload,siege}.test.ts'];
+const labAlone = ['test/lab/exactly-once/harness.test.ts', 'test/lab/siege/siege.test.ts'];
 
 /** What takes longest, which begins first: what began last would run alone, while the other workers have nothing to do. */
 const longest = [
