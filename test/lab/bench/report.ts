@@ -12,7 +12,7 @@ export interface RowReport {
 }
 
 export function renderReport(reports: readonly RowReport[]): string {
-  const head = ['row', 'what', 'ours', 'theirs', 'ratio or +', 'spread', 'mark', ''];
+  const head = ['row', 'what', 'ours', 'theirs', 'ratio', 'spread', 'mark', ''];
   const rows = reports.flatMap(({ row, findings, skipped }) =>
     skipped === undefined
       ? findings.map((finding) => renderFinding(row, finding))
@@ -30,7 +30,7 @@ function renderFinding(row: string, finding: Finding): string[] {
     title,
     renderSide(ours, unit),
     theirs === undefined ? '' : renderSide(theirs, unit),
-    theirs === undefined ? '' : `${finding.by === undefined ? '' : '+'}${renderNumber(median(values))}`,
+    theirs === undefined ? '' : renderNumber(median(values)),
     `${renderNumber(Math.min(...values))} to ${renderNumber(Math.max(...values))}`,
     renderMark(mark),
     reached === undefined ? '' : reached ? 'reached' : 'MISSED',

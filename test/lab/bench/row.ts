@@ -1,4 +1,4 @@
-/** The target of a finding: for our number divided by theirs (or minus theirs), or for ours alone. */
+/** The target of a finding: for our number divided by theirs, or for ours alone. */
 export type Mark = { readonly atLeast: number } | { readonly atMost: number };
 
 /** One measured number, once per round. */
@@ -14,8 +14,6 @@ export interface Finding {
   readonly ours: Series;
   /** Absent: the target is for our own number. */
   readonly theirs?: Series;
-  /** How ours is compared with theirs. Default: the ratio. */
-  readonly by?: 'difference';
   /** Absent: shown for scale. */
   readonly mark?: Mark;
 }
@@ -64,12 +62,11 @@ export async function alternate<Side extends string, Measured>(
   return measured;
 }
 
-/** The ratio (or difference) of a finding per round, or our own number if nothing is compared. */
-export function valuesOf({ ours, theirs, by }: Finding): number[] {
-  if (theirs === undefined) return [...ours.rounds];
-  return combine(ours.rounds, theirs.rounds, (one, other) =>
-    by === 'difference' ? one - other : one / other,
-  );
+/** The ratio of a finding per round, or our own number if nothing is compared. */
+export function valuesOf({ ours, theirs }: Finding): number[] {
+  return theirs === undefined
+    ? [...ours.rounds]
+    : combine(ours.rounds, theirs.rounds, (one, other) => one / other);
 }
 
 export function median(values: readonly number[]): number {
