@@ -1,13 +1,8 @@
-import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { addMember, addSubject, createUser } from '@ori/store/admin';
+import type { Ask, HttpClient } from '../../env/http-client.ts';
 import type { ShippedWorld } from '../../shipped/world.ts';
 
-/** The memory limit of a service in compose.yaml and the Kubernetes manifests. */
-export const MEMORY_LIMIT_BYTES = 512 * 1024 * 1024;
-export const MEMORY_SHARE = 0.75;
-/** On two idle cores, 0.99 within a second. A shared machine gets more room, so that only an outage fails the test. */
-export const HONEST_SHARE = Number(process.env['SIEGE_SHARE'] ?? 0.9);
 const HONEST_MS = Number(process.env['SIEGE_HONEST_MS'] ?? 2500);
 const MEMBERS = 10;
 const EACH_MS = 500;
@@ -22,40 +17,18 @@ export interface Honest {
 export type Errand = () => Promise<boolean>;
 
 /** The requests of the other tenant: a proof per member, some with opaque tokens, and a list by the operator. */
-export async function honestErrands(world: ShippedWorld, agent: Agent): Promise<Errand[]> {
-  const { store, issuer, demo, gateway, managementKey } = world;
-  const ask = (
-    index: number,
-    method: string,
-    path: string,
-    bearer: string,
-    json?: unknown,
-  ): Promise<boolean> =>
-    new Promise((resolve) => {
-      const body = json === undefined ? undefined : JSON.stringify(json);
-      const headers = {
-        host: 'localhost',
-        authorization: `Bearer ${bearer}`,
-        'x-forwarded-for': `198.51.100.${index}`,
-        ...(body !== undefined && { 'content-type': 'application/json', 'content-length': body.length }),
-      };
-      const sent = request({
-        agent,
-        host: '127.0.0.1',
-        port: gateway.port,
-        method,
-        path,
-        headers,
-        timeout: 8000,
-      });
-      sent.once('timeout', () => sent.destroy());
-      sent.once('error', () => resolve(false));
-      sent.once('response', (reply) => {
-        reply.resume().once('close', () => resolve(reply.complete && reply.statusCode === 200));
-      });
-      sent.end(body);
-    });
-  const proof = { bodySha256: 'a'.repeat(64), route: { method: 'POST', path: '/api/invoke' } };
+export async function honestErrands(world: ShippedWorld, client: HttpClient): Promise<Errand[]> {
+  const { store, issuer, demo, managementKey } = world;
+  const errand = (index: number, ask: Ask): Errand => {
+    const headers = { host: 'localhost', 'x-forwarded-for': `198.51.100.${index}` };
+    return () =>
+      client.ask({ ...ask, headers }).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+  };
+  const json = { bodySha256: 'a'.repeat(64), route: { method: 'POST', path: '/api/invoke' } };
+  const path = `/v1/interns/${demo.internId}/daemon/sign`;
   const members = Array.from({ length: MEMBERS }, async (_, index): Promise<Errand> => {
     const subject = `honest-${index}`;
     const { id: userId } = await createUser(store, { name: subject });
@@ -65,12 +38,12 @@ export async function honestErrands(world: ShippedWorld, agent: Agent): Promise<
       index % 3 === 0
         ? issuer.opaqueToken({ subject, expiresInSeconds: 3600 })
         : await issuer.token({ subject, expiresInSeconds: 3600 });
-    return () => ask(index + 1, 'POST', `/v1/interns/${demo.internId}/daemon/sign`, bearer, proof);
+    return errand(index + 1, { method: 'POST', path, bearer, json });
   });
   return [
     ...(await Promise.all(members)),
-    () => ask(101, 'GET', `/v1/guardrails?workspace_id=${demo.workspaceId}`, managementKey),
-    () => ask(102, 'GET', '/v1/interns', demo.apiKey),
+    errand(101, { path: `/v1/guardrails?workspace_id=${demo.workspaceId}`, bearer: managementKey }),
+    errand(102, { path: '/v1/interns', bearer: demo.apiKey }),
   ];
 }
 
@@ -96,12 +69,4 @@ export async function serveAll(errands: readonly Errand[], ms: number): Promise<
     }),
   );
   return honest;
-}
-
-export class DisposableAgent implements Disposable {
-  readonly agent = new Agent({ keepAlive: true });
-
-  [Symbol.dispose](): void {
-    this.agent.destroy();
-  }
 }

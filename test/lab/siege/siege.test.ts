@@ -5,23 +5,20 @@ import { addSigningKey, createIntern } from '@ori/store/admin';
 import { expect, test } from 'vitest';
 import { createTenant } from '../../contract/management/world.ts';
 import { NGINX } from '../../env/gateway.ts';
+import { createHttpClient } from '../../env/http-client.ts';
 import { forgetPeak, peakBytes } from '../../env/peak-memory.ts';
 import { renderTable } from '../../env/text-table.ts';
 import { startWorker } from '../../env/worker.ts';
 import { type ShippedWorld, startShippedWorld } from '../../shipped/world.ts';
 import type { Assault } from './attacker.ts';
 import { ATTACKS, type Target, WITHOUT_ADDRESS } from './attacks.ts';
-import {
-  DisposableAgent,
-  type Errand,
-  HONEST_SHARE,
-  honestErrands,
-  MEMORY_LIMIT_BYTES,
-  MEMORY_SHARE,
-  serveAll,
-} from './honest.ts';
+import { type Errand, honestErrands, serveAll } from './honest.ts';
 
 const ATTACK_MS = Number(process.env['SIEGE_MS'] ?? 600);
+/** On two idle cores, 0.99 within a second. A shared machine gets more room, so that only an outage fails the test. */
+const HONEST_SHARE = Number(process.env['SIEGE_SHARE'] ?? 0.9);
+/** Three quarters of the memory limit of a service in compose.yaml and the Kubernetes manifests. */
+const MEMORY_BYTES_MAX = 0.75 * 512 * 1024 * 1024;
 /** Runs only attacks whose name contains this. */
 const CHOSEN = process.env['SIEGE_ATTACKS'] ?? '';
 
@@ -30,9 +27,9 @@ test.skipIf(NGINX === undefined)(
   { timeout: 600_000 },
   async () => {
     await using world = await startShippedWorld({}, { requestsPerSecond: 50, behindBalancer: true });
-    using agent = new DisposableAgent();
+    using client = createHttpClient(world.gateway.url);
     const target = await prepare(world);
-    const errands = await honestErrands(world, agent.agent);
+    const errands = await honestErrands(world, client);
     const services = [...world.signers, world.management];
     await using attacker = startWorker<Assault, 'done'>(join(import.meta.dirname, 'attacker.ts'));
     const rows: string[][] = [];
@@ -59,7 +56,7 @@ test.skipIf(NGINX === undefined)(
             `${honest.worstMs.toFixed(0)} ms`,
             `${(peak / 2 ** 20).toFixed(0)} MiB`,
           ]);
-          if (share < HONEST_SHARE || died || peak > MEMORY_SHARE * MEMORY_LIMIT_BYTES || !isWell) {
+          if (share < HONEST_SHARE || died || peak > MEMORY_BYTES_MAX || !isWell) {
             broken.push(
               `${rows.at(-1)?.join(', ')}${died ? ', a process died' : ''}${isWell ? '' : ', not well after 5 s'}`,
             );
