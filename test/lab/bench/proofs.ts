@@ -6,7 +6,7 @@ import { createLocalKeySet, createVerifier, memoryReplayStore } from '@ori/verif
 /** The verified request: user, path, and a JSON body of exactly 1 KiB. */
 export const INTERN_ID = 'int_7Qm2bench';
 export const PATH = '/api/invoke';
-export const BODY: Uint8Array = Buffer.from(JSON.stringify({ prompt: 'x'.repeat(1024 - 13) }));
+export const BODY: Buffer = Buffer.from(JSON.stringify({ prompt: 'x'.repeat(1024 - 13) }));
 const BODY_SHA256 = hash('sha256', BODY, 'hex');
 
 /** The same in every process of a row. */

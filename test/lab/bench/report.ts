@@ -7,17 +7,11 @@ export interface RowReport {
   readonly row: string;
   readonly isExact: boolean;
   readonly findings: readonly Finding[];
-  /** Why the row did not run. */
-  readonly skipped?: string;
 }
 
 export function renderReport(reports: readonly RowReport[]): string {
   const head = ['row', 'what', 'ours', 'theirs', 'ratio', 'spread', 'mark', ''];
-  const rows = reports.flatMap(({ row, findings, skipped }) =>
-    skipped === undefined
-      ? findings.map((finding) => renderFinding(row, finding))
-      : [[row, `skipped: ${skipped}`, '', '', '', '', '', '']],
-  );
+  const rows = reports.flatMap(({ row, findings }) => findings.map((finding) => renderFinding(row, finding)));
   return renderTable([head, ...rows]);
 }
 
