@@ -11,20 +11,11 @@ const MASTER_NAME = 'ori';
 const SENTINELS = 3;
 const PATIENT = { commandTimeout: 1000 };
 
-export interface SentinelProcess {
-  readonly port: number;
-  kill(): Promise<void>;
-  start(): Promise<void>;
-}
-
 /** A primary and a follower, monitored by three sentinels that promote the follower if the primary fails. */
 export interface SentinelPair extends AsyncDisposable {
   /** For the clients of the services, which understand Sentinel addresses. */
   readonly url: string;
   readonly servers: readonly RedisServer[];
-  readonly sentinels: readonly SentinelProcess[];
-  /** Sends a command to a sentinel. */
-  call(command: string, ...args: string[]): Promise<unknown>;
   /** The server that the sentinels report as primary. */
   primary(): Promise<RedisServer>;
   /** Waits until a server other than `former` is the primary. */
@@ -35,8 +26,6 @@ export interface SentinelPair extends AsyncDisposable {
   whole(): Promise<void>;
   /** Restarts a killed server and makes it follow the primary, without waiting for the sentinels. */
   rejoin(former: RedisServer): Promise<void>;
-  /** FLUSHALL on the primary. */
-  flush(): Promise<void>;
 }
 
 /** Sentinels that consider a server down after `downAfterMs`. */
@@ -51,7 +40,7 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
       for (const admin of admins) admin.disconnect();
     });
     await admins[1]?.replicaof(first.host, first.port);
-    const sentinels: SentinelProcess[] = [];
+    const sentinels: { readonly port: number }[] = [];
     for (let index = 0; index < SENTINELS; index += 1) {
       sentinels.push(await startSentinel(stack, first.port, downAfterMs));
     }
@@ -60,7 +49,7 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
       for (const sentinel of asked) sentinel.disconnect();
     });
 
-    const call: SentinelPair['call'] = async (command, ...args) => {
+    const call = async (command: string, ...args: string[]) => {
       const awake = asked.find(({ status }) => status === 'ready') ?? asked[0];
       return awake?.call('SENTINEL', command, ...args);
     };
@@ -73,8 +62,6 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
     const pair: SentinelPair = {
       url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${MASTER_NAME}`,
       servers,
-      sentinels,
-      call,
       primary,
       failedOver: (former) =>
         until('no failover by Sentinel', async () => (await primaryPort()) !== former.port),
@@ -102,10 +89,6 @@ export async function startSentinelPair({ downAfterMs = 500 } = {}): Promise<Sen
           await primaryPort(),
         );
       },
-      async flush() {
-        const port = await primaryPort();
-        await admins[servers.findIndex((server) => server.port === port)]?.flushall();
-      },
       [Symbol.asyncDispose]: () => stack.disposeAsync(),
     };
     await pair.whole();
@@ -129,7 +112,7 @@ export async function startSentinel(
   watched: number,
   downAfterMs: number,
   more: readonly string[] = [],
-): Promise<SentinelProcess> {
+): Promise<{ readonly port: number }> {
   const room = stack.use(await openRoom('ori-sentinel'));
   const port = await freePort();
   const file = join(room.directory, 'sentinel.conf');
@@ -152,5 +135,5 @@ export async function startSentinel(
     farewell: 'KILL',
   });
   await server.start();
-  return { port, kill: () => server.end('SIGKILL'), start: () => server.start() };
+  return { port };
 }

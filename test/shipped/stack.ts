@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { makeOriHome } from '../e2e/cli-process.ts';
 import { makeCertificate, type Tls } from '../env/certificate.ts';
 import { createHttpClient } from '../env/http-client.ts';
@@ -19,8 +18,6 @@ export interface Stack extends ShippedWorld {
   /** The first fetches its keys through the proxy, the second only at its start. */
   readonly daemons: readonly [Daemon, Daemon];
   readonly toKeySet: TcpProxy;
-  /** Stays connected. */
-  readonly redisAdmin: Redis;
   /** Expires within two days. */
   readonly oldCertificate: Tls;
   readonly collector: OtlpReceiver;
@@ -32,8 +29,6 @@ export async function startStack(): Promise<Stack> {
   const collector = stack.use(await startOtlpReceiver());
   const shipped = stack.use(await startShippedWorld({}, {}, { OTLP_ENDPOINT: collector.url }));
   const { gateway } = shipped;
-  const redisAdmin = stack.adopt(new Redis(shipped.redis.url), (redis) => redis.disconnect());
-  redisAdmin.on('error', () => {});
   const toKeySet = stack.use(await startTcpProxy(gateway.securePort));
   const daemons = [
     stack.use(await startDaemon(shipped, { gatewayPort: toKeySet.port })),
@@ -64,7 +59,6 @@ export async function startStack(): Promise<Stack> {
     client,
     daemons,
     toKeySet,
-    redisAdmin,
     oldCertificate,
     collector,
     prometheus,

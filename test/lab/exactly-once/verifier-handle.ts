@@ -16,8 +16,6 @@ export interface VerifierHandle {
   tell(order: Order): void;
   /** Sends SIGKILL, at whatever point of its work it is. */
   kill(): Promise<void>;
-  freeze(): void;
-  thaw(): void;
   /** What it wrote since the last call. Also works after it has exited. */
   news(): Presentation[];
   close(): void;
@@ -43,8 +41,6 @@ export async function startVerifier(
       child.kill('SIGKILL');
       await gone;
     },
-    freeze: () => void child.kill('SIGSTOP'),
-    thaw: () => void child.kill('SIGCONT'),
     news: () => history.read(),
     close: () => history.close(),
   };
