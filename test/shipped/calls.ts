@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Refused } from '../env/http-client.ts';
@@ -82,16 +81,6 @@ export function describeCalls(on: () => Stack): void {
       const reference = await on().client.ask({ path: '/v1/docs' });
       expect(reference.status).toBe(200);
       expect(reference.bytes.toString()).toContain('id="signDaemonRequest"');
-    });
-
-    test('a signer runs under its permission flags', async () => {
-      for (const { pid } of on().signers) {
-        const flags = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
-        expect(flags).toContain('--permission');
-        expect(flags).toContain('--disable-proto=delete');
-        expect(flags.filter((flag) => flag.startsWith('--allow-fs-write='))).toHaveLength(1);
-        expect(flags.filter((flag) => /^--allow-fs-read=.*node_modules/.test(flag))).toEqual([]);
-      }
     });
   });
 }
