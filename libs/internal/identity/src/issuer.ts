@@ -114,19 +114,6 @@ export function createIssuer(options: IssuerOptions) {
 /** The documents of the OpenID issuer. Nothing is fetched before the first use. */
 export type Issuer = ReturnType<typeof createIssuer>;
 
-/** The discovery document names another issuer, often one that differs only in a trailing slash. */
-class OtherIssuer extends Error {
-  readonly explanation: string;
-
-  constructor(expected: string, named: string) {
-    const both = [expected, named].map((issuer) => JSON.stringify(issuer.slice(0, 200)));
-    const explanation = `the issuer is set to ${both[0]}, and its discovery document names ${both[1]}: set exactly that`;
-    super(explanation);
-    this.name = 'OtherIssuer';
-    this.explanation = explanation;
-  }
-}
-
 /**
  * Checks the discovery document (OpenID Connect Discovery 1.0, 4.3): it must name exactly the issuer, and keys on its
  * origin.
@@ -135,8 +122,11 @@ function metadataOf(issuer: string) {
   const { origin } = new URL(issuer);
   return z.object({
     issuer: z.string().refine((named) => {
-      if (named !== issuer) throw new OtherIssuer(issuer, named);
-      return true;
+      if (named === issuer) return true;
+      // Often one that differs only in a trailing slash.
+      const both = [issuer, named].map((one) => JSON.stringify(one.slice(0, 200)));
+      const explanation = `the issuer is set to ${both[0]}, and its discovery document names ${both[1]}: set exactly that`;
+      throw Object.assign(new Error(explanation), { explanation });
     }),
     jwks_uri: z.url().refine((url) => new URL(url).origin === origin, 'not on the origin of the issuer'),
     introspection_endpoint: z.unknown().optional(),

@@ -13,19 +13,6 @@ export interface KekWatchOptions {
   readonly now: () => number;
 }
 
-/** The ring has none of the KEKs in use: this instance would fail every request, while another one may not. */
-class NoKekInUse extends Error {
-  readonly code = 'no_kek_in_use';
-  readonly explanation: string;
-
-  constructor(kids: readonly string[]) {
-    const explanation = `no key of the ring opens any signing key; those are sealed under ${kids.slice(0, 5).join(', ')}`;
-    super(explanation);
-    this.name = 'NoKekInUse';
-    this.explanation = explanation;
-  }
-}
-
 /**
  * Compares the ring with the KEKs in use, now and while it runs. `check` rejects if the ring has none of them; if it lacks
  * only some, the metric shows it, because one bad row must not take down every signer. While the database does not answer,
@@ -57,7 +44,10 @@ export function watchKeks({ inUse, ring, registry, now }: KekWatchOptions): { ch
   return {
     async check() {
       const kids = (await kidsInUse()) ?? [];
-      if (kids.length > 0 && missingOf(kids).length === kids.length) throw new NoKekInUse(kids);
+      if (kids.length === 0 || missingOf(kids).length < kids.length) return;
+      // This instance would fail every request, while another one may not.
+      const explanation = `no key of the ring opens any signing key; those are sealed under ${kids.slice(0, 5).join(', ')}`;
+      throw Object.assign(new Error(explanation), { code: 'no_kek_in_use', explanation });
     },
   };
 }
