@@ -2,11 +2,9 @@ import { type Field, integer } from './fields.ts';
 
 /** The limits of the concurrent work of one process. They fit the default memory limit of 512 MiB. */
 export const LIMITS = {
-  /** Requests in progress; more are refused, and above half of it callers that were not recently served. */
+  // See LIMITS_SPEC.
   requestsInFlightMax: 1000,
-  /** Those from one client address, or one /64 of IPv6. */
   requestsInFlightPerAddressMax: 250,
-  /** Those of one account. */
   requestsInFlightPerAccountMax: 64,
   /** Open connections; one more closes an idle one. */
   connectionsMax: 4096,

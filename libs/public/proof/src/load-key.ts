@@ -3,7 +3,7 @@ import { ED25519 } from './algorithms.ts';
 import { base64url } from './base64.ts';
 import type { Engine } from './engine.ts';
 import { KeyError } from './errors.ts';
-import { isJudgeable } from './small-order.ts';
+import { bytesFromHex, isJudgeable } from './small-order.ts';
 import type { KeyInterval, VerificationKey } from './verification-key.ts';
 
 /**
@@ -34,9 +34,7 @@ export function thumbprintWith(engine: Engine, publicKey: Uint8Array): string {
   const hex = engine.sha256Hex(
     new TextEncoder().encode(JSON.stringify({ crv, kty, x: base64url.encode(publicKey) })),
   );
-  return base64url.encode(
-    Uint8Array.from({ length: 32 }, (_, index) => Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16)),
-  );
+  return base64url.encode(bytesFromHex(hex));
 }
 
 function requireInterval({ notBefore, expiresAt }: KeyInterval): void {

@@ -70,7 +70,7 @@ function equalFirst31(bytes: Uint8Array, offset: number, y: Uint8Array): boolean
   return true;
 }
 
-function bytesFromHex(hex: string): Uint8Array {
+export function bytesFromHex(hex: string): Uint8Array {
   return Uint8Array.from({ length: hex.length / 2 }, (_, index) =>
     Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16),
   );

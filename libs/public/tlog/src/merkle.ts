@@ -28,6 +28,11 @@ export function nodeHash(left: Hash, right: Hash): Hash {
   return sha256(input);
 }
 
+/** The bytes in pieces of one size. */
+export function piecesOf(bytes: Uint8Array, size: number): Uint8Array[] {
+  return Array.from({ length: bytes.length / size }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
+}
+
 export function isSameHash(one: Hash, other: Hash): boolean {
   return Buffer.compare(one, other) === 0;
 }

@@ -1,4 +1,4 @@
-import { HASH_BYTES, type Hash, nodeHash, type Subtrees } from './merkle.ts';
+import { HASH_BYTES, type Hash, nodeHash, piecesOf, type Subtrees } from './merkle.ts';
 import { TlogError } from './tlog-error.ts';
 
 /** Hashes in a full tile, and entries in a full bundle (tlog-tiles). */
@@ -59,9 +59,7 @@ export function readTile(bytes: Uint8Array, width: number): Tile {
   if (bytes.length !== width * HASH_BYTES) {
     throw new TlogError('malformed', `a tile of width ${width} has ${bytes.length} bytes`);
   }
-  const hashes: Hash[] = [];
-  for (let at = 0; at < bytes.length; at += HASH_BYTES) hashes.push(bytes.subarray(at, at + HASH_BYTES));
-  const rows = [hashes];
+  const rows = [piecesOf(bytes, HASH_BYTES)];
   function node(height: number, index: number): Hash {
     rows[height] ??= [];
     const row = rows[height];

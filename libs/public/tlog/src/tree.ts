@@ -1,4 +1,4 @@
-import { EMPTY_ROOT, HASH_BYTES, type Hash, leafHash, nodeHash } from './merkle.ts';
+import { EMPTY_ROOT, HASH_BYTES, type Hash, leafHash, nodeHash, piecesOf } from './merkle.ts';
 import { bundled, TILE_WIDTH, type TileId } from './tile.ts';
 
 /** A tile or bundle with its bytes. */
@@ -113,11 +113,6 @@ export function renderEdge({ size, entries, levels }: Edge): string {
 export function parseEdge(text: string): Edge {
   const { size, entries, levels } = JSON.parse(text) as { size: number; entries: string[]; levels: string[] };
   const bytes = (part: string) => Buffer.from(part, 'base64');
-  const hashes = (part: string) => {
-    const all = bytes(part);
-    return Array.from({ length: all.length / HASH_BYTES }, (_, at) =>
-      all.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES),
-    );
-  };
+  const hashes = (part: string) => piecesOf(bytes(part), HASH_BYTES);
   return { size, entries: entries.map(bytes), levels: levels.map(hashes) };
 }

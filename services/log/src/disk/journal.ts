@@ -2,9 +2,9 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ENTRY_BYTES } from '@ori/tlog/entry';
-import { sha256 } from '@ori/tlog/merkle';
+import { piecesOf } from '@ori/tlog/merkle';
 import { type Edge, openTree, parseEdge, renderEdge } from '@ori/tlog/tree';
-import type { Position, Positions } from '../follow/position.ts';
+import { DIGEST_CHARACTERS, digestOf, type Position, type Positions } from '../follow/position.ts';
 import { LogError } from '../log-error.ts';
 import { syncFolder } from './durable-file.ts';
 
@@ -15,7 +15,6 @@ export interface Appended {
 }
 
 const { O_APPEND, O_CREAT, O_RDWR, O_TRUNC } = constants;
-const DIGEST_CHARACTERS = 32;
 
 /**
  * Opens or creates a journal: the entries of the tree in order, and how far each source was read. One record per append, so that an
@@ -121,7 +120,7 @@ function renderAppended({ entries, positions }: Appended): Buffer {
 
 function renderRecord(record: Record): Buffer {
   const json = JSON.stringify(record);
-  return Buffer.from(`${digestOf(json)} ${json}\n`);
+  return Buffer.from(`${digestOf(Buffer.from(json))} ${json}\n`);
 }
 
 interface Record {
@@ -148,7 +147,10 @@ function readJournal(content: Buffer) {
       edge = parseEdge(record.edge);
       start = record.positions;
     } else {
-      records.push({ entries: split(record.entries ?? ''), positions: record.positions });
+      records.push({
+        entries: piecesOf(Buffer.from(record.entries ?? '', 'base64'), ENTRY_BYTES),
+        positions: record.positions,
+      });
     }
     at = end + 1;
   }
@@ -157,18 +159,7 @@ function readJournal(content: Buffer) {
 
 function parseRecord(line: string): Record | undefined {
   const json = line.slice(DIGEST_CHARACTERS + 1);
-  return line.slice(0, DIGEST_CHARACTERS) === digestOf(json) ? (JSON.parse(json) as Record) : undefined;
-}
-
-function digestOf(json: string): string {
-  return Buffer.from(sha256(Buffer.from(json)))
-    .toString('hex')
-    .slice(0, DIGEST_CHARACTERS);
-}
-
-function split(base64: string): Uint8Array[] {
-  const bytes = Buffer.from(base64, 'base64');
-  return Array.from({ length: bytes.length / ENTRY_BYTES }, (_, at) =>
-    bytes.subarray(at * ENTRY_BYTES, (at + 1) * ENTRY_BYTES),
-  );
+  return line.slice(0, DIGEST_CHARACTERS) === digestOf(Buffer.from(json))
+    ? (JSON.parse(json) as Record)
+    : undefined;
 }

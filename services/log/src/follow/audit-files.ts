@@ -1,9 +1,8 @@
 import { constants, type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { sha256 } from '@ori/tlog/merkle';
 import { ifThere } from '../disk/durable-file.ts';
 import { LogError } from '../log-error.ts';
-import type { Peeked, Position } from './position.ts';
+import { digestOf, type Peeked, type Position } from './position.ts';
 
 const READ_BYTES = 1024 * 1024;
 /** A first line is shorter: a path has 2 KiB, and the rest has less. */
@@ -208,10 +207,6 @@ async function isUnchanged(handle: FileHandle, offset: number, last: string): Pr
   await handle.read(bytes, 0, bytes.length, from);
   const line = splitLines(bytes).lines.at(-1) ?? Buffer.alloc(0);
   return bytes.at(-1) === NEWLINE && digestOf(line) === last;
-}
-
-function digestOf(line: Uint8Array): string {
-  return Buffer.from(sha256(line)).toString('hex').slice(0, 32);
 }
 
 /** The complete lines of `bytes` without empty ones, and the number of bytes up to the last newline. */

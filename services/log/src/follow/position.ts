@@ -1,6 +1,15 @@
+import { sha256 } from '@ori/tlog/merkle';
+
+export const DIGEST_CHARACTERS = 32;
+
+/** SHA-256, the first 16 bytes in hex. */
+export function digestOf(bytes: Uint8Array): string {
+  return Buffer.from(sha256(bytes)).toString('hex').slice(0, DIGEST_CHARACTERS);
+}
+
 /** How far a source was read: in which file, up to which byte, and the line that ends there. */
 export interface Position {
-  /** SHA-256 of the file's first line, the first 16 bytes in hex: the same after the file is renamed or copied. */
+  /** `digestOf` the file's first line: the same after the file is renamed or copied. */
   readonly file: string;
   readonly offset: number;
   /** The same of the last line read. */

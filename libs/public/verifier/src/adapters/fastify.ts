@@ -10,6 +10,8 @@ export type { RequireProofOptions } from './guard.ts';
 export type { NodeProven as Proven } from './node-request.ts';
 export { provenOf } from './proven.ts';
 
+type Done = (error: null, payload: Readable) => void;
+
 /**
  * The options of a route whose handler is called only with an accepted proof, as its third argument; `request.body` is
  * the result of Fastify's parser for the same bytes. Everything else is answered here, as by '@ori/verifier/node';
@@ -30,7 +32,7 @@ export function requireProof(
     request: FastifyRequest,
     reply: FastifyReply,
     payload: unknown,
-    done: (error: null, payload: Readable) => void,
+    done: Done,
   ): Promise<void> {
     const { raw } = request;
     const arrival = arrivalOf(raw);
@@ -56,7 +58,8 @@ export function requireProof(
     /** `bodyBytesMax`, instead of Fastify's 1 MiB: it would refuse a larger body after its proof was spent. */
     bodyLimit: Math.max(1, guard.bodyBytesMax),
     /** Reads the body and verifies the proof, then passes the same bytes to Fastify's parser. */
-    preParsing: (...given: Parameters<typeof judge>): void => void judge(...given),
+    preParsing: (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: Done): void =>
+      void judge(request, reply, payload, done),
     handler: (request: FastifyRequest, reply: FastifyReply): unknown =>
       handler(request, reply, provenOf(request)),
   };
