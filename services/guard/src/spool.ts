@@ -4,7 +4,6 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { explainSystemError } from '@ori/faces/system-error';
-import type { ExplainedError } from '@ori/http/explain-failure';
 
 /** How many bytes may wait for the disk before the sender is paused. */
 const WAITING_BYTES_MAX = 1024 * 1024;
@@ -13,7 +12,8 @@ const WAITING_BYTES_MAX = 1024 * 1024;
 const MEMORY_BYTES_MAX = 64 * 1024;
 
 /** The body could not be stored on disk. */
-export class SpoolError extends Error implements ExplainedError {
+export class SpoolError extends Error {
+  /** For the operator; names no secret. */
   readonly explanation: string;
 
   constructor(cause: unknown) {

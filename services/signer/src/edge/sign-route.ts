@@ -67,7 +67,8 @@ export function signRoute(
     } catch (error) {
       giveNonce();
       const reason = reasonOf(error);
-      Object.assign(facts, { reason }, idsOf(subject, intern));
+      // The caller and the intern, as far as they are known, for support and incidents.
+      Object.assign(facts, { reason }, subject && { subject }, intern && { internId: intern });
       metrics.refused(reason);
       if (error instanceof DependencyError) metrics.dependencyFailed(error.dependency);
       throw error;
@@ -89,9 +90,4 @@ function send(res: ServerResponse, { proof, turns }: SigningAnswer): void {
 /** An id that does not decode, or is not a valid intern id, becomes undefined; the gate refuses it. */
 export function internIdIn({ internId = '' }: Readonly<Record<string, string>>): string | undefined {
   return isInternId(internId) ? internId : undefined;
-}
-
-/** The caller and intern of a refusal, as far as they are known, for support and incidents. */
-function idsOf(subject: string | undefined, internId: string | undefined): Record<string, string> {
-  return { ...(subject !== undefined && { subject }), ...(internId !== undefined && { internId }) };
 }

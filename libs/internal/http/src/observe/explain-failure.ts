@@ -29,13 +29,8 @@ const REDIS_REPLIES: Readonly<Record<string, string>> = {
   WRONGPASS: 'the user name or the password for Redis is wrong',
 };
 
-/** An error whose message was written for the operator and names no secret. */
-export interface ExplainedError extends Error {
-  readonly explanation: string;
-}
-
 /**
- * Why a dependency failed, as a sentence for the operator: from codes alone, or from an error that explains itself, so
+ * Why a dependency failed, as a sentence for the operator: from codes alone, or from an error with an `explanation`, so
  * that it contains neither an address nor a secret. Undefined if nothing is known.
  */
 export function explainFailure(error: unknown): string | undefined {
