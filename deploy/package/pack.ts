@@ -176,10 +176,13 @@ function inline(code: string, from: string, inlined: readonly Inlined[]): string
   );
 }
 
-/** Declarations keep the `.ts` of their sources' imports, which older compilers do not accept. */
+/** Declarations keep the `.ts` of their sources' imports, which older compilers do not accept. Inferred types have imports of their own. */
 async function readCode(file: string): Promise<string> {
   const text = await readFile(file, 'utf8');
-  return file.endsWith('.d.ts') ? text.replace(/((?:from|import)\s*\(?'\.[\w./-]+)\.ts'/g, "$1.js'") : text;
+  if (!file.endsWith('.d.ts')) return text;
+  return text
+    .replace(/\bimport\("([^"]+)"\)/g, "import('$1')")
+    .replace(/((?:from|import)\s*\(?'\.[\w./-]+)\.ts'/g, "$1.js'");
 }
 
 async function shipped(manifest: Manifest, inlined: readonly Inlined[]): Promise<object> {
