@@ -16,14 +16,11 @@ export type ListOptions<Filter extends string = never> = {
 
 /** The action of a command that lists rows, with a column for each of `cells`. */
 export function listing<Options, Row>(
-  context: () => Context,
   query: (db: Database, options: Options) => Promise<Listed<Row>>,
   cells: (row: Row) => Readonly<Record<string, Cell>>,
-): (options: Options) => Promise<void> {
-  return async (options) => {
-    const admin = context();
+): (admin: Context, options: Options) => Promise<void> {
+  return async (admin, options) =>
     admin.reportList(await admin.withDatabase((db) => query(db, options)), cells);
-  };
 }
 
 export function addList(parent: Command, description: string): Command {

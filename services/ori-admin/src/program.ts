@@ -39,7 +39,8 @@ export async function run(args: readonly string[], host: HostEnvironment): Promi
 }
 
 function createProgram(host: HostEnvironment): Command {
-  const program = new Command('ori-admin')
+  const context = () => createContext(host, program.opts<{ json?: boolean; actor?: string }>());
+  const program: Command = new Command('ori-admin', context)
     .description(
       'Administer an ori deployment: organizations, users, interns, access, and the keys that sign and seal.',
     )
@@ -55,7 +56,6 @@ function createProgram(host: HostEnvironment): Command {
       outputError: () => {},
     })
     .exitOverride();
-  const context = () => createContext(host, program.opts<{ json?: boolean; actor?: string }>());
   for (const add of [
     addMigrateCommand,
     addApplyCommand,
@@ -73,7 +73,7 @@ function createProgram(host: HostEnvironment): Command {
     addAuditCommands,
     addDoctorCommand,
   ]) {
-    add(program, context);
+    add(program);
   }
   return program;
 }

@@ -12,7 +12,7 @@ interface AuditListOptions extends ListOptions<'by' | 'table' | 'row' | 'organiz
 }
 
 /** `ori-admin audit list|export|compare|reapply`: changes by operators and the management service. */
-export function addAdminAuditCommands(audit: Command, context: () => Context): void {
+export function addAdminAuditCommands(audit: Command): void {
   addList(audit, 'list changes by operators and the management service, newest first')
     .option('--by <actor>', 'only changes by this actor or login')
     .option('--table <name>', 'only changes to this table')
@@ -20,9 +20,8 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
     .option('--organization <id>', 'only changes in this organization')
     .option('--break-glass', "only changes by the database's owner")
     .examples('ori-admin audit list --row user_7Qm2', 'ori-admin audit list --break-glass --json')
-    .action(
+    .does(
       listing(
-        context,
         (db, { by, organization, ...filter }: AuditListOptions) =>
           listAudit(db, { ...filter, actor: by, organizationId: organization }),
         ({ seq, at, actor, login, operation, ...entry }) => ({
@@ -44,8 +43,7 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
     .description('print every change as a line of JSON, oldest first, for a copy outside the database')
     .option('--to <file>', 'append to this file, from where it ends; also after an interruption')
     .examples('ori-admin audit export --to /backup/ori-admin-audit.jsonl')
-    .action(async ({ to }: { to?: string }) => {
-      const admin = context();
+    .does(async (admin, { to }: { to?: string }) => {
       await admin.withDatabase(async (db) => {
         if (to !== undefined) return await appendTo(to, db, admin);
         for await (const entry of exportAfter(0, db, admin)) admin.stdout.write(`${JSON.stringify(entry)}\n`);
@@ -59,8 +57,7 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
     )
     .argument('<file>', 'the output of audit export')
     .examples('ori-admin audit compare /backup/ori-admin-audit.jsonl')
-    .action(async (file: string) => {
-      const admin = context();
+    .does(async (admin, file: string) => {
       const exported = await readExport(file);
       const { missing, changed } = await admin.withDatabase((db) => compareAudit(db, exported));
       admin.report(
@@ -80,7 +77,7 @@ export function addAdminAuditCommands(audit: Command, context: () => Context): v
       }
     });
 
-  addReapplyCommand(audit, context);
+  addReapplyCommand(audit);
 }
 
 async function appendTo(path: string, db: Database, admin: Context): Promise<void> {

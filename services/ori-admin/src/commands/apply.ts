@@ -29,7 +29,7 @@ interface ApplyCommandOptions {
 /** Keys that `apply` adds end like those of `signing-key add`. */
 const SIGNING_KEY_SECONDS = 90 * 86_400;
 
-export function addApplyCommand(program: Command, context: () => Context): void {
+export function addApplyCommand(program: Command): void {
   program
     .command('apply')
     .description('make organizations what a file says: workspaces, members, interns, keys and limits')
@@ -45,8 +45,7 @@ Each organization is changed in one transaction. A file that was applied changes
 an interruption, apply it again.
 ${examples('ori-admin apply -f team.yaml --dry-run', 'ori-admin apply -f team.yaml --keys-out keys')}`,
     )
-    .action(async (options: ApplyCommandOptions) => {
-      const admin = context();
+    .does(async (admin, options: ApplyCommandOptions) => {
       const teams = readTeams(options.file);
       const { dryRun = false, prune = false, keysOut } = options;
       if (prune && !dryRun && !options.yes) {

@@ -19,7 +19,7 @@ interface ReapplyOptions {
 
 type Outcome = 'lost' | 'done' | 'absent' | 'failed';
 
-export function addReapplyCommand(audit: Command, context: () => Context): void {
+export function addReapplyCommand(audit: Command): void {
   audit
     .command('reapply')
     .description('after a restore, repeat the removals and revocations that it lost')
@@ -33,9 +33,8 @@ Each is listed as done, absent (its object does not exist, or is withdrawn alrea
 Run it before the services start; it can be run again.
 ${examples('ori-admin audit reapply /backup/ori-admin-audit.jsonl --dry-run')}`,
     )
-    .action(async (file: string, { dryRun = false, yes = false }: ReapplyOptions) => {
+    .does(async (admin, file: string, { dryRun = false, yes = false }: ReapplyOptions) => {
       if (dryRun === yes) throw new UsageError('Give --dry-run or --yes. Nothing was done.');
-      const admin = context();
       admin.config('databaseUrl');
       const exported = await readExport(file);
       const stater = await staterOf(admin);

@@ -27,11 +27,11 @@ interface KeysOptions {
 
 const TOLD_MAX = 20;
 
-export function addAuditCommands(program: Command, context: () => Context): void {
+export function addAuditCommands(program: Command): void {
   const audit = program
     .command('audit')
     .description("who changed what, the signers' audit files, and the log that commits to them");
-  addAdminAuditCommands(audit, context);
+  addAdminAuditCommands(audit);
 
   audit
     .command('verify')
@@ -45,7 +45,7 @@ export function addAuditCommands(program: Command, context: () => Context): void
     )
     .option('--require-ml-dsa', 'refuse checkpoints that are not signed with ML-DSA-44 too')
     .examples('ori-admin audit verify audit-1.jsonl-20261121 audit-1.jsonl --policy log.policy')
-    .action(async (files: string[], options: VerifyOptions) => verify(context(), files, options));
+    .does(async (admin, files: string[], options: VerifyOptions) => verify(admin, files, options));
 
   audit
     .command('keys')
@@ -55,7 +55,7 @@ export function addAuditCommands(program: Command, context: () => Context): void
     .requiredOption('--origin <name>', 'as LOG_ORIGIN')
     .requiredOption('--key-file <file>', 'as LOG_KEY_FILE')
     .option('--intern <id>', 'the intern whose daemon accepts version 1')
-    .action(({ origin, keyFile, intern }: KeysOptions) => {
+    .does((admin, { origin, keyFile, intern }: KeysOptions) => {
       const seed = readSecretFile(keyFile).trim();
       if (!isSeed(seed)) throw new UsageError(`${keyFile}: expected 32 bytes in base64.`);
       const keys = createLogKeys(origin, seed);
@@ -63,7 +63,7 @@ export function addAuditCommands(program: Command, context: () => Context): void
         ...renderVkeys(keys),
         ...(intern !== undefined && { v1_key: Buffer.from(keys.v1KeyOf(intern)).toString('base64') }),
       };
-      context().report(told, { lines: Object.entries(told).map(([name, value]) => `${name} ${value}`) });
+      admin.report(told, { lines: Object.entries(told).map(([name, value]) => `${name} ${value}`) });
     });
 }
 

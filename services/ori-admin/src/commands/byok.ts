@@ -27,7 +27,7 @@ interface CreateOptions extends KeySourceOptions, PlaceOptions {
   readonly sortOrder?: number;
 }
 
-export function addByokCommands(program: Command, context: () => Context): void {
+export function addByokCommands(program: Command): void {
   const byok = program.command('byok').description('provider credentials of organizations; stored sealed');
 
   addKeySource(byok.command('create'))
@@ -45,8 +45,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
       'ori-admin byok create --provider openai --workspace ws_7Qm2 --name production < openai.key',
       'ori-admin byok create --provider azure --organization org_3xYz --key-file azure.key',
     )
-    .action(async ({ provider, name, sortOrder: sort_order, ...options }: CreateOptions) => {
-      const admin = context();
+    .does(async (admin, { provider, name, sortOrder: sort_order, ...options }: CreateOptions) => {
       const { ring, key } = await readKey(admin, options);
       const columns = newCredential(provider, { key, name });
       const made = await admin.withDatabase(async (db) => {
@@ -61,9 +60,8 @@ export function addByokCommands(program: Command, context: () => Context): void 
   addList(byok, 'list credentials without their keys')
     .option('--organization <id>', 'only those of this organization')
     .addOption(providerOption('only those of this provider'))
-    .action(
+    .does(
       listing(
-        context,
         (db, { limit, after, organization, provider }: ListOptions<'organization' | 'provider'>) =>
           listAllCredentials(db, { limit, after, organization_id: organization, provider }),
         ({ id, label, provider, name, disabled, ...row }) => ({
@@ -87,8 +85,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
     .description('overwrite the key of a credential in place; label and region follow the new key')
     .argument('<credential>', 'id of the credential')
     .examples('ori-admin byok rotate 5e0c… --key-file openai.key')
-    .action(async (id: string, options: KeySourceOptions) => {
-      const admin = context();
+    .does(async (admin, id: string, options: KeySourceOptions) => {
       const { ring, key } = await readKey(admin, options);
       const { label } = await admin.withDatabase((db) =>
         change(db, id, { key }, async (stored) => ({ sealed_key: await sealProviderKey(ring, stored, key) })),
@@ -104,8 +101,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
       .command(verb)
       .description(disabled ? 'stop using the credential' : 'use the credential again')
       .argument('<credential>', 'id of the credential')
-      .action(async (id: string) => {
-        const admin = context();
+      .does(async (admin, id: string) => {
         await admin.withDatabase((db) => setDisabled(db, id, disabled));
         admin.report({ id, disabled }, { note: disabled ? 'Disabled.' : 'Enabled.' });
       });
@@ -117,8 +113,7 @@ export function addByokCommands(program: Command, context: () => Context): void 
   )
     .description('delete a credential with its key')
     .argument('<credential>', 'id of the credential')
-    .action(async (id: string) => {
-      const admin = context();
+    .does(async (admin, id: string) => {
       await admin.withDatabase(async (db) => {
         await deleteCredential(db, { id, ...(await credentialOwner(db, id)) });
       });

@@ -21,7 +21,7 @@ interface DoctorOptions {
   token?: true;
 }
 
-export function addDoctorCommand(program: Command, context: () => Context): void {
+export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
     .description('look at everything that the services depend on; each line that is not ok says what to do')
@@ -35,8 +35,7 @@ Reads SIGNER_… and MANAGEMENT_… as the services do, from the files of --sett
 Changes nothing. Exits with 4 if a check fails.
 ${examples('ori-admin doctor --settings /etc/ori/signer.env --ops http://127.0.0.1:9081', 'ori-admin doctor --token < token.txt')}`,
     )
-    .action(async (options: DoctorOptions) => {
-      const admin = context();
+    .does(async (admin, options: DoctorOptions) => {
       const env = { ...readSettings(options.settings ?? []), ...admin.environment };
       const token = options.token ? await readSecret(admin, {}) : undefined;
       const findings = await lookAtAll(admin, env, token, options.ops ?? []);

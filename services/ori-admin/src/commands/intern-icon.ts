@@ -2,19 +2,17 @@ import { readFile, stat } from 'node:fs/promises';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { ICON_BYTES_MAX, setIcon } from '@ori/store/admin';
 import type { Command } from '../command.ts';
-import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
 
-export function addIconCommand(intern: Command, context: () => Context): void {
+export function addIconCommand(intern: Command): void {
   intern
     .command('icon')
     .description('set the icon of an intern: PNG, JPEG or WebP, recognized by content, not by file name')
     .argument('<intern>', 'id of the intern')
     .argument('<file>', `at most ${ICON_BYTES_MAX} bytes`)
     .examples('ori-admin intern icon int_7Qm2 charles.png')
-    .action(async (internId: string, file: string) => {
+    .does(async (admin, internId: string, file: string) => {
       const bytes = await readIcon(file);
-      const admin = context();
       const { sha256, mediaType } = await admin.withDatabase((db) => setIcon(db, { internId, bytes }));
       admin.report(
         { id: internId, icon_sha256: sha256, media_type: mediaType },

@@ -3,7 +3,6 @@ import type { InternProgress } from '@ori/store/schema';
 import { INTERN_STATUSES, type InternStatus } from '@ori/store/vocabulary';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from '../command.ts';
-import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
 import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 import { addIconCommand } from './intern-icon.ts';
@@ -34,7 +33,7 @@ const CLEARABLE = {
 type Clearable = keyof typeof CLEARABLE;
 const CLEARABLE_NAMES = Object.keys(CLEARABLE) as Clearable[];
 
-export function addInternCommands(program: Command, context: () => Context): void {
+export function addInternCommands(program: Command): void {
   const intern = program.command('intern').description('interns and their fields');
 
   addFields(intern.command('create'))
@@ -47,12 +46,12 @@ export function addInternCommands(program: Command, context: () => Context): voi
       new Option('--created-by-key <hash>', 'hash of the API key that created it').conflicts('createdBy'),
     )
     .examples('ori-admin intern create charles --workspace "$ws" --hostname charles.interns.example.com')
-    .action(
+    .does(
       async (
+        admin,
         name: string,
         options: FieldOptions & { workspace: string; id?: string; createdBy?: string; createdByKey?: string },
       ) => {
-        const admin = context();
         const wanted = {
           name,
           workspaceId: options.workspace,
@@ -69,9 +68,8 @@ export function addInternCommands(program: Command, context: () => Context): voi
   addList(intern, 'list interns, newest first')
     .option('--workspace <id>', 'only those of this workspace')
     .addOption(new Option('--status <status>', 'only those with this status').choices(INTERN_STATUSES))
-    .action(
+    .does(
       listing(
-        context,
         (db, { limit, after, workspace, status }: ListOptions<'workspace' | 'status'>) =>
           listAllInterns(db, { limit, after, workspace_id: workspace, status }),
         ({ id, name, status, progress, hostname, model, ...row }) => ({
@@ -101,12 +99,11 @@ export function addInternCommands(program: Command, context: () => Context): voi
       'ori-admin intern update int_7Qm2 --status provisioning --progress "2/5 Installing tools"',
       'ori-admin intern update int_7Qm2 --status running --clear progress --clear failure',
     )
-    .action(async (internId: string, options: FieldOptions & { name?: string; clear?: Clearable[] }) => {
+    .does(async (admin, internId: string, options: FieldOptions & { name?: string; clear?: Clearable[] }) => {
       const fields = fieldsOf(options);
       const cleared = (options.clear ?? []).map((name) => CLEARABLE[name]);
       const both = cleared.find((field) => fields[field] !== undefined);
       if (both !== undefined) throw new UsageError('A field cannot be both set and cleared.');
-      const admin = context();
       await admin.withDatabase((db) =>
         updateIntern(db, {
           internId,
@@ -118,7 +115,7 @@ export function addInternCommands(program: Command, context: () => Context): voi
       admin.report({ id: internId, updated: true }, { note: 'Changed.' });
     });
 
-  addIconCommand(intern, context);
+  addIconCommand(intern);
 
   confirmed(
     intern.command('delete'),
@@ -126,8 +123,7 @@ export function addInternCommands(program: Command, context: () => Context): voi
   )
     .description('delete an intern with its icon, its own API keys and its signing keys')
     .argument('<intern>', 'id of the intern')
-    .action(async (internId: string) => {
-      const admin = context();
+    .does(async (admin, internId: string) => {
       await admin.withDatabase((db) => deleteIntern(db, { internId }));
       admin.report({ id: internId, deleted: true }, { note: 'Deleted.' });
     });

@@ -34,7 +34,7 @@ function addRingOutput(command: Command): Command {
     .option('--show', 'print it even if stdout is a terminal');
 }
 
-export function addKekCommands(program: Command, context: () => Context): void {
+export function addKekCommands(program: Command): void {
   const kek = program
     .command('kek')
     .description(
@@ -49,8 +49,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
       'ori-admin kek generate signer --out signer-kek.json',
       'ori-admin kek generate signer --add-to signer-kek.json --out signer-kek-next.json',
     )
-    .action(async (owner: KekOwner, { addTo, ...where }: GenerateOptions) => {
-      const admin = context();
+    .does(async (admin, owner: KekOwner, { addTo, ...where }: GenerateOptions) => {
       await writeRing(admin, where, async () => {
         if (addTo === undefined) return await wrapped(admin, owner, generateKekRing(owner));
         const rules = { owner };
@@ -65,8 +64,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
     )
     .addArgument(service())
     .argument('<kid>', 'the key')
-    .action(async (owner: KekOwner, kid: string, { instances, unchecked, ...where }: RingChange) => {
-      const admin = context();
+    .does(async (admin, owner: KekOwner, kid: string, { instances, unchecked, ...where }: RingChange) => {
       await requireKid(admin, owner, kid);
       await requireInstances('holds', kid, { instances, unchecked });
       await writeRing(admin, where, async () => promoteKek(ringText(admin, owner), owner, kid));
@@ -78,8 +76,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
     )
     .addArgument(service())
     .argument('<kid>', 'the key')
-    .action(async (owner: KekOwner, kid: string, { instances, unchecked, ...where }: RingChange) => {
-      const admin = context();
+    .does(async (admin, owner: KekOwner, kid: string, { instances, unchecked, ...where }: RingChange) => {
       const { primary } = await requireKid(admin, owner, kid);
       if (kid === primary.kid)
         throw new PartialFailure(`The ring seals under ${kid}.`, 'Promote another key first.');
@@ -98,8 +95,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
     )
     .addArgument(service())
     .argument('<ring>', 'the file of the ring')
-    .action(async (owner: KekOwner, ring: string, where: SecretOptions) => {
-      const admin = context();
+    .does(async (admin, owner: KekOwner, ring: string, where: SecretOptions) => {
       await writeRing(admin, where, async () => await rewrap(admin, owner, ring, wrapKekRing));
     });
 
@@ -107,8 +103,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
     .description('a copy of a ring with the keys in plain text: to leave the KMS')
     .addArgument(service())
     .argument('<ring>', 'the file of the ring')
-    .action(async (owner: KekOwner, ring: string, where: SecretOptions) => {
-      const admin = context();
+    .does(async (admin, owner: KekOwner, ring: string, where: SecretOptions) => {
       await writeRing(admin, where, async () => await rewrap(admin, owner, ring));
     });
 
@@ -118,8 +113,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
     .description("list the keys of a service's ring, by kid")
     .addArgument(service())
     .option('--usage', 'count the rows sealed under each key; a key with none can be removed')
-    .action(async (owner: KekOwner, { usage }: { usage?: true }) => {
-      const admin = context();
+    .does(async (admin, owner: KekOwner, { usage }: { usage?: true }) => {
       if (usage) admin.config('databaseUrl', ringSetting(owner));
       const ring = await admin.readRing(owner);
       const counts = usage ? await admin.withDatabase((db) => countByKek(db, owner)) : undefined;
@@ -149,7 +143,7 @@ export function addKekCommands(program: Command, context: () => Context): void {
 Can run while the services run, and can be repeated after an interruption.
 ${examples('ori-admin kek reseal signer --instances http://signer-1:9081,http://signer-2:9081', 'ori-admin kek list signer --usage')}`,
     )
-    .action(async (owner: KekOwner, options: InstanceOptions) => resealRing(context(), owner, options));
+    .does(async (admin, owner: KekOwner, options: InstanceOptions) => resealRing(admin, owner, options));
 }
 
 interface RingChange extends SecretOptions, InstanceOptions {}

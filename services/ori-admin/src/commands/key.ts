@@ -9,7 +9,6 @@ import {
 } from '@ori/store/admin';
 import { Option } from 'commander';
 import type { Command } from '../command.ts';
-import type { Context } from '../context.ts';
 import { reportEnding } from '../ended-keys.ts';
 import { UsageError } from '../failure.ts';
 import { addList, type ListOptions, listing } from '../options.ts';
@@ -24,7 +23,7 @@ interface CreateOptions extends SecretOptions {
   createdBy?: string;
 }
 
-export function addKeyCommands(program: Command, context: () => Context): void {
+export function addKeyCommands(program: Command): void {
   const key = program.command('key').description('API keys; only their hashes are stored');
 
   key
@@ -46,9 +45,8 @@ export function addKeyCommands(program: Command, context: () => Context): void {
       'ori-admin key create --kind api --workspace ws_7Qm2 --name ci --out ci.key',
       'ori-admin key create --kind management --organization org_3xYz --name console --json | vault write …',
     )
-    .action(async (options: CreateOptions) => {
+    .does(async (admin, options: CreateOptions) => {
       const wanted = toNewKey(options);
-      const admin = context();
       await withSecretOutput(admin, options, async (output) => {
         const { key: made, hash, label } = await admin.withDatabase((db) => createNamedKey(db, wanted));
         output.deliver(`${made}\n`);
@@ -65,9 +63,8 @@ export function addKeyCommands(program: Command, context: () => Context): void {
 
   addList(key, 'list keys by hash and label, including disabled ones')
     .option('--organization <id>', 'only those of this organization')
-    .action(
+    .does(
       listing(
-        context,
         (db, { limit, after, organization }: ListOptions<'organization'>) =>
           listApiKeys(db, { limit, after, organization_id: organization }),
         ({ hash, label, kind, name, ...row }) => ({
@@ -90,9 +87,8 @@ export function addKeyCommands(program: Command, context: () => Context): void {
     .description('refuse the key from now on; prints the keys that it created')
     .argument('<hash>', HASH)
     .option('--with-created', 'for a management key: the keys that it created too')
-    .action(async (hash: string, { withCreated }: { withCreated?: true }) => {
+    .does(async (admin, hash: string, { withCreated }: { withCreated?: true }) => {
       requireHash(hash);
-      const admin = context();
       const keys = await admin.withDatabase((db) =>
         endingKeys(db, { hash }, async (trx) => {
           const created = withCreated ? await keysCreatedBy(trx, { hash }) : [];
@@ -106,9 +102,8 @@ export function addKeyCommands(program: Command, context: () => Context): void {
     .command('enable')
     .description('accept the key again')
     .argument('<hash>', HASH)
-    .action(async (hash: string) => {
+    .does(async (admin, hash: string) => {
       requireHash(hash);
-      const admin = context();
       await admin.withDatabase((db) => enableApiKey(db, { hash }));
       admin.report({ hash, disabled: false }, { note: 'Enabled.' });
     });

@@ -7,7 +7,6 @@ import {
   revokeSessions,
 } from '@ori/store/admin';
 import type { Command } from '../command.ts';
-import type { Context } from '../context.ts';
 import { reportEnding } from '../ended-keys.ts';
 import { UsageError } from '../failure.ts';
 import { addList, type ListOptions, listing, toDate, unixSeconds } from '../options.ts';
@@ -19,7 +18,7 @@ interface RevokeOptions {
   yes?: true;
 }
 
-export function addMemberCommands(program: Command, context: () => Context): void {
+export function addMemberCommands(program: Command): void {
   const member = program.command('member').description('members of workspaces');
 
   member
@@ -27,8 +26,7 @@ export function addMemberCommands(program: Command, context: () => Context): voi
     .description('add a user to a workspace, including one who was removed')
     .argument('<workspace>', 'id of the workspace')
     .argument('<user>', 'id of the user')
-    .action(async (workspaceId: string, userId: string) => {
-      const admin = context();
+    .does(async (admin, workspaceId: string, userId: string) => {
       await admin.withDatabase((db) => addMember(db, { workspaceId, userId }));
       admin.report({ workspace_id: workspaceId, user_id: userId, member: true }, { note: 'Added.' });
     });
@@ -40,8 +38,7 @@ export function addMemberCommands(program: Command, context: () => Context): voi
     )
     .argument('<workspace>', 'id of the workspace')
     .argument('<user>', 'id of the user')
-    .action(async (workspaceId: string, userId: string) => {
-      const admin = context();
+    .does(async (admin, workspaceId: string, userId: string) => {
       const keys = await admin.withDatabase((db) =>
         endingKeys(db, { userId }, (trx) => removeMember(trx, { workspaceId, userId })),
       );
@@ -51,9 +48,8 @@ export function addMemberCommands(program: Command, context: () => Context): voi
   addList(member, 'list members, including removed ones')
     .option('--workspace <id>', 'only those of this workspace')
     .option('--user <id>', 'only of this user')
-    .action(
+    .does(
       listing(
-        context,
         (db, { limit, after, workspace, user }: ListOptions<'workspace' | 'user'>) =>
           listMembers(db, { limit, after, workspace_id: workspace, user_id: user }),
         (row) => ({
@@ -79,10 +75,9 @@ export function addMemberCommands(program: Command, context: () => Context): voi
       'ori-admin member revoke-sessions user_7Qm2 --yes',
       'ori-admin member revoke-sessions user_7Qm2 --clear',
     )
-    .action(async (userId: string, { workspace, before, clear, yes }: RevokeOptions) => {
+    .does(async (admin, userId: string, { workspace, before, clear, yes }: RevokeOptions) => {
       if (clear && before !== undefined) throw new UsageError('Give --clear or --before, not both.');
       if (!clear && !yes) throw new UsageError(WARNING, 'To confirm, repeat with --yes.');
-      const admin = context();
       const outcome = await admin.withDatabase((db) =>
         clear
           ? clearRevokedSessions(db, { userId, workspaceId: workspace })

@@ -1,9 +1,8 @@
 import { migrate } from '@ori/store/migrate';
 import type { Command } from '../command.ts';
-import type { Context } from '../context.ts';
 import { examples } from '../help.ts';
 
-export function addMigrateCommand(program: Command, context: () => Context): void {
+export function addMigrateCommand(program: Command): void {
   program
     .command('migrate')
     .description('migrate the database to this version, in one transaction')
@@ -14,8 +13,7 @@ The login must own the database, and may create roles: ori_signer and ori_manage
 A database that has other contents than those of ori is refused.
 ${examples('ORI_ADMIN_DATABASE_URL=postgres://owner:…@db/ori ori-admin migrate')}`,
     )
-    .action(async () => {
-      const admin = context();
+    .does(async (admin) => {
       admin.progress.show('migrating …');
       const { applied } = await admin
         .withDatabase((db) => migrate(db), { statementTimeoutMs: 0 })

@@ -6,11 +6,10 @@ import {
   setTurnLimits,
 } from '@ori/store/admin';
 import type { Command } from '../command.ts';
-import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
 import { addList, confirmed, listing } from '../options.ts';
 
-export function addOrganizationCommands(program: Command, context: () => Context): void {
+export function addOrganizationCommands(program: Command): void {
   const org = program.command('org').description('organizations');
 
   org
@@ -19,14 +18,13 @@ export function addOrganizationCommands(program: Command, context: () => Context
     .argument('<name>')
     .option('--id <id>', 'use this id instead of a generated one')
     .examples('org=$(ori-admin org create "Analytical Engines")')
-    .action(async (name: string, options: { id?: string }) => {
-      const admin = context();
+    .does(async (admin, name: string, options: { id?: string }) => {
       const made = await admin.withDatabase((db) => createNamedOrganization(db, { name, id: options.id }));
       admin.report(made, { lines: [made.id], note: `Created the organization ${name}.` });
     });
 
-  addList(org, 'list organizations').action(
-    listing(context, listOrganizations, (row) => ({
+  addList(org, 'list organizations').does(
+    listing(listOrganizations, (row) => ({
       id: row.id,
       name: row.name,
       workspaces: row.workspaces,
@@ -41,8 +39,7 @@ export function addOrganizationCommands(program: Command, context: () => Context
     .description('rename an organization')
     .argument('<organization>', 'id of the organization')
     .argument('<name>')
-    .action(async (organizationId: string, name: string) => {
-      const admin = context();
+    .does(async (admin, organizationId: string, name: string) => {
       await admin.withDatabase((db) => renameOrganization(db, { organizationId, name }));
       admin.report({ id: organizationId, name }, { note: `Renamed to ${name}.` });
     });
@@ -58,8 +55,7 @@ export function addOrganizationCommands(program: Command, context: () => Context
     )
     .option('--turns-per-organization <n>', 'turns of the organization in a window, or "default"', readLimit)
     .examples('ori-admin org limits org_7Qm2 --turns-per-organization 6000')
-    .action(async (organizationId: string, options: LimitOptions) => {
-      const admin = context();
+    .does(async (admin, organizationId: string, options: LimitOptions) => {
       if (Object.keys(options).length === 0) throw new UsageError('Missing option: name a limit.');
       const [turnsPerUser, turnsPerOrganization] = [options.turnsPerUser, options.turnsPerOrganization].map(
         (limit) => (limit === 'default' ? null : limit),
@@ -74,8 +70,7 @@ export function addOrganizationCommands(program: Command, context: () => Context
   confirmed(org.command('delete'), (id) => `This deletes the organization ${id}.`)
     .description('delete an empty organization')
     .argument('<organization>', 'id of the organization')
-    .action(async (organizationId: string) => {
-      const admin = context();
+    .does(async (admin, organizationId: string) => {
       await admin.withDatabase((db) => deleteOrganization(db, { organizationId }));
       admin.report({ id: organizationId, deleted: true }, { note: 'Deleted.' });
     });

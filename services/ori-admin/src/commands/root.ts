@@ -20,7 +20,7 @@ interface DelegateOptions {
   lifetime: number;
 }
 
-export function addRootCommands(program: Command, context: () => Context): void {
+export function addRootCommands(program: Command): void {
   const root = program
     .command('root')
     .description('the root that daemons pin, and the roles that it delegates to vouch for key sets');
@@ -30,8 +30,7 @@ export function addRootCommands(program: Command, context: () => Context): void 
     .description('generate the private key of a root or of a role; prints the public key; needs no database')
     .requiredOption('--out <file>', 'write the private key to a new file that only its owner can read')
     .examples('ori-admin root generate --out root.json > root.pub')
-    .action(async (options: SecretOptions & { out: string }) => {
-      const admin = context();
+    .does(async (admin, options: SecretOptions & { out: string }) => {
       const { rootKmsUrl: kmsUrl, kmsTokenFile } = admin.config('rootKmsUrl', 'kmsTokenFile');
       await withSecretOutput(admin, options, async (output) => {
         const made = await generateRoleKey(
@@ -56,8 +55,7 @@ export function addRootCommands(program: Command, context: () => Context): void 
       'ori-admin root delegate keys --root root.json --key keys.pub >> delegations.jsonl',
       'ori-admin root delegate freshness --root root.json --key freshness.pub >> delegations.jsonl',
     )
-    .action(async (role: Role, options: DelegateOptions) => {
-      const admin = context();
+    .does(async (admin, role: Role, options: DelegateOptions) => {
       const { baseUrl } = admin.config('baseUrl');
       const signer = await openRoleKey(keyFile(admin, options.root, '--root'));
       const publicKey = readPublicKey({ path: options.key, variable: '--key' });
@@ -72,8 +70,7 @@ export function addRootCommands(program: Command, context: () => Context): void 
     .description('have the new key of the role "keys" state the keys that the former one stated')
     .option('--former <file>', 'the public key of the former role')
     .option('--all', 'also state the keys that nobody stated: once, when a deployment gets its root')
-    .action(async ({ former, all }: { former?: string; all?: true }) => {
-      const admin = context();
+    .does(async (admin, { former, all }: { former?: string; all?: true }) => {
       admin.config('databaseUrl', 'baseUrl');
       const stater = await staterOf(admin);
       if (stater === undefined) throw new ConfigError(['ORI_ADMIN_KEYS_ROLE_FILE: is required but not set']);

@@ -32,7 +32,7 @@ const LIFETIME_DAYS = 90;
 /** Long before the alert OriSigningKeyEndsSoon opens a ticket. */
 const DUE_DAYS = 14;
 
-export function addSigningKeyCommands(program: Command, context: () => Context): void {
+export function addSigningKeyCommands(program: Command): void {
   const signingKey = program
     .command('signing-key')
     .description('the Ed25519 keys that sign proofs; their seeds are stored sealed');
@@ -45,8 +45,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       'ori-admin signing-key add int_7Qm2 --no-expiry',
     )
     .argument('<intern>', 'id of the intern')
-    .action(async (internId: string, options: TimingOptions) => {
-      const admin = context();
+    .does(async (admin, internId: string, options: TimingOptions) => {
       const keys = await keysOf(admin);
       const made = await admin.withDatabase((db) =>
         addSigningKey(db, { internId, ...keys, ...timingOf(options) }),
@@ -67,14 +66,13 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       'ori-admin signing-key rotate --due   # daily, by a timer',
       'ori-admin signing-key rotate --all',
     )
-    .action(async (internId: string | undefined, options: RotateOptions) => {
+    .does(async (admin, internId: string | undefined, options: RotateOptions) => {
       const { due } = options;
       if ([internId !== undefined, due !== undefined, isBulk(options)].filter(Boolean).length !== 1) {
         throw new UsageError(
           'Give the id of an intern, --due, or one of --all, --before and --organization.',
         );
       }
-      const admin = context();
       const keys = await keysOf(admin);
       const next = { ...keys, ...timingOf(options) };
       if (isBulk(options)) return await rotateInBulk(admin, options, next);
@@ -89,8 +87,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
       `only last keys of interns that expire within this many days (default: ${DUE_DAYS}), or have expired`,
       days,
     )
-    .action(async ({ limit, after, intern, expiring }: KeyListOptions) => {
-      const admin = context();
+    .does(async (admin, { limit, after, intern, expiring }: KeyListOptions) => {
       if (expiring !== undefined) {
         const due = await admin.withDatabase((db) => dueKeys(db, dueWithin(expiring)));
         const rows = due
@@ -123,8 +120,7 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
   )
     .description('stop signing with a key now; proofs that it signed remain valid')
     .argument('<key>', 'id of the signing key')
-    .action(async (keyId: string) => {
-      const admin = context();
+    .does(async (admin, keyId: string) => {
       admin.config('databaseUrl');
       const stater = await staterOf(admin);
       await admin.withDatabase((db) => retireSigningKey(db, { keyId, stater }));
@@ -139,11 +135,10 @@ export function addSigningKeyCommands(program: Command, context: () => Context):
     .description('stop signing with an untrusted key and remove it from the published set, now')
     .argument('[key]', 'id of the signing key, unless an option chooses keys')
     .examples('ori-admin signing-key revoke --all --yes')
-    .action(async (keyId: string | undefined, options: BulkOptions) => {
+    .does(async (admin, keyId: string | undefined, options: BulkOptions) => {
       if ((keyId === undefined) !== isBulk(options)) {
         throw new UsageError('Give the id of a key, or one of --all, --before and --organization.');
       }
-      const admin = context();
       if (keyId === undefined) return await revokeInBulk(admin, options);
       await admin.withDatabase((db) => revokeSigningKey(db, { keyId }));
       admin.report({ id: keyId, revoked: true }, { note: 'Revoked.' });

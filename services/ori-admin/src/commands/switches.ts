@@ -1,9 +1,8 @@
 import { readLifecycleWrites, setLifecycleWrites, setProgramme } from '@ori/store/admin';
 import type { Command } from '../command.ts';
-import type { Context } from '../context.ts';
 
 /** The operator's switches: the programme for a workspace, the lifecycle switch for everyone. */
-export function addSwitchCommands(program: Command, context: () => Context): void {
+export function addSwitchCommands(program: Command): void {
   const programme = program
     .command('programme')
     .description('workspaces in the interns programme; outside it, every intern operation answers 404')
@@ -16,8 +15,7 @@ export function addSwitchCommands(program: Command, context: () => Context): voi
       .command(verb)
       .description(inProgramme ? 'add a workspace to the programme' : 'remove a workspace from the programme')
       .argument('<workspace>', 'id of the workspace')
-      .action(async (workspaceId: string) => {
-        const admin = context();
+      .does(async (admin, workspaceId: string) => {
         await admin.withDatabase((db) => setProgramme(db, { workspaceId, inProgramme }));
         admin.report(
           { id: workspaceId, in_programme: inProgramme },
@@ -39,8 +37,7 @@ export function addSwitchCommands(program: Command, context: () => Context): voi
     lifecycle
       .command(verb)
       .description(`switch it ${verb}`)
-      .action(async () => {
-        const admin = context();
+      .does(async (admin) => {
         await admin.withDatabase((db) => setLifecycleWrites(db, { enabled }));
         admin.report(
           { lifecycle_writes: enabled },
@@ -51,8 +48,7 @@ export function addSwitchCommands(program: Command, context: () => Context): voi
   lifecycle
     .command('show')
     .description('show whether it is on')
-    .action(async () => {
-      const admin = context();
+    .does(async (admin) => {
       const enabled = await admin.withDatabase(readLifecycleWrites);
       admin.report({ lifecycle_writes: enabled }, { lines: [enabled ? 'on' : 'off'] });
     });

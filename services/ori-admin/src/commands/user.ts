@@ -13,7 +13,7 @@ import type { Context } from '../context.ts';
 import { reportEnding } from '../ended-keys.ts';
 import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 
-export function addUserCommands(program: Command, context: () => Context): void {
+export function addUserCommands(program: Command): void {
   const user = program.command('user').description('users and their OpenID subjects');
 
   user
@@ -24,8 +24,7 @@ export function addUserCommands(program: Command, context: () => Context): void 
     .option('--subject <subject>', '`sub` in the user’s tokens')
     .option('--issuer <url>', 'issuer of the subject (default: ORI_ADMIN_ISSUER)')
     .examples('ada=$(ori-admin user create Ada --subject auth0|5f7c…)')
-    .action(async (name: string, options: { id?: string; subject?: string; issuer?: string }) => {
-      const admin = context();
+    .does(async (admin, name: string, options: { id?: string; subject?: string; issuer?: string }) => {
       const { subject } = options;
       const issuer = subject === undefined ? undefined : issuerOf(admin, options);
       const made = await admin.withDatabase((db) =>
@@ -36,9 +35,8 @@ export function addUserCommands(program: Command, context: () => Context): void 
 
   addList(user, 'list users with their subjects')
     .option('--user <id>', 'only this one')
-    .action(
+    .does(
       listing(
-        context,
         (db, { limit, after, user: id }: ListOptions<'user'>) => listUsers(db, { limit, after, id }),
         (row) => ({
           id: row.id,
@@ -54,8 +52,7 @@ export function addUserCommands(program: Command, context: () => Context): void 
     .command('disable')
     .description('refuse every request of the user and of their keys, within two seconds; prints those keys')
     .argument('<user>', 'id of the user')
-    .action(async (userId: string) => {
-      const admin = context();
+    .does(async (admin, userId: string) => {
       const keys = await admin.withDatabase((db) =>
         endingKeys(db, { userId }, (trx) => disableUser(trx, { userId })),
       );
@@ -66,8 +63,7 @@ export function addUserCommands(program: Command, context: () => Context): void 
     .command('enable')
     .description('accept requests of the user and of their keys again')
     .argument('<user>', 'id of the user')
-    .action(async (userId: string) => {
-      const admin = context();
+    .does(async (admin, userId: string) => {
       await admin.withDatabase((db) => enableUser(db, { userId }));
       admin.report({ id: userId, disabled: false }, { note: 'Enabled.' });
     });
@@ -78,8 +74,7 @@ export function addUserCommands(program: Command, context: () => Context): void 
     .argument('<user>', 'id of the user')
     .argument('<subject>', '`sub`, exactly as in the tokens')
     .option('--issuer <url>', 'issuer of the tokens (default: ORI_ADMIN_ISSUER)')
-    .action(async (userId: string, subject: string, options: { issuer?: string }) => {
-      const admin = context();
+    .does(async (admin, userId: string, subject: string, options: { issuer?: string }) => {
       const issuer = issuerOf(admin, options);
       await admin.withDatabase((db) => addSubject(db, { userId, issuer, subject }));
       admin.report(
@@ -93,8 +88,7 @@ export function addUserCommands(program: Command, context: () => Context): void 
     .description('refuse tokens with this `sub`')
     .argument('<subject>', '`sub`, exactly as in the tokens')
     .option('--issuer <url>', 'issuer of the tokens (default: ORI_ADMIN_ISSUER)')
-    .action(async (subject: string, options: { issuer?: string }) => {
-      const admin = context();
+    .does(async (admin, subject: string, options: { issuer?: string }) => {
       const issuer = issuerOf(admin, options);
       await admin.withDatabase((db) => removeSubject(db, { issuer, subject }));
       admin.report({ issuer, subject, removed: true }, { note: 'Removed.' });
@@ -106,8 +100,7 @@ export function addUserCommands(program: Command, context: () => Context): void 
   )
     .description('delete a user with their subjects, memberships and keys; prints those keys')
     .argument('<user>', 'id of the user')
-    .action(async (userId: string) => {
-      const admin = context();
+    .does(async (admin, userId: string) => {
       const keys = await admin.withDatabase((db) =>
         endingKeys(db, { userId }, (trx) => deleteUser(trx, { userId })),
       );

@@ -1,6 +1,5 @@
 import { createWorkspace, deleteWorkspace, listWorkspaces, setDefaultWorkspace } from '@ori/store/admin';
 import type { Command } from '../command.ts';
-import type { Context } from '../context.ts';
 import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 
 interface CreateOptions {
@@ -10,7 +9,7 @@ interface CreateOptions {
   programme?: true;
 }
 
-export function addWorkspaceCommands(program: Command, context: () => Context): void {
+export function addWorkspaceCommands(program: Command): void {
   const workspace = program.command('workspace').description('workspaces of an organization');
 
   workspace
@@ -22,8 +21,7 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
     .option('--programme', 'add it to the interns programme')
     .option('--id <id>', 'use this id instead of a generated one')
     .examples('ws=$(ori-admin workspace create Workshop --organization "$org" --default --programme)')
-    .action(async (name: string, options: CreateOptions) => {
-      const admin = context();
+    .does(async (admin, name: string, options: CreateOptions) => {
       const made = await admin.withDatabase((db) =>
         createWorkspace(db, {
           name,
@@ -38,9 +36,8 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
 
   addList(workspace, 'list workspaces, including deleted ones')
     .option('--organization <id>', 'only those of this organization')
-    .action(
+    .does(
       listing(
-        context,
         (db, { limit, after, organization }: ListOptions<'organization'>) =>
           listWorkspaces(db, { limit, after, organization_id: organization }),
         (row) => ({
@@ -59,8 +56,7 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
     .command('set-default')
     .description('make it the default workspace of its organization, instead of the current one')
     .argument('<workspace>', 'id of the workspace')
-    .action(async (workspaceId: string) => {
-      const admin = context();
+    .does(async (admin, workspaceId: string) => {
       await admin.withDatabase((db) => setDefaultWorkspace(db, { workspaceId }));
       admin.report({ id: workspaceId, is_default: true }, { note: 'Set as the default workspace.' });
     });
@@ -68,8 +64,7 @@ export function addWorkspaceCommands(program: Command, context: () => Context): 
   confirmed(workspace.command('delete'), (id) => `This deletes the workspace ${id}.`)
     .description('delete a workspace: its interns are hidden and its sessions refused')
     .argument('<workspace>', 'id of the workspace')
-    .action(async (workspaceId: string) => {
-      const admin = context();
+    .does(async (admin, workspaceId: string) => {
       await admin.withDatabase((db) => deleteWorkspace(db, { workspaceId }));
       admin.report({ id: workspaceId, deleted: true }, { note: 'Deleted.' });
     });
