@@ -74,7 +74,7 @@ it('leaves a file alone that is not an export', async () => {
     await expect(readExport(path)).rejects.toThrow(UsageError);
     expect(await readFile(path, 'utf8')).toBe(content);
   }
-  await expect(openExportFile(folder)).rejects.toThrow(UsageError);
+  await expect(openExportFile(folder)).rejects.toMatchObject({ code: 'EISDIR', path: folder });
   await expect(openExportFile('/dev/null')).rejects.toThrow(UsageError);
 });
 

@@ -1,5 +1,4 @@
 import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { systemErrorCode } from '@ori/runtime/system-error-code';
 import type { AuditEntry } from '@ori/store/admin';
 import { UsageError } from './failure.ts';
 
@@ -11,12 +10,10 @@ const WRITE_BYTES = 1024 * 1024;
 /**
  * Opens the file, or creates it with mode 0600. Changes nothing before `append`.
  *
- * @throws UsageError if it cannot be opened, or does not end like an export
+ * @throws UsageError if it does not end like an export
  */
 export async function openExportFile(path: string) {
-  const file = await open(path, 'a+', 0o600).catch((error) => {
-    throw new UsageError(`Cannot write ${path} (${systemErrorCode(error)}).`);
-  });
+  const file = await open(path, 'a+', 0o600);
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw new UsageError(`${path} is not a regular file.`);
@@ -43,13 +40,10 @@ export async function openExportFile(path: string) {
 /**
  * The changes in an export, which may have been interrupted.
  *
- * @throws UsageError if the file cannot be read, or is not an export
+ * @throws UsageError if the file is not an export
  */
 export async function readExport(path: string): Promise<AuditEntry[]> {
-  const text = await readFile(path, 'utf8').catch((error) => {
-    throw new UsageError(`Cannot read ${path} (${systemErrorCode(error)}).`);
-  });
-  return parseExport(path, withoutCutLine(text));
+  return parseExport(path, withoutCutLine(await readFile(path, 'utf8')));
 }
 
 function withoutCutLine(text: string): string {

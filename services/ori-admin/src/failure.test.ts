@@ -28,6 +28,7 @@ test.each([
   [new StoreUnavailable('unreachable', 'x'), 6],
   [failureOf(() => readFileSync('/nonexistent/policy')), 2],
   [failureOf(() => mkdirSync('/dev/null/keys')), 2],
+  [failureOf(() => readFileSync('/')), 2],
 ])('%s is explained with the next step, and exits with %i', (error, exit) => {
   expect(tell(error)).toMatchObject({ exit, next: expect.stringMatching(/\.$/) });
 });

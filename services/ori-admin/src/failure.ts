@@ -77,9 +77,13 @@ export function tell(error: unknown): Told | undefined {
 
 /** Of any file that the command line names. */
 function tellFileError(error: unknown): Told | undefined {
-  if (!(error instanceof Error && 'path' in error && 'syscall' in error)) return undefined;
-  const what = `Cannot use ${JSON.stringify(error.path)} (${systemErrorCode(error)}).`;
-  return told(EXIT.usage, 'file_unusable', what, 'Check the path, and who may read or write there.');
+  if (!(error instanceof Error && 'syscall' in error)) return undefined;
+  const code = systemErrorCode(error);
+  // Node does not name the folder that was read as a file.
+  if (!('path' in error) && code !== 'EISDIR') return undefined;
+  const what = 'path' in error ? JSON.stringify(error.path) : 'a folder';
+  const next = 'Check the path, and who may read or write there.';
+  return told(EXIT.usage, 'file_unusable', `Cannot use ${what} (${code}).`, next);
 }
 
 const NOTHING_STORED = 'Nothing was stored. Correct the value and repeat.';

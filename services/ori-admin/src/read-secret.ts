@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { systemErrorCode } from '@ori/runtime/system-error-code';
 import type { Context } from './context.ts';
 import { UsageError } from './failure.ts';
 
@@ -14,7 +13,7 @@ export async function readSecret(
   { stdin }: Context,
   { keyFile }: { readonly keyFile?: string },
 ): Promise<string> {
-  const text = keyFile === undefined ? await readStdin(stdin) : readFile(keyFile);
+  const text = decode(keyFile === undefined ? await readStdin(stdin) : readFileSync(keyFile));
   const secret = text.replace(/\r?\n$/, '');
   if (secret === '')
     throw new UsageError('The key is empty.', 'Pipe it in, or name its file: --key-file FILE');
@@ -27,7 +26,7 @@ export async function readSecret(
   return secret;
 }
 
-async function readStdin(stdin: Context['stdin']): Promise<string> {
+async function readStdin(stdin: Context['stdin']): Promise<Uint8Array> {
   if (stdin.isTTY) {
     throw new UsageError(
       'A key typed here would stay on the screen.',
@@ -42,19 +41,7 @@ async function readStdin(stdin: Context['stdin']): Promise<string> {
     // At most four bytes a character; anything longer is refused.
     if (length > CHARACTERS_MAX * 4) break;
   }
-  return decode(Buffer.concat(chunks));
-}
-
-function readFile(path: string): string {
-  try {
-    return decode(readFileSync(path));
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(
-      `Cannot read ${JSON.stringify(path)} (${systemErrorCode(error)}).`,
-      'Name a file that contains only the key.',
-    );
-  }
+  return Buffer.concat(chunks);
 }
 
 function decode(bytes: Uint8Array): string {

@@ -150,9 +150,7 @@ async function compare(
 
 /** The lines of a file that end with a newline: an unfinished last line was never acknowledged. */
 async function* wholeLines(path: string): AsyncGenerator<Buffer> {
-  const file = await open(path).catch((error) => {
-    throw new UsageError(`Cannot read ${path} (${error.code}).`);
-  });
+  const file = await open(path);
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of file.createReadStream()) {
     rest = Buffer.concat([rest, chunk as Buffer]);

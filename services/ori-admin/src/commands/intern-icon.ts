@@ -1,5 +1,4 @@
 import { readFile, stat } from 'node:fs/promises';
-import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { ICON_BYTES_MAX, setIcon } from '@ori/store/admin';
 import type { Command } from '../command.ts';
 import { UsageError } from '../failure.ts';
@@ -21,13 +20,10 @@ export function addIconCommand(intern: Command): void {
     });
 }
 
-/** @throws UsageError if the file cannot be read, or is too large for an icon */
+/** @throws UsageError if the file is too large for an icon */
 async function readIcon(file: string): Promise<Buffer> {
+  const { size } = await stat(file);
+  if (size <= ICON_BYTES_MAX) return await readFile(file);
   const next = `Name an image of at most ${ICON_BYTES_MAX} bytes.`;
-  const fail = (error: unknown): never => {
-    throw new UsageError(`Cannot read ${JSON.stringify(file)} (${systemErrorCode(error)}).`, next);
-  };
-  const { size } = await stat(file).catch(fail);
-  if (size > ICON_BYTES_MAX) throw new UsageError(`${JSON.stringify(file)} is too large.`, next);
-  return await readFile(file).catch(fail);
+  throw new UsageError(`${JSON.stringify(file)} is too large.`, next);
 }
