@@ -1,42 +1,15 @@
 import { type Selectable, sql } from 'kysely';
 import type { Handle } from '../database.ts';
 import { AdminError } from '../queries/admin/admin-error.ts';
-import type { InternsTable, OrganizationsTable, WorkspacesTable } from '../schema.ts';
+import type { InternsTable } from '../schema.ts';
 import type { Team } from './team.ts';
 
-interface KnownPerson {
-  readonly id: string;
-  readonly subject: string | null;
-  readonly email: string | null;
-}
-
-interface KnownMember {
-  readonly workspace_id: string;
-  readonly user_id: string;
-  readonly name: string;
-}
-
-interface KnownKey {
-  readonly hash: string;
-  readonly kind: 'api' | 'management';
-  readonly name: string;
-  readonly workspace_id: string | null;
-}
-
-/** What is stored of an organization, and of the people that its team names. */
-export interface TeamState {
-  readonly organization: Selectable<OrganizationsTable> | undefined;
-  readonly workspaces: readonly Selectable<WorkspacesTable>[];
-  readonly people: readonly KnownPerson[];
-  readonly members: readonly KnownMember[];
-  /** Those of the organization, and those with an id that the file has. */
-  readonly interns: readonly (Selectable<InternsTable> & { readonly has_key: boolean })[];
-  /** Keys that are accepted; interns' own keys are not among them. */
-  readonly keys: readonly KnownKey[];
-}
-
-/** @throws AdminError `conflict` if several organizations have the name */
-export async function readTeamState({ kysely }: Handle, team: Team, issuer: string): Promise<TeamState> {
+/**
+ * What is stored of an organization, and of the people that its team names.
+ *
+ * @throws AdminError `conflict` if several organizations have the name
+ */
+export async function readTeamState({ kysely }: Handle, team: Team, issuer: string) {
   const organizations = await kysely
     .selectFrom('organizations')
     .selectAll()
@@ -47,19 +20,14 @@ export async function readTeamState({ kysely }: Handle, team: Team, issuer: stri
     throw new AdminError('conflict', `several organizations are named ${team.name}: give its id in the file`);
   }
   const [organization] = organizations;
-  const people = await findPeople({ kysely }, team, issuer);
-  if (organization === undefined) {
-    const interns = await findInterns({ kysely }, team, []);
-    return { organization, workspaces: [], people, members: [], interns, keys: [] };
-  }
-  const { id } = organization;
+  // No row belongs to an organization without an id.
+  const id = organization?.id ?? '';
   const workspaces = await kysely
     .selectFrom('workspaces')
     .selectAll()
     .where('organization_id', '=', id)
     .where('deleted_at', 'is', null)
     .execute();
-  const places = workspaces.map((one) => one.id);
   const members = await kysely
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'members.user_id')
@@ -67,7 +35,7 @@ export async function readTeamState({ kysely }: Handle, team: Team, issuer: stri
     .where('organization_id', '=', id)
     .where('removed_at', 'is', null)
     .execute();
-  const interns = await findInterns({ kysely }, team, places);
+  /** Keys that are accepted; interns' own keys are not among them. */
   const keys = await kysely
     .selectFrom('api_keys')
     .select(['hash', 'kind', 'name', 'workspace_id'])
@@ -75,16 +43,24 @@ export async function readTeamState({ kysely }: Handle, team: Team, issuer: stri
     .where('disabled_at', 'is', null)
     .where('intern_id', 'is', null)
     .execute();
+  const places = workspaces.map((one) => one.id);
+  const interns = await findInterns({ kysely }, team, places);
+  const people = await findPeople({ kysely }, team, issuer);
   return { organization, workspaces, people, members, interns, keys };
 }
 
+export type TeamState = Awaited<ReturnType<typeof readTeamState>>;
+
+type KnownIntern = Selectable<InternsTable> & { readonly has_key: boolean };
+
+/** Those of the organization, and those with an id that the file has. */
 async function findInterns(
   { kysely }: Handle,
   { workspaces = [] }: Team,
   places: readonly string[],
-): Promise<TeamState['interns']> {
+): Promise<KnownIntern[]> {
   const ids = workspaces.flatMap(({ interns = [] }) => interns.flatMap(({ id }) => id ?? []));
-  const { rows } = await sql<TeamState['interns'][number]>`
+  const { rows } = await sql<KnownIntern>`
     select i.*, exists (
       select from signing_keys k
       where k.intern_id = i.id and k.retired_at is null
@@ -93,6 +69,12 @@ async function findInterns(
     kysely,
   );
   return rows;
+}
+
+interface KnownPerson {
+  readonly id: string;
+  readonly subject: string | null;
+  readonly email: string | null;
 }
 
 async function findPeople({ kysely }: Handle, team: Team, issuer: string): Promise<KnownPerson[]> {

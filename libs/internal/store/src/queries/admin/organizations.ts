@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
+import { failedWith } from '../sql-state.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { organizationOf } from './api-keys.ts';
 import { changeRow } from './change-row.ts';
@@ -44,11 +45,7 @@ export async function setTurnLimits(
   const { turnsPerUser, turnsPerOrganization } = requireInput(turnLimits, given);
   const row = await db.kysely
     .updateTable('organizations')
-    .set((eb) => ({
-      turns_per_user: turnsPerUser === undefined ? eb.ref('turns_per_user') : turnsPerUser,
-      turns_per_organization:
-        turnsPerOrganization === undefined ? eb.ref('turns_per_organization') : turnsPerOrganization,
-    }))
+    .set({ turns_per_user: turnsPerUser, turns_per_organization: turnsPerOrganization })
     .where('id', '=', organizationId)
     .returning(['turns_per_user', 'turns_per_organization'])
     .executeTakeFirst();
@@ -65,7 +62,7 @@ export async function deleteOrganization(
   try {
     await changeRow(db, what, sql`delete from organizations where id = ${organizationId}`);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === '23503')) throw error;
+    if (!failedWith(error, 'foreign_key_violation')) throw error;
     throw new AdminError('conflict', `${what} is not empty`, { cause: error });
   }
 }
