@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
 import { AdminError } from '@ori/store/admin';
-import { InvalidCredential } from '@ori/store/byok/invalid-credential';
+import { InvalidCredential } from '@ori/store/byok/credential';
 import { MigrationError } from '@ori/store/migrate';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { expect, test } from 'vitest';

@@ -5,7 +5,7 @@ import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { KmsError } from '@ori/sealing/key-wrapper';
 import { SealingError } from '@ori/sealing/sealing-error';
 import { AdminError, type AdminErrorCode } from '@ori/store/admin';
-import { InvalidCredential } from '@ori/store/byok/invalid-credential';
+import { InvalidCredential } from '@ori/store/byok/credential';
 import { MigrationError } from '@ori/store/migrate';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { EXIT, type ExitCode } from './exit-codes.ts';

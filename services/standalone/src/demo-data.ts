@@ -10,7 +10,7 @@ import {
   removeMember,
   type SigningHome,
 } from '@ori/store/admin';
-import { newCredential } from '@ori/store/byok/new-credential';
+import { newCredential } from '@ori/store/byok/apply-update';
 import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
 import type { CastName, DemoCast } from './cast.ts';

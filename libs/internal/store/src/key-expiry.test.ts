@@ -1,7 +1,7 @@
 import { createRing, createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { dueKeys } from './queries/admin/due-keys.ts';
+import { dueKeys } from './queries/admin/bulk-signing-keys.ts';
 import { addSigningKey, revokeSigningKey } from './queries/admin/signing-keys.ts';
 import { EXPIRY_SECONDS, type SignerQueries, signerQueries } from './signer-sql.ts';
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { applyUpdate } from '@ori/store/byok/apply-update';
+import { applyUpdate, newCredential } from '@ori/store/byok/apply-update';
 import { changeCredential, findCredential } from '@ori/store/byok/change-credential';
 import { ByokUpdate } from '@ori/store/byok/credential';
-import { newCredential } from '@ori/store/byok/new-credential';
 import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import { found, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';

@@ -1,6 +1,5 @@
 import { ApiKeyHash } from '@ori/identity/api-key-hash';
-import { ByokUpdate, DeclaredRegion, FIELDS } from '@ori/store/byok/credential';
-import { Provider } from '@ori/store/byok/provider';
+import { ByokUpdate, DeclaredRegion, FIELDS, Provider } from '@ori/store/byok/credential';
 import { z } from 'zod';
 import { SAMPLE, Timestamp, WorkspaceId } from '../fields.ts';
 import { offsetPage, pageOf } from '../page.ts';

@@ -8,7 +8,7 @@ import { IdentityError } from '@ori/identity/identity-error';
 import { BusyError } from '@ori/runtime/busy-error';
 import type { Budget } from '@ori/runtime/metrics';
 import { AdminError } from '@ori/store/admin-error';
-import { InvalidCredential } from '@ori/store/byok/invalid-credential';
+import { InvalidCredential } from '@ori/store/byok/credential';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 import type { Operation } from './operation.ts';

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { AdminError, createCredential, deleteCredential, listAllCredentials } from '@ori/store/admin';
-import { applyUpdate } from '@ori/store/byok/apply-update';
+import { applyUpdate, newCredential } from '@ori/store/byok/apply-update';
 import { changeCredential } from '@ori/store/byok/change-credential';
 import type { ByokUpdate } from '@ori/store/byok/credential';
-import { newCredential } from '@ori/store/byok/new-credential';
 import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
 import { StoreUnavailable } from '@ori/store/store-unavailable';

@@ -1,8 +1,6 @@
 import { maskSecret } from '../mask.ts';
-import type { ByokUpdate, DeclaredRegion } from './credential.ts';
-import { InvalidCredential } from './invalid-credential.ts';
+import { type ByokUpdate, type DeclaredRegion, InvalidCredential, type Provider } from './credential.ts';
 import { readKeyMaterial, requireDeclarable } from './key-material.ts';
-import type { Provider } from './provider.ts';
 
 /** The fields of a stored credential that the rules of a change depend on. */
 export interface CredentialFacts {
@@ -60,4 +58,23 @@ function requireCompatibleFlags(
   if (result.is_fallback && result.is_required) {
     throw new InvalidCredential('is_required cannot be combined with is_fallback.');
   }
+}
+
+/**
+ * The columns of a new credential, by the rules of a change that sets every field of an empty credential.
+ * Label and region are derived from the key. No column contains the key itself.
+ *
+ * @throws {InvalidCredential}, which does not quote the key
+ */
+export function newCredential(provider: Provider, fields: ByokUpdate & { readonly key: string }) {
+  const empty = {
+    provider,
+    is_fallback: false,
+    is_byok_only: false,
+    is_required: false,
+    key_region: null,
+  } as const;
+  const { label, ...columns } = applyUpdate(empty, fields);
+  if (label === undefined) throw new TypeError('a key has a label');
+  return { ...columns, label };
 }

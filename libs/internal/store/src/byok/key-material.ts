@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { DeclaredRegion } from './credential.ts';
-import { InvalidCredential } from './invalid-credential.ts';
-import type { Provider } from './provider.ts';
+import { DeclaredRegion, InvalidCredential, type Provider } from './credential.ts';
 
 /** The providers whose key can contain the region, as JSON with `api_key` and `region`. */
 const STRUCTURED: ReadonlySet<Provider> = new Set<Provider>(['openai', 'fireworks']);

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
+import { ENDING_KEYS } from '../../signer-sql.ts';
+import type { Statements } from '../../statements.ts';
 import { AdminError, unlessAdminError } from './admin-error.ts';
 import { type NewSigningKey, rotateSigningKey } from './signing-keys.ts';
 
@@ -75,4 +77,27 @@ export async function rotateSigningKeys(
     onProgress(rotated);
   }
   return { rotated, failed };
+}
+
+/** A key that expires soon or has expired recently, without a successor. */
+export interface DueKey {
+  readonly id: string;
+  readonly internId: string;
+  /** Unix seconds. */
+  readonly expiresAt: number;
+}
+
+/**
+ * The interns to rotate: their last key expires within `seconds`, or expired at most as long ago. Earliest expiry
+ * first.
+ */
+export async function dueKeys(
+  db: Statements,
+  { at, seconds }: { readonly at: number; readonly seconds: number },
+): Promise<DueKey[]> {
+  return await db.query<DueKey>(
+    `select id, intern_id as "internId", expires_at as "expiresAt" from (${ENDING_KEYS}) as ending
+     order by expires_at, id`,
+    [at, seconds],
+  );
 }

@@ -2,8 +2,7 @@ import { type InsertObject, type Selectable, sql } from 'kysely';
 import type { Handle } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
 import type { ByokCredentialsTable } from '../../schema-management.ts';
-import { judged } from './admin-error.ts';
-import { changeRow } from './change-row.ts';
+import { changeRow, judged } from './admin-error.ts';
 
 /**
  * Stores a provider credential whose key is sealed to the id of the row. `applyUpdate` of `@ori/store/byok/apply-update` has the rules of

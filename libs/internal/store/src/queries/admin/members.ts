@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../../database.ts';
-import { AdminError, judged, requireInput } from './admin-error.ts';
-import { changeRow } from './change-row.ts';
+import { AdminError, changeRow, judged, requireInput } from './admin-error.ts';
 import { idSchema } from './ids.ts';
 
 const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });

@@ -7,12 +7,10 @@ import { sql, type Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Database } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
-import { AdminError, judged, requireInput } from './admin-error.ts';
-import { changeRow } from './change-row.ts';
+import { AdminError, changeRow, judged, requireInput } from './admin-error.ts';
 import { idSchema, newId, nowSeconds, secondsSchema } from './ids.ts';
-import { requireRoomFor } from './key-intervals.ts';
+import { defaultNotBefore, endsAfter, lockIntern, requireRoomFor } from './key-intervals.ts';
 import { endKey, type KeyStater, makeStatement, STATED } from './key-statements.ts';
-import { defaultNotBefore, endsAfter, lockIntern } from './key-timing.ts';
 
 /** How long the former key stays valid after a new one took over, in seconds. */
 const ROTATION_OVERLAP_SECONDS = 60;
