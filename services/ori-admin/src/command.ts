@@ -1,6 +1,5 @@
 import { Command as Base } from 'commander';
 import type { Context } from './context.ts';
-import { examples } from './help.ts';
 
 /** A command of `ori-admin`, and every command below it. */
 export class Command extends Base {
@@ -24,4 +23,8 @@ export class Command extends Base {
   does<Words extends unknown[]>(work: (admin: Context, ...words: Words) => void | Promise<void>): this {
     return this.action((...words) => work(this.#context(), ...(words as unknown as Words)));
   }
+}
+
+export function examples(...lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }

@@ -1,12 +1,7 @@
-import { enableCompileCache } from 'node:module';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { keepCompiled } from '@ori/faces/compile-cache';
 import { EXIT } from './exit-codes.ts';
 
-// Compilation takes half of the start-up time. The cache is in the user's own folder, because the default one is
-// shared.
-const { HOME, XDG_CACHE_HOME } = process.env;
-enableCompileCache(join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'ori', 'compile-cache'));
+keepCompiled(process.env);
 
 const STDOUT_CLOSED = 141;
 

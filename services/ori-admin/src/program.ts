@@ -1,5 +1,6 @@
 import { printable, printableJson, printableLines } from '@ori/faces/printable';
 import { explainUsage } from '@ori/faces/usage';
+import { describeSettings } from '@ori/runtime/describe-settings';
 import { VERSION } from '@ori/runtime/version';
 import { CommanderError } from 'commander';
 import { Command } from './command.ts';
@@ -18,10 +19,30 @@ import { addSigningKeyCommands } from './commands/signing-key.ts';
 import { addSwitchCommands } from './commands/switches.ts';
 import { addUserCommands } from './commands/user.ts';
 import { addWorkspaceCommands } from './commands/workspace.ts';
+import { ADMIN_SPEC } from './config.ts';
 import { createContext, type HostEnvironment } from './context.ts';
-import { EXIT } from './exit-codes.ts';
+import { EXIT, EXIT_MEANINGS } from './exit-codes.ts';
 import { type Told, tell, UsageError } from './failure.ts';
-import { MAIN_HELP } from './help.ts';
+
+const EXIT_CODES = [
+  'Exit codes:',
+  ...EXIT_MEANINGS.map(([code, meaning]) => `  ${String(code).padStart(3)}  ${meaning}`),
+];
+
+const MAIN_HELP = `
+Examples:
+  ori-admin migrate
+  org=$(ori-admin org create "Analytical Engines")
+  ws=$(ori-admin workspace create Workshop --organization "$org" --default --programme)
+  ori-admin key create --kind api --workspace "$ws" --name ci --out ci.key
+  ori-admin intern list --workspace "$ws" --json
+
+A command prints only its result on stdout, such as a new id or secret. Messages go to stderr.
+
+Environment (each command requires only what it needs):
+
+${describeSettings('ORI_ADMIN', ADMIN_SPEC)}
+${EXIT_CODES.join('\n')}`;
 
 /**
  * Runs one command line and resolves to its exit code. Writes to the two streams of `host`, never to the

@@ -1,17 +1,12 @@
 import { writeSync } from 'node:fs';
 // Not by the names of what it exports: an older Node, which lacks one, would say that instead of what is needed.
 import http from 'node:http';
-import module from 'node:module';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { keepCompiled } from '@ori/faces/compile-cache';
 import { explainSystemError } from '@ori/faces/system-error';
 import { exitAtTheEnd, hasAbandoned } from './adapters/to-the-end.ts';
 import { readProxyEnvironment } from './core/proxy-environment.ts';
 
-// Compilation takes half of the start-up time. The cache is in the user's own folder, because the default one is
-// shared.
-const { HOME, XDG_CACHE_HOME } = process.env;
-module.enableCompileCache(join(XDG_CACHE_HOME || join(HOME || homedir(), '.cache'), 'ori', 'compile-cache'));
+keepCompiled(process.env);
 
 const STDOUT_CLOSED = 141;
 const interrupted = new AbortController();

@@ -27,7 +27,7 @@ export function declareRequests(
   program
     .command('token')
     .description('print an access token for another program')
-    .action(async () => (await import('./commands/token.ts')).token(context()));
+    .action(async () => (await import('./commands/headers.ts')).token(context()));
   withBody(program.command('headers'))
     .description('print the headers that authorize one API request of another program')
     .argument('<method>', 'method of the request, such as POST')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { applyUpdate, newCredential } from '@ori/store/byok/apply-update';
-import { changeCredential, findCredential } from '@ori/store/byok/change-credential';
+import { type CredentialRow, changeCredential, findCredential } from '@ori/store/byok/change-credential';
 import { ByokUpdate } from '@ori/store/byok/credential';
 import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import { found, notFound, requireManager } from '../callers/caller.ts';
@@ -9,7 +9,6 @@ import { jsonOperation, type Operation } from '../http/operation.ts';
 import { dataOf, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import { addCredential, listCredentials, removeCredential, unknownApiKeys } from './queries.ts';
-import { renderCredential } from './render.ts';
 import { ByokCreate, ByokCredential, ByokListQuery, ByokPage } from './shape.ts';
 
 const family = 'BYOK';
@@ -129,4 +128,16 @@ export const BYOK_OPERATIONS: readonly Operation[] = [list, create, get, update,
 function requireNone([unknown]: readonly string[]): void {
   if (unknown === undefined) return;
   throw new Refusal('invalid_parameters', `allowed_api_key_hashes: ${unknown} is not a key of this account.`);
+}
+
+/** The columns that are not shown. A column that is neither here nor in the shape is a compile error. */
+const HIDDEN = {
+  organization_id: undefined,
+  sealed_key: undefined,
+  key_region: undefined,
+  disabled_by_operator: undefined,
+} satisfies Record<Exclude<keyof CredentialRow, keyof ByokCredential>, undefined>;
+
+export function renderCredential(row: CredentialRow): ByokCredential {
+  return { ...row, ...HIDDEN, created_at: row.created_at.toISOString() };
 }

@@ -6,7 +6,7 @@ import { type Account, asTenant, ofAccount, workspaceExists } from '@ori/store/t
 import type { Provider } from '@ori/store/vocabulary';
 import { type InsertObject, sql } from 'kysely';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
-import { chosenWorkspace } from '../workspaces/chosen-workspace.ts';
+import { chosenWorkspace } from '../workspaces/queries.ts';
 
 /**
  * A page of the credentials of one workspace (by default the account's default one), including those for every

@@ -5,7 +5,7 @@ import { type Account, asTenant, asWriter, ofAccount, workspaceExists } from '@o
 import { type Insertable, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
 import { Refusal } from '../refusal.ts';
-import { chosenWorkspace } from '../workspaces/chosen-workspace.ts';
+import { chosenWorkspace } from '../workspaces/queries.ts';
 
 type GuardrailsTable = Schema['guardrails'];
 

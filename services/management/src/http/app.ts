@@ -13,12 +13,11 @@ import type { Principal } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';
 import { Refusal } from '../refusal.ts';
 import { execute, readerOf, readOnlyOf, sendExecuted } from './execute.ts';
-import type { Call, JsonOperation, Operation } from './operation.ts';
+import type { Call, JsonOperation, Operation, Services } from './operation.ts';
 import { readId } from './path-parameters.ts';
 import { present } from './presentation.ts';
-import { type PublishedFile, sendPublishedFile } from './published-file.ts';
 import { readBody, readQuery } from './read-call.ts';
-import type { Services } from './services.ts';
+import { type PublishedFile, sendPublishedFile } from './reference-files.ts';
 
 export interface AppOptions {
   /** The public base address, without a trailing slash. */

@@ -8,8 +8,7 @@ import { Refusal } from '../refusal.ts';
 import { answersRecord, isStrongMatch, tagOf } from './entity-tag.ts';
 import { type Executed, executeOnce } from './idempotent-answers.ts';
 import { jsonPieces } from './json-pieces.ts';
-import type { Call, JsonOperation, Operation } from './operation.ts';
-import type { Services } from './services.ts';
+import type { Call, JsonOperation, Operation, Services } from './operation.ts';
 
 /** The headers of a request that make its execution depend on what was before. */
 export interface Conditions {

@@ -6,8 +6,7 @@ import type { Database } from '@ori/store/database';
 import type { Principal } from '../callers/caller.ts';
 import { Refusal } from '../refusal.ts';
 import { once } from './once.ts';
-import type { Call, Operation } from './operation.ts';
-import type { Services } from './services.ts';
+import type { Call, Operation, Services } from './operation.ts';
 
 /** Printable ASCII, as a header value or as the string of a structured field. */
 const KEY = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { found, type InternReader, notFound, requireInternReader } from '../callers/caller.ts';
 import { fileOperation, jsonOperation, type Operation } from '../http/operation.ts';
 import { readCursor, renderCursor } from './cursor.ts';
-import { findIcon, findIntern, listInterns } from './queries.ts';
-import { renderIntern } from './render.ts';
+import { findIcon, findIntern, type InternRow, listInterns } from './queries.ts';
 import { Intern, InternListQuery, InternPage } from './shape.ts';
 
 const list = jsonOperation({
@@ -99,4 +98,23 @@ function collectionOf(
   if (workspaceId === undefined) return { workspaceIds: reader.workspaceIds };
   if (!reader.workspaceIds.includes(workspaceId)) throw notFound();
   return { workspaceIds: [workspaceId] };
+}
+
+/** The columns that are not shown. A column that is neither here nor in the shape is a compile error. */
+const HIDDEN = {
+  organization_id: undefined,
+  created_by_user_id: undefined,
+  created_by_key_hash: undefined,
+} satisfies Record<Exclude<keyof InternRow, keyof Intern>, undefined>;
+
+export function renderIntern(row: InternRow, reader: InternReader): Intern {
+  return {
+    ...row,
+    ...HIDDEN,
+    created_by_you:
+      (reader.keyHash !== undefined && reader.keyHash === row.created_by_key_hash) ||
+      (reader.userId !== undefined && reader.userId === row.created_by_user_id),
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { InternReader } from '../callers/caller.ts';
+import { renderIntern } from './operations.ts';
 import type { InternRow } from './queries.ts';
-import { renderIntern } from './render.ts';
 
 const at = new Date('2026-11-20T12:00:00.123Z');
 

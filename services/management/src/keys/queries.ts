@@ -6,7 +6,7 @@ import { type Account, asTenant, ofAccount, workspaceExists } from '@ori/store/t
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import { found } from '../callers/caller.ts';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
-import { chosenWorkspace } from '../workspaces/chosen-workspace.ts';
+import { chosenWorkspace } from '../workspaces/queries.ts';
 
 /** An ordinary key: of a workspace, or of one intern in it. */
 export type ApiKeyRow = Selectable<ApiKeysTable> & { readonly workspace_id: string };

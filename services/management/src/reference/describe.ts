@@ -7,7 +7,6 @@ import type { Operation } from '../http/operation.ts';
 import { OPERATIONS } from '../http/operations.ts';
 import { pathParametersOf } from '../http/path-parameters.ts';
 import { answer, describeRefusals } from './answers.ts';
-import { curlOf } from './curl.ts';
 import { exampleOf } from './example-of.ts';
 import { AppHeaders, IdempotencyKey, IfMatch, IfNoneMatch } from './parameters.ts';
 import { refusalsOf } from './refusals.ts';
@@ -102,4 +101,28 @@ function contentOf({ body, mediaTypes }: Omit<DescribedAnswer, 'description'>) {
 function json(schema: z.ZodType): Record<'application/json', ZodOpenApiMediaTypeObject> {
   const example = exampleOf(schema);
   return { 'application/json': { schema, ...(example !== undefined && { example }) } };
+}
+
+/** The call of an operation with its own examples, for a shell; the credential is in the environment. */
+export function curlOf(described: Described, baseUrl: string): string {
+  const { method, path, body, answers } = described;
+  const parameters = pathParametersOf(path)?.shape ?? {};
+  const target = path.replace(/\{(\w+)\}/g, (_, name) =>
+    String(parameters[name] && exampleOf(parameters[name])),
+  );
+  const credential = credentialOf(described);
+  const content = body && JSON.stringify(exampleOf(body)).replaceAll("'", "'\\''");
+  const lines = [
+    `curl --fail-with-body${method === 'GET' ? '' : ` -X ${method}`} '${baseUrl}${target}'`,
+    ...(credential === undefined ? [] : [`-H "Authorization: Bearer $${credential}"`]),
+    ...(content === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${content}'`]),
+    ...(answers[200]?.mediaTypes === undefined ? [] : ['-o answer']),
+  ];
+  return lines.join(' \\\n  ');
+}
+
+function credentialOf({ scopes, tag }: Described): string | undefined {
+  if (scopes === null) return undefined;
+  if (scopes.length > 0) return 'ORI_ACCESS_TOKEN';
+  return tag === 'Interns' ? 'ORI_API_KEY' : 'ORI_MANAGEMENT_KEY';
 }

@@ -1,7 +1,6 @@
 import type { Described } from '@ori/api/operations';
 import { z } from 'zod';
-import { PUBLISHED_CACHE_CONTROL } from '../http/published-file.ts';
-import { DOCUMENT_PATH } from '../http/reference-files.ts';
+import { DOCUMENT_PATH, PUBLISHED_CACHE_CONTROL } from '../http/reference-files.ts';
 import { IfNoneMatch } from './parameters.ts';
 
 const headers = z.object({

@@ -2,10 +2,9 @@ import { join } from 'node:path';
 import { html, pageHeaders, renderPage } from '@ori/faces/html';
 import { type Reference, SAMPLE_BASE_URL } from '../http/reference-files.ts';
 import { type ApiDocument, createApiDocument } from './document.ts';
-import { markdown } from './markdown.ts';
 import { PAGE_SCRIPT } from './page-script.ts';
 import { type ReferenceOperation, renderReferenceOperation } from './render-operation.ts';
-import { renderMembers, type Schema, typeOf } from './render-schema.ts';
+import { markdown, renderMembers, type Schema, typeOf } from './render-schema.ts';
 
 /** The file that the service serves, so that it contains nothing of this folder. */
 export const GENERATED_FILE = join(import.meta.dirname, '../http/generated/reference.json');

@@ -1,6 +1,5 @@
 import { type Html, html } from '@ori/faces/html';
-import { markdown, markdownLine } from './markdown.ts';
-import { renderMembers, renderValue, type Schema, typeOf } from './render-schema.ts';
+import { markdown, markdownLine, renderMembers, renderValue, type Schema, typeOf } from './render-schema.ts';
 
 interface Content {
   readonly schema?: Schema;

@@ -1,5 +1,15 @@
-import { type Html, html } from '@ori/faces/html';
-import { markdown } from './markdown.ts';
+import { Html, html } from '@ori/faces/html';
+import { marked } from 'marked';
+
+/** A line of it, without a paragraph around it. */
+export function markdownLine(text: string): Html {
+  return new Html(marked.parseInline(text, { async: false }));
+}
+
+/** Our own Markdown, which is trusted, as markup; its headings begin below that of the page. */
+export function markdown(text: string): Html {
+  return new Html(marked.parse(text, { async: false }));
+}
 
 /** A JSON Schema, as far as the document uses the vocabulary. */
 export interface Schema {

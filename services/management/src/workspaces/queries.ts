@@ -4,7 +4,7 @@ import { judged } from '@ori/store/admin-error';
 import type { Database } from '@ori/store/database';
 import type { Schema, WorkspacesTable } from '@ori/store/schema';
 import { type Account, asTenant, ofAccount } from '@ori/store/tenant';
-import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
+import { type ExpressionBuilder, type Selectable, sql, type Transaction } from 'kysely';
 import { found, notFound } from '../callers/caller.ts';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
 import { Refusal } from '../refusal.ts';
@@ -145,3 +145,30 @@ export function deleteWorkspaceRecord(
 }
 
 const refused = (message: string) => new Refusal('invalid_parameters', message);
+
+/**
+ * The id of the account's workspace with this one, or of its default one.
+ *
+ * @throws Refusal `invalid_parameters` if there is none
+ */
+export async function chosenWorkspace(
+  trx: Transaction<Schema>,
+  { organizationId }: Account,
+  workspaceId: string | undefined,
+): Promise<string> {
+  const row = await trx
+    .selectFrom('workspaces')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where('deleted_at', 'is', null)
+    .$if(workspaceId === undefined, (query) => query.where('is_default', '=', true))
+    .$if(workspaceId !== undefined, (query) => query.where('id', '=', workspaceId ?? ''))
+    .executeTakeFirst();
+  if (row !== undefined) return row.id;
+  throw new Refusal(
+    'invalid_parameters',
+    workspaceId === undefined
+      ? 'The default workspace was deleted: pass workspace_id.'
+      : 'workspace_id: not a workspace of this account.',
+  );
+}

@@ -10,11 +10,10 @@ import {
   TeamFile,
 } from '@ori/store/admin';
 import { type Document, LineCounter, parseDocument } from 'yaml';
-import type { Command } from '../command.ts';
+import { type Command, examples } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';
 import { problemsOf } from '../file-problems.ts';
-import { examples } from '../help.ts';
 import { openSecretOutput } from '../secret-output.ts';
 import { staterOf } from './root.ts';
 

@@ -6,10 +6,9 @@ import {
   unlessAdminError,
 } from '@ori/store/admin';
 import { readExport } from '../audit-export.ts';
-import type { Command } from '../command.ts';
+import { type Command, examples } from '../command.ts';
 import type { Context } from '../context.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
-import { examples } from '../help.ts';
 import { staterOf } from './root.ts';
 
 interface ReapplyOptions {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { Environment } from '@ori/runtime/config';
-import type { Command } from '../command.ts';
+import { type Command, examples } from '../command.ts';
 import type { Context } from '../context.ts';
 import { examine, type Finding } from '../doctor/finding.ts';
 import { lookAtIssuers, lookAtToken } from '../doctor/issuers.ts';
@@ -11,7 +11,6 @@ import { lookAtRing } from '../doctor/rings.ts';
 import { lookAtAuditFolder, lookAtInstance } from '../doctor/services.ts';
 import { loadIdentity, type Prefix } from '../doctor/settings.ts';
 import { PartialFailure, UsageError } from '../failure.ts';
-import { examples } from '../help.ts';
 import { collected } from '../options.ts';
 import { readSecret } from '../read-secret.ts';
 

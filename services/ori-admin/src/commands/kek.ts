@@ -13,11 +13,10 @@ import { readRingFile } from '@ori/sealing/read-kek-ring';
 import { createTransit } from '@ori/sealing/transit';
 import { countByKek, resealTable } from '@ori/store/admin';
 import { Argument } from 'commander';
-import type { Command } from '../command.ts';
+import { type Command, examples } from '../command.ts';
 import { type Context, ringSetting } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { PartialFailure } from '../failure.ts';
-import { examples } from '../help.ts';
 import { addInstances, type InstanceOptions, requireInstances } from '../kek-instances.ts';
 import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
 

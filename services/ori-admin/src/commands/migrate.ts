@@ -1,6 +1,5 @@
 import { migrate } from '@ori/store/migrate';
-import type { Command } from '../command.ts';
-import { examples } from '../help.ts';
+import { type Command, examples } from '../command.ts';
 
 export function addMigrateCommand(program: Command): void {
   program

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { requireClock } from './clock.ts';
+import { requireClock } from './finding.ts';
 
 it('accepts a second between two clocks, and names the direction of more', () => {
   expect(() => requireClock('Redis', 10_000, 11_000)).not.toThrow();

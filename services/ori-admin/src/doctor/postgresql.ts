@@ -4,8 +4,7 @@ import type { Database } from '@ori/store/database';
 import { GRANTS_AS_OF } from '@ori/store/migrate';
 import { openPostgres } from '@ori/store/postgres';
 import { readPrivileges } from '@ori/store/privileges';
-import { requireClock } from './clock.ts';
-import { CheckFailed } from './finding.ts';
+import { CheckFailed, requireClock } from './finding.ts';
 import { DATABASE, loadPart, type Prefix } from './settings.ts';
 
 /** The server as the operator's login sees it: a primary, at this version, with the same time. */

@@ -1,8 +1,7 @@
 import type { Environment } from '@ori/runtime/config';
 import { connectRedis, pingRedis, redisTime } from '@ori/turns/redis';
 import { EvictingRedis, watchEviction } from '@ori/turns/redis/eviction';
-import { requireClock } from './clock.ts';
-import { CheckFailed } from './finding.ts';
+import { CheckFailed, requireClock } from './finding.ts';
 import { loadPart, REDIS } from './settings.ts';
 
 /** The signer's Redis: that it answers, evicts nothing, and has the same time. */

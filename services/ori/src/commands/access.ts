@@ -5,14 +5,13 @@ import { type PrivateJwk, proofKeyOf, readGivenKey, readProofKey } from '../adap
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { readSession, writeSession } from '../adapters/session-store.ts';
 import { toTheEnd } from '../adapters/to-the-end.ts';
-import { isClockWrong } from '../core/clock.ts';
+import { isClockWrong, tellClock } from '../core/clock.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { tellFallback } from '../core/failures/session.ts';
 import { sessionOfToken } from '../core/given-token.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
 import { isAlive, isFresh, renewSession, type Session } from '../core/session.ts';
 import { foreignAudience } from '../core/trust.ts';
-import { tellClock } from '../text/clock.ts';
 import {
   baseUrlToSignIn,
   type Context,

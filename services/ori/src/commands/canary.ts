@@ -8,9 +8,8 @@ import { requestProof } from '../adapters/signer.ts';
 import { CliError } from '../core/errors.ts';
 import { recordOf } from '../text/failure-record.ts';
 import { requireSession, withAccessToken } from './access.ts';
-import { type Context, untilInterrupted } from './context.ts';
+import { type Context, takeTrace, untilInterrupted } from './context.ts';
 import { takeInternId } from './intern-id.ts';
-import { takeTrace } from './trace.ts';
 
 const PATH = '/ori/canary';
 /** For one signing and its verification; Prometheus waits a little longer. */

@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { parseTraceparent, type Traceparent } from '@ori/http/traceparent';
 import { readSmallFile } from '../adapters/private-file.ts';
 import type { SessionPlace } from '../adapters/session-store.ts';
+import { newTraceparent } from '../adapters/trace.ts';
 import { BASE_URL_DEFAULT, parseBaseAddress } from '../core/address.ts';
 import { CliError } from '../core/errors.ts';
 import type { Session } from '../core/session.ts';
@@ -129,4 +131,17 @@ function xdgFolder(context: HostEnvironment, name: string, fallback: string): st
   const configured = variable(context, name);
   const home = variable(context, 'HOME') ?? homedir();
   return join(configured !== undefined && isAbsolute(configured) ? configured : join(home, fallback), 'ori');
+}
+
+/**
+ * The trace that the signing request and the call belong to: the given one, else that of `TRACEPARENT`, which CI tools
+ * set, else a new one. An invalid value counts as absent.
+ *
+ * @param given the value of `-H 'traceparent: …'`
+ */
+export function takeTrace(context: Context, given?: string): Traceparent {
+  const trace =
+    parseTraceparent(given) ?? parseTraceparent(variable(context, 'TRACEPARENT')) ?? newTraceparent();
+  context.terminal.detail(`Trace ${trace.traceId}`);
+  return trace;
 }

@@ -1,11 +1,9 @@
 import { text } from 'node:stream/consumers';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import type { RequestBody } from '../adapters/request-body.ts';
-import { type Change, changesOf, readDiagnosis, type SentCall } from '../core/arrival.ts';
-import { clockAheadSeconds, isClockWrong } from '../core/clock.ts';
+import { type Change, changesOf, readDiagnosis, type SentCall, tellChange } from '../core/arrival.ts';
+import { clockAheadSeconds, isClockWrong, tellClock } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
-import { tellChange } from '../text/changes.ts';
-import { tellClock } from '../text/clock.ts';
 import type { Context } from './context.ts';
 import { type DaemonAnswer, isGood, refusalOf } from './daemon-answer.ts';
 import { type CallOptions, prepareCall } from './signed-call.ts';

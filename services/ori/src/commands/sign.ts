@@ -2,10 +2,9 @@ import { CliError } from '../core/errors.ts';
 import { requirePath } from '../core/proof-request.ts';
 import { requireSession } from './access.ts';
 import { type DigestOptions, takeDigest } from './body-options.ts';
-import type { Context } from './context.ts';
+import { type Context, takeTrace } from './context.ts';
 import { takeInternId } from './intern-id.ts';
 import { signFor } from './sign-for.ts';
-import { takeTrace } from './trace.ts';
 
 export interface SignOptions extends DigestOptions {
   readonly path?: string;

@@ -9,14 +9,13 @@ import { requirePath } from '../core/proof-request.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
 import { requireSession } from './access.ts';
 import { type BodyOptions, takeBody } from './body-options.ts';
-import { type Context, variable } from './context.ts';
+import { type Context, takeTrace, variable } from './context.ts';
 import { type DaemonAnswer, readAnswer } from './daemon-answer.ts';
 import { findDaemon } from './daemon-origin.ts';
 import { takeInternId } from './intern-id.ts';
 import { deliver, lossOf } from './lost-answer.ts';
 import { type Attempt, waited } from './questions.ts';
 import { signFor } from './sign-for.ts';
-import { takeTrace } from './trace.ts';
 
 /** How long a daemon may be silent. */
 export const SILENCE_SECONDS_DEFAULT = 300;

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { tellClock } from '../text/clock.ts';
-import { clockAheadSeconds, isClockWrong } from './clock.ts';
+import { clockAheadSeconds, isClockWrong, tellClock } from './clock.ts';
 
 const DATE = 'Sun, 22 Nov 2026 11:00:00 GMT';
 const THEN = Date.parse(DATE) / 1000;
