@@ -17,7 +17,6 @@ export * from './queries/admin/named.ts';
 export * from './queries/admin/organizations.ts';
 export * from './queries/admin/reseal.ts';
 export * from './queries/admin/revocations.ts';
-export { readServerFacts } from './queries/admin/server-facts.ts';
 export * from './queries/admin/sessions.ts';
 export * from './queries/admin/signing-keys.ts';
 export * from './queries/admin/users.ts';

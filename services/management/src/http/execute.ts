@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { isMatch } from '@ori/http/if-none-match';
@@ -5,7 +6,6 @@ import { whileLocked } from '@ori/store/tenant';
 import { z } from 'zod';
 import type { Principal } from '../callers/caller.ts';
 import { Refusal } from '../refusal.ts';
-import { answersRecord, isStrongMatch, tagOf } from './entity-tag.ts';
 import { type Executed, executeOnce } from './idempotent-answers.ts';
 import { jsonPieces } from './json-pieces.ts';
 import type { Call, JsonOperation, Operation, Services } from './operation.ts';
@@ -106,4 +106,22 @@ export function sendExecuted(res: ServerResponse, { status, headers, pieces }: E
   res.statusCode = status;
   for (const piece of pieces) res.write(piece);
   res.end();
+}
+
+/** Whether an operation answers with one record, in `data`. */
+export function answersRecord(operation: Operation): boolean {
+  if (!('result' in operation) || !(operation.result instanceof z.ZodObject)) return false;
+  return operation.result.shape['data'] instanceof z.ZodObject;
+}
+
+/** The strong entity tag of a record as it is shown, whatever the order of its fields. */
+function tagOf(answer: object): string {
+  const { data = {} } = answer as { readonly data?: object };
+  const fields = Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `"${createHash('sha256').update(JSON.stringify(fields)).digest('base64url')}"`;
+}
+
+/** If-Match (RFC 9110, section 13.1.1): strong comparison with each entity tag, or `*`. */
+function isStrongMatch(ifMatch: string, tag: string): boolean {
+  return ifMatch.split(',').some((one) => one.trim() === '*' || one.trim() === tag);
 }

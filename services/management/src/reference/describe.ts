@@ -1,8 +1,7 @@
 import type { Described, DescribedAnswer } from '@ori/api/operations';
 import { z } from 'zod';
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject } from 'zod-openapi';
-import { answersRecord } from '../http/entity-tag.ts';
-import { readerOf } from '../http/execute.ts';
+import { answersRecord, readerOf } from '../http/execute.ts';
 import type { Operation } from '../http/operation.ts';
 import { OPERATIONS } from '../http/operations.ts';
 import { pathParametersOf } from '../http/path-parameters.ts';

@@ -1,5 +1,4 @@
 import type { Environment } from '@ori/runtime/config';
-import { readServerFacts } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
 import { GRANTS_AS_OF } from '@ori/store/migrate';
 import { openPostgres } from '@ori/store/postgres';
@@ -7,9 +6,16 @@ import { readPrivileges } from '@ori/store/privileges';
 import { CheckFailed, requireClock } from './finding.ts';
 import { DATABASE, loadPart, type Prefix } from './settings.ts';
 
+/** `now`: milliseconds since the epoch. */
+const SERVER_FACTS = `
+  select pg_is_in_recovery() as standby, current_setting('server_version') as version,
+    extract(epoch from clock_timestamp())::float8 * 1000 as now`;
+
 /** The server as the operator's login sees it: a primary, at this version, with the same time. */
 export async function lookAtServer(db: Database): Promise<string> {
-  const { standby, version, now } = await readServerFacts(db);
+  const [facts] = await db.query<{ standby: boolean; version: string; now: number }>(SERVER_FACTS);
+  if (facts === undefined) throw new TypeError('the server did not describe itself');
+  const { standby, version, now } = facts;
   if (standby) throw new CheckFailed('the server is a standby', 'set the address of the primary');
   requireClock('PostgreSQL', now);
   const { grantsAsOf } = await readPrivileges(db);

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { bodySha256, newestSignature, parseProofHeaders, signingInput } from '@ori/proof';
 import { randomDPoPKeyPair } from 'openid-client';
 import { type SignedIn, signIn } from '../sign-in.ts';
-import { type Sentence, sentenceOf } from './spec-sentences.ts';
 
 export interface Daemon {
   readonly url: string;
@@ -124,4 +124,26 @@ function refusalIn(content: string): Refusal | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A normative sentence of the protocol, by its id. */
+interface Sentence {
+  readonly id: string;
+  readonly text: string;
+}
+
+const DOCUMENTS = ['SPEC.md', 'REPLAY-STORES.md'].map(
+  (name) => new URL(`../${name}`, import.meta.resolve('@ori/proof')),
+);
+
+/** A sentence ends where the next one begins, or with its paragraph. */
+const SENTENCE = /\[([A-Z]\d+)\] ([\s\S]+?)(?=\s+(?:- )?\[[A-Z]\d+\] |\n\n)/g;
+
+const SENTENCES: readonly Sentence[] = DOCUMENTS.flatMap((document) => [
+  ...readFileSync(document, 'utf8').matchAll(SENTENCE),
+]).map(([, id = '', text = '']) => ({ id, text: text.replace(/\s+/g, ' ') }));
+
+/** The sentence that demands a refusal: the first one that names its code. Undefined for codes of others. */
+export function sentenceOf(code: string): Sentence | undefined {
+  return SENTENCES.find(({ text }) => text.includes(`\`${code}\``));
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sentenceOf } from './spec-sentences.ts';
+import { sentenceOf } from './play.ts';
 
 it.each([
   ['proof_missing', 'V3'],
