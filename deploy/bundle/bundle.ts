@@ -2,11 +2,10 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
-import { stageDocuments } from './documents.ts';
+import { publicationOf, stageDocuments } from './documents.ts';
 import { leaveOut } from './left-out.ts';
 import { packagesOf, renderLicences } from './licences.ts';
 import { SHIPPED, type ShippedFolder } from './programs.ts';
-import { publicationOf } from './publication.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 

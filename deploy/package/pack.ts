@@ -6,9 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 import { bundle } from '../bundle/bundle.ts';
-import { type Places, stageDocuments } from '../bundle/documents.ts';
+import { type Places, publicationOf, stageDocuments } from '../bundle/documents.ts';
 import { SHIPPED } from '../bundle/programs.ts';
-import { publicationOf } from '../bundle/publication.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { publicationOf } from '../../deploy/bundle/publication.ts';
+import { publicationOf } from '../../deploy/bundle/documents.ts';
 import { judgeDocument } from '../check/document-rules.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -13,14 +13,13 @@ import { ByokCreate, ByokCredential, ByokListQuery, ByokPage } from './shape.ts'
 
 const family = 'BYOK';
 const permit = requireManager;
+const all = { family, permit, path: '/byok' } as const;
 const one = { family, permit, path: '/byok/{id}' } as const;
 
 const list = jsonOperation({
+  ...all,
   operationId: 'listByokCredentials',
-  family,
-  permit,
   method: 'GET',
-  path: '/byok',
   summary: 'List provider credentials',
   isClosed: true,
   description:
@@ -36,11 +35,9 @@ const list = jsonOperation({
 });
 
 const create = jsonOperation({
+  ...all,
   operationId: 'createByokCredential',
-  family,
-  permit,
   method: 'POST',
-  path: '/byok',
   summary: 'Store a provider credential',
   description:
     'The key is sealed before it is stored, and never returned. Its fields follow the rules of a change: `is_byok_only` and `is_required` each exclude `is_fallback`, and `declared_region` must be one that the provider allows.',

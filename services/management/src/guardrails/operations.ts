@@ -16,14 +16,13 @@ import { Guardrail, GuardrailCreate, GuardrailListQuery, GuardrailPage, Guardrai
 
 const family = 'Guardrails';
 const permit = requireManager;
+const all = { family, permit, path: '/guardrails' } as const;
 const one = { family, permit, path: '/guardrails/{id}' } as const;
 
 const list = jsonOperation({
+  ...all,
   operationId: 'listGuardrails',
-  family,
-  permit,
   method: 'GET',
-  path: '/guardrails',
   summary: 'List guardrails',
   description: 'Without `workspace_id`: those of the default workspace. Newest first.',
   returns: 'A page of guardrails.',
@@ -37,11 +36,9 @@ const list = jsonOperation({
 });
 
 const create = jsonOperation({
+  ...all,
   operationId: 'createGuardrail',
-  family,
-  permit,
   method: 'POST',
-  path: '/guardrails',
   summary: 'Create a guardrail',
   description:
     'Without `workspace_id` it belongs to the default workspace. Patterns of `content_filters` are RE2: a pattern that a linear-time engine does not compile is refused with 400.',

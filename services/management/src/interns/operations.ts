@@ -5,19 +5,19 @@ import { readCursor, renderCursor } from './cursor.ts';
 import { findIcon, findIntern, type InternRow, listInterns } from './queries.ts';
 import { Intern, InternListQuery, InternPage } from './shape.ts';
 
+const common = { family: 'Interns', permit: requireInternReader, refusals: [403, 404] } as const;
+
 const list = jsonOperation({
+  ...common,
   operationId: 'listInterns',
-  family: 'Interns',
   method: 'GET',
   path: '/interns',
   summary: 'List interns',
   description:
     "The interns visible to the caller, newest first. `status` accepts several lifecycle statuses, separated by commas. A `workspace_id` that is not visible to the caller gets 404. A session lists the interns of every workspace of which the person is a member; an intern's own key has no list and gets 404.",
   returns: 'A page of interns.',
-  permit: requireInternReader,
   query: InternListQuery,
   result: InternPage,
-  refusals: [403, 404],
   invalidExample: { query: 'limit=501' },
   async run({ principal, query }, { db }) {
     const after = query.starting_after === undefined ? undefined : readCursor(query.starting_after);
@@ -39,31 +39,28 @@ const list = jsonOperation({
 });
 
 const get = jsonOperation({
+  ...common,
   operationId: 'getIntern',
-  family: 'Interns',
   method: 'GET',
   path: '/interns/{internId}',
   summary: 'Get an intern',
   description: "An intern that is visible to the caller. An intern's own key sees itself.",
   returns: 'The intern.',
-  permit: requireInternReader,
   result: Intern,
-  refusals: [403, 404],
   async run({ principal, id }, { db }) {
     return renderIntern(found(await findIntern(db, principal, id)), principal);
   },
 });
 
 const icon = fileOperation({
+  ...common,
   operationId: 'getInternIcon',
-  family: 'Interns',
   method: 'GET',
   path: '/interns/{internId}/icon',
   summary: "Fetch an intern's icon",
   description:
     'With `v`, the expected `icon_sha256`, the answer may be cached forever; a `v` other than the current hash gets 404.',
   returns: 'The icon, byte for byte as stored.',
-  permit: requireInternReader,
   query: z.object({
     v: z
       .string()
@@ -71,7 +68,6 @@ const icon = fileOperation({
       .meta({ description: 'The expected `icon_sha256`; the answer may then be cached forever.' }),
   }),
   mediaTypes: ['image/png', 'image/jpeg', 'image/webp'],
-  refusals: [403, 404],
   async run({ principal, id, query }, { db }) {
     const { sha256, mediaType, bytes } = found(await findIcon(db, principal, id));
     if (query.v !== undefined && query.v !== sha256) throw notFound();

@@ -17,14 +17,13 @@ import {
 
 const family = 'API keys';
 const permit = requireManager;
+const all = { family, permit, path: '/keys' } as const;
 const one = { family, permit, path: '/keys/{hash}' } as const;
 
 const list = jsonOperation({
+  ...all,
   operationId: 'listApiKeys',
-  family,
-  permit,
   method: 'GET',
-  path: '/keys',
   summary: 'List API keys',
   description:
     'The keys of one workspace, newest first. Without `workspace_id`: of the default workspace. Management keys are not listed.',
@@ -40,11 +39,9 @@ const list = jsonOperation({
 });
 
 const create = jsonOperation({
+  ...all,
   operationId: 'createApiKey',
-  family,
-  permit,
   method: 'POST',
-  path: '/keys',
   summary: 'Create an API key',
   description:
     'An ordinary key of one workspace. It is shown in this answer only: the service stores its SHA-256, which is its `hash`. Management keys are created by an operator.',

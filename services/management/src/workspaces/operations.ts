@@ -25,14 +25,13 @@ import {
 
 const family = 'Workspaces';
 const permit = requireManager;
+const all = { family, permit, path: '/workspaces' } as const;
 const one = { family, permit, path: '/workspaces/{id}' } as const;
 
 const list = jsonOperation({
+  ...all,
   operationId: 'listWorkspaces',
-  family,
-  permit,
   method: 'GET',
-  path: '/workspaces',
   summary: 'List workspaces',
   description: 'The workspaces of the account, newest first. Deleted ones are not listed.',
   returns: 'A page of workspaces.',
@@ -45,11 +44,9 @@ const list = jsonOperation({
 });
 
 const create = jsonOperation({
+  ...all,
   operationId: 'createWorkspace',
-  family,
-  permit,
   method: 'POST',
-  path: '/workspaces',
   summary: 'Create a workspace',
   description:
     'It is outside the interns programme until an operator adds it. The person to whom the management key belongs is its first member. A `slug` that another workspace of the account has is refused with 400.',

@@ -19,11 +19,11 @@ import {
 } from '../adapters/sign-in.ts';
 import { BASE_URL_DEFAULT } from '../core/address.ts';
 import { CliError, isCliError } from '../core/errors.ts';
+import type { Terms } from '../core/failures/facts.ts';
 import { tellFallback, tellTerms, tellUnbound } from '../core/failures/session.ts';
 import { sessionOfToken } from '../core/given-token.ts';
 import { chooseScope, requireGranted, SIGNING_SCOPE } from '../core/scopes.ts';
 import { renewSession, type Session } from '../core/session.ts';
-import type { Terms } from '../core/terms.ts';
 import { CLIENT_DEFAULT, foreignAudience, requireTrusted, type Trust } from '../core/trust.ts';
 import { credentialOf, noteClock } from './access.ts';
 import { baseUrlToSignIn, type Context, chosenBaseUrl, sessionPlace, variable } from './context.ts';

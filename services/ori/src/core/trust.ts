@@ -1,8 +1,8 @@
 import { CliError } from './errors.ts';
+import type { Difference, Terms } from './failures/facts.ts';
 import { claimsOf } from './given-token.ts';
 import { parseJson } from './parse-json.ts';
 import { OUR_SCOPES } from './scopes.ts';
-import type { Difference, Terms } from './terms.ts';
 
 /** What the person chose, for later sign-ins at the same issuer. */
 export interface Chosen {

@@ -26,22 +26,6 @@ export interface Refusal {
   readonly sentence?: Sentence | undefined;
 }
 
-export interface ProofAnswer {
-  readonly status: number;
-  readonly asked: string;
-  readonly proof?: Readonly<Record<string, string>>;
-  readonly signed?: string | undefined;
-  readonly refusal?: Refusal | undefined;
-}
-
-export interface CallAnswer {
-  readonly status: number;
-  readonly content: string;
-  /** The bytes for which the daemon needs a signature. */
-  readonly expected?: string | undefined;
-  readonly refusal?: Refusal | undefined;
-}
-
 /** Signs a demo member in, with a session of its own that is bound to a new key. */
 export async function sessionOf({ baseUrl, issuer }: Stage, user: string, scope: string): Promise<SignedIn> {
   const key = await randomDPoPKeyPair('ES256');
@@ -49,16 +33,10 @@ export async function sessionOf({ baseUrl, issuer }: Stage, user: string, scope:
   return signIn({ issuer, clientId: 'ori-cli', resource: baseUrl, user, scope: scopes, key });
 }
 
-export interface ApiAnswer {
-  readonly status: number;
-  readonly content: string;
-  readonly refusal?: Refusal | undefined;
-}
-
 export async function askApi(
   stage: Stage,
   { user, method, url, body }: { user: string; method: string; url: URL; body: string | undefined },
-): Promise<ApiAnswer> {
+) {
   const session = await sessionOf(stage, user, 'vault:read interns');
   const response = await session.send(url.href, body, method);
   const type = response.headers.get('content-type') ?? 'no content';
@@ -71,16 +49,18 @@ export async function askForProof(
   { baseUrl, daemons }: Stage,
   session: SignedIn,
   { path, body }: Omit<Call, 'proof'>,
-): Promise<ProofAnswer> {
+) {
   const { internId } = daemons.greeter;
   const digest = bodySha256(Buffer.from(body));
   const asked = JSON.stringify({ bodySha256: digest, route: { method: 'POST', path } });
   const response = await session.send(`${baseUrl}/interns/${internId}/daemon/sign`, asked);
   const content = await response.text();
   if (!response.ok) return { status: response.status, asked, refusal: refusalIn(content) };
-  const proof = JSON.parse(content);
+  const proof: Call['proof'] = JSON.parse(content);
   return { status: response.status, asked, proof, signed: signedText(internId, { path, body, proof }) };
 }
+
+export type ProofAnswer = Awaited<ReturnType<typeof askForProof>>;
 
 export interface Call {
   readonly path: string;
@@ -89,16 +69,20 @@ export interface Call {
 }
 
 /** Sends a call to a daemon, with the path as it is: `fetch` would normalise it. */
-export async function sendCall({ url, internId }: Daemon, call: Call): Promise<CallAnswer> {
+export async function sendCall({ url, internId }: Daemon, call: Call) {
   const { hostname, port } = new URL(url);
   const headers = { 'content-type': 'application/json', ...call.proof };
   const sent = request({ hostname, port, path: call.path, method: 'POST', headers, agent: false });
   sent.end(call.body);
   const [response] = await once(sent, 'response');
   const content = await text(response);
-  const refusal = refusalIn(content);
-  return { status: response.statusCode, content, expected: signedText(internId, call), refusal };
+  const status: number = response.statusCode;
+  /** The bytes for which the daemon needs a signature. */
+  const expected = signedText(internId, call);
+  return { status, content, expected, refusal: refusalIn(content) };
 }
+
+export type CallAnswer = Awaited<ReturnType<typeof sendCall>>;
 
 /** What the signature has to cover; undefined unless it is a whole single-use proof. */
 function signedText(internId: string, { path, body, proof }: Call): string | undefined {

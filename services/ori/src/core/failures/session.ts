@@ -1,5 +1,4 @@
-import type { Difference, Terms } from '../terms.ts';
-import type { ServerRefusal } from './facts.ts';
+import type { Difference, ServerRefusal, Terms } from './facts.ts';
 import { failure } from './failure.ts';
 
 const SIGN_IN = 'Sign in again: ori login';

@@ -14,24 +14,21 @@ export function hashApiKey(key: string): string {
   return createHash('sha256').update(key, 'utf8').digest('hex');
 }
 
+const ofEvery = {
+  name: nameSchema,
+  createdBy: idSchema.optional(),
+  createdByKey: z.string().optional(),
+  expiresAt: z.date().optional(),
+};
+
 const newApiKey = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('api'),
-    name: nameSchema,
     workspaceId: idSchema,
     internId: idSchema.optional(),
-    createdBy: idSchema.optional(),
-    createdByKey: z.string().optional(),
-    expiresAt: z.date().optional(),
+    ...ofEvery,
   }),
-  z.strictObject({
-    kind: z.literal('management'),
-    name: nameSchema,
-    organizationId: idSchema,
-    createdBy: idSchema.optional(),
-    createdByKey: z.string().optional(),
-    expiresAt: z.date().optional(),
-  }),
+  z.strictObject({ kind: z.literal('management'), organizationId: idSchema, ...ofEvery }),
 ]);
 
 /**
