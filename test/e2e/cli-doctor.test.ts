@@ -74,31 +74,15 @@ async function verdictOf(between: (message: Message) => Promise<Scripted>, ...op
   return { exit, verdict, changes, code: last === '' ? null : JSON.parse(last).error.code };
 }
 
-const withHeaders = (change: (headers: Message['headers']) => Message['headers']) => (message: Message) =>
-  passOn({ ...message, headers: change(message.headers) });
-
 // services/ori/src/core/arrival.test.ts has every change.
-it.each<[string, (message: Message) => Promise<Scripted>, object]>([
-  [
-    'the path, merged',
-    (message) => passOn({ ...message, path: '/api/invoke/%41' }),
-    { field: 'path', change: 'changed', sent: PATH, arrived: '/api/invoke/%41' },
-  ],
-  [
-    'the body, reserialized',
-    (message) => passOn({ ...message, body: Buffer.from('{"prompt":"hello"}') }),
-    { field: 'body', change: 'changed', sent: '21 bytes', arrived: '18 bytes, reserialized as JSON' },
-  ],
-  [
-    'a header that came twice',
-    withHeaders((headers) => [...headers, ...headers.filter(([name]) => name === 'x-ori-invoke-user')]),
-    { field: 'x-ori-invoke-user', change: 'repeated' },
-  ],
-])('names what changed on the way: %s', async (_what, between, change) => {
-  expect(await verdictOf(between)).toEqual({
+it('names what changed on the way', async () => {
+  const reserialized = (message: Message) => passOn({ ...message, body: Buffer.from('{"prompt":"hello"}') });
+  expect(await verdictOf(reserialized)).toEqual({
     exit: 7,
     verdict: 'changed',
-    changes: [change],
+    changes: [
+      { field: 'body', change: 'changed', sent: '21 bytes', arrived: '18 bytes, reserialized as JSON' },
+    ],
     code: 'call_changed',
   });
 });
