@@ -93,9 +93,7 @@ it('an entry keeps no more memory than its bytes', () => {
 });
 
 it('one wrong tile does not keep later proofs from verifying', async () => {
-  const log = new SmallLog('log.example/one');
-  log.size = 5;
-  const client = createLogClient({ policy: policyOf(log), transport: transportOf(() => log) });
+  const { log, client } = openClient(5);
   const head = await client.latest();
   log.disturb = (path, bytes) => {
     if (path.startsWith('tile/')) bytes.writeUInt8(bytes.readUInt8(0) ^ 1, 0);
@@ -109,9 +107,7 @@ it('one wrong tile does not keep later proofs from verifying', async () => {
 });
 
 it('a tile that was kept with an unverified part is fetched again when that part is needed', async () => {
-  const log = new SmallLog('log.example/one');
-  log.size = 5;
-  const client = createLogClient({ policy: policyOf(log), transport: transportOf(() => log) });
+  const { log, client } = openClient(5);
   const head = await client.latest();
   // The proof of leaf 4 needs the root of leaves 0 to 3 only: it verifies nothing about leaf 4's own hash in the tile.
   log.disturb = (path, bytes) => {
