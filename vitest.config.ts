@@ -12,7 +12,6 @@ const deep = [
   'libs/public/verifier/src/replay/*/faults.test.ts',
   'test/e2e/{cli-install,cli-keychain,cli-lost-answers,foreign-providers}.test.ts',
   'test/e2e/{ori-admin-readme,ori-admin-root,pages,readme-clone}.test.ts',
-  'test/contract/management/storm.test.ts',
   'test/e2e/standalone-backends.test.ts',
 ];
 
