@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { createScenario, HOME, type Scenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createApiKey } from './admin/api-keys.ts';
 import { createCredential } from './admin/byok.ts';
 import { setIcon } from './admin/icons.ts';
 import { createOrganization } from './admin/organizations.ts';
-import { asTenant } from './tenant.ts';
+import { asTenant, asWriter } from './tenant.ts';
 
 const TABLES = [
   'organizations',
@@ -202,6 +202,26 @@ describe('tenancy', () => {
           .execute(),
       ),
     ).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('lets the writers of one account take turns, and not those of another', async () => {
+    const done: string[] = [];
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    onTestFinished(() => held.resolve());
+    const first = asWriter(management(), ours, async () => {
+      begun.resolve();
+      await held.promise;
+      done.push('first');
+    });
+    await begun.promise;
+    const second = asWriter(management(), ours, async () => void done.push('second'));
+    const waiting = sql`select from pg_stat_activity
+      where datname = current_database() and wait_event = 'advisory'`;
+    await expect.poll(async () => (await waiting.execute(store.owner.kysely)).rows.length).toBe(1);
+    await asWriter(management(), theirs, async () => void done.push('another'));
+    held.resolve();
+    await Promise.all([first, second]);
+    expect(done).toEqual(['another', 'first', 'second']);
   });
 
   /** What the service may not do, whatever it asks for: migration 0014. The same without its policy succeeds. */
