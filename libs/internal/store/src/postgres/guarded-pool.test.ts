@@ -8,10 +8,11 @@ import { inspect } from 'node:util';
 import { startDismissingPostgres } from '@ori/test-env/dismissing-postgres';
 import { createDatabase, type PostgresServer, startPostgres } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../database.ts';
 import { signerQueries } from '../signer-sql.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { createGuardedPool } from './guarded-pool.ts';
 import { openPostgres } from './open-postgres.ts';
 
 const unavailable = (code: string) => ({ name: 'StoreUnavailable', code });
@@ -165,6 +166,25 @@ describe('a failing PostgreSQL', () => {
       await signerQueries(db).ping();
     });
   });
+});
+
+it('judges an open connection again after a second, because PgBouncer can put another server behind it', async () => {
+  await using database = await createDatabase();
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const judge = vi.fn(async () => {});
+  const times = { connectTimeoutMs: 10_000, statementTimeoutMs: 10_000 };
+  const pool = createGuardedPool({ connectionString: database.signerUrl, max: 1 }, times, judge);
+  for (const laterMs of [0, 999]) {
+    vi.advanceTimersByTime(laterMs);
+    (await pool.connect()).release();
+    expect(judge).toHaveBeenCalledTimes(1);
+  }
+  vi.advanceTimersByTime(1);
+  judge.mockRejectedValueOnce(new StoreUnavailable('standby', 'x'));
+  await expect(pool.connect()).rejects.toMatchObject(unavailable('standby'));
+  expect(pool.connections().open).toBe(0);
+  await pool.end();
 });
 
 it('survives a server that closes a connection while accepting it', async () => {

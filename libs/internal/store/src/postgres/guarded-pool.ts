@@ -99,7 +99,8 @@ export interface PoolTimes {
  * `StoreUnavailable`.
  *
  * @param onConnect called with the socket of each new connection
- * @param judge called with each new connection before it is used; the connection is refused if it throws
+ * @param judge called with each new connection before it is used, and again after a second; the connection is refused if
+ * it throws
  */
 export function createGuardedPool(
   config: pg.PoolConfig,
@@ -146,14 +147,17 @@ export function createGuardedPool(
 
 export type GuardedPool = ReturnType<typeof createGuardedPool>;
 
-const admitted = new WeakSet<pg.PoolClient>();
+/** How long a connection counts as judged, in milliseconds: PgBouncer can put another server behind an open one. */
+const JUDGED_MS = 1000;
+const judgedAtMs = new WeakMap<pg.PoolClient, number>();
 
 async function judged(
   connecting: Promise<pg.PoolClient>,
   judge: (client: pg.ClientBase) => Promise<void>,
 ): Promise<pg.PoolClient> {
   const client = await connecting;
-  if (admitted.has(client)) return client;
+  const nowMs = performance.now();
+  if (nowMs - (judgedAtMs.get(client) ?? Number.NEGATIVE_INFINITY) < JUDGED_MS) return client;
   const onError = (): void => {}; // the query fails too; without a listener the process would end
   client.on('error', onError);
   try {
@@ -164,7 +168,7 @@ async function judged(
   } finally {
     client.removeListener('error', onError);
   }
-  admitted.add(client);
+  judgedAtMs.set(client, nowMs);
   return client;
 }
 

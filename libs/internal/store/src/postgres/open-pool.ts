@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { StatementPool } from '../statements.ts';
 import { requireStoreRole, type StoreRole } from '../store-role.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import { requireAddress } from './address.ts';
 import { createGuardedPool, type GuardedPool } from './guarded-pool.ts';
 import { createLoginJudge } from './overprivileged-login.ts';
@@ -81,7 +82,14 @@ export function openPool(options: PostgresOptions): StatementPool & { readonly p
           idle_in_transaction_session_timeout: 10_000,
         }),
   };
-  const judge = options.atMost === undefined ? undefined : createLoginJudge(options.atMost);
+  const judgeLogin = options.atMost === undefined ? undefined : createLoginJudge(options.atMost);
+  const judge =
+    settings === undefined
+      ? judgeLogin
+      : async (client: pg.ClientBase) => {
+          await requireSettings(client, options);
+          await judgeLogin?.(client);
+        };
   const pool = createGuardedPool(config, { connectTimeoutMs, statementTimeoutMs }, judge, options.onConnect);
   async function query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const client = await pool.connect();
@@ -103,4 +111,18 @@ function startSettings({ role, actor }: PostgresOptions): string | undefined {
     ...(actor === undefined ? [] : [`-c ori.actor=${actor}`]),
   ];
   return settings.length === 0 ? undefined : settings.join(' ');
+}
+
+/** @throws StoreUnavailable if the role or the actor is not in force, because PgBouncer ignores `options` where it is told to */
+export async function requireSettings(
+  client: Pick<pg.ClientBase, 'query'>,
+  { role, actor }: Pick<PostgresOptions, 'role' | 'actor'>,
+): Promise<void> {
+  const { rows } = await client.query<{ role: string; actor: string | null }>(
+    "select current_setting('role') as role, current_setting('ori.actor', true) as actor",
+  );
+  if ((role ?? rows[0]?.role) === rows[0]?.role && (actor ?? rows[0]?.actor) === rows[0]?.actor) return;
+  const where =
+    'something in between ignores the role and the actor of a connection; use the address of PostgreSQL itself';
+  throw new StoreUnavailable('refused', `The database did not apply a setting: ${where}.`);
 }

@@ -1,9 +1,11 @@
 import { createDatabase } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Database } from '../database.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { problemsOfAddress } from './address.ts';
+import { requireSettings } from './open-pool.ts';
 import { openPostgres } from './open-postgres.ts';
 
 describe('a PostgreSQL', () => {
@@ -85,6 +87,17 @@ describe('a PostgreSQL', () => {
     );
     // @ts-expect-error not a role of the store
     expect(() => openPostgres({ ...options, role: 'ori_signer; -c x' })).toThrow(TypeError);
+  });
+
+  it('refuses a connection whose role or actor was ignored, as PgBouncer can', async () => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    for (const wanted of [{ role: 'ori_signer' }, { actor: 'grace' }] as const) {
+      await expect(requireSettings(client, wanted)).rejects.toMatchObject({ code: 'refused' });
+    }
+    await client.query("set role ori_signer; set ori.actor = 'grace'");
+    await requireSettings(client, { role: 'ori_signer', actor: 'grace' });
+    await client.end();
   });
 
   it('reads 64-bit integers as numbers while they are exact', async () => {

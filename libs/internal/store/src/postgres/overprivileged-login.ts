@@ -43,7 +43,7 @@ export class OverprivilegedLogin extends StoreUnavailable {
 const REMEMBERED_MS = 60_000;
 
 /**
- * Checks the login of a new connection before any other query runs on it. Connections opened at the same time share one
+ * Checks a connection, and its login at most once a minute, before any other query runs on it. Connections opened at the same time share one
  * result. A standby is refused, because a lagging one would still accept users who have been disabled.
  *
  * @throws OverprivilegedLogin, StoreUnavailable `standby`, and any error of the query
@@ -89,7 +89,7 @@ function beyondNewerGrants(privileges: Privileges, group: Granted): Privileges {
   };
 }
 
-/** Checked on every connection, because the server behind an address can change at any time. */
+/** Checked at every call, because the server behind an address can change at any time. */
 async function requirePrimary(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
   if (rows[0]?.standby !== false) {
