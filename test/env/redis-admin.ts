@@ -9,5 +9,5 @@ export function openAdmin(url: string, options: Pick<RedisOptions, 'commandTimeo
 
 /** Whether the primary, by its `INFO replication`, has at least so many replicas that are hardly behind. */
 export function hasReplicas(replication: string, count: number): boolean {
-  return [...replication.matchAll(/slave\d+:.*state=online.*lag=[01]\r/g)].length >= count;
+  return [...replication.matchAll(/slave\d+:.*state=online.*lag=[01]\b/g)].length >= count;
 }

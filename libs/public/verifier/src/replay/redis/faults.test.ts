@@ -114,7 +114,7 @@ async function pair() {
     '0',
   );
   const redis = await connect(primary.url);
-  await expect.poll(() => redis.info('replication')).toMatch(/slave0:.*state=online.*lag=[01]\r/);
+  await expect.poll(() => redis.info('replication')).toMatch(/slave0:.*state=online.*lag=[01]\b/);
   return { primary, replica, redis };
 }
 
