@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
@@ -11,75 +12,100 @@ import { isSignable, PATH_FORMS } from './path-forms.ts';
 import { RAW_CASES } from './raw-cases.ts';
 
 const SHIPPED = join(import.meta.dirname, '../../deploy/gateway/others');
+const read = (file: string) => readFileSync(join(SHIPPED, file), 'utf8');
 const BODY = '{"prompt":"hello"}';
 const TYPE = ['Content-Type', 'application/json'] as const;
 
-const GATEWAYS = [
+interface Gateway {
+  readonly name: string;
+  readonly args: (port: number, daemonPort: number) => readonly string[];
+  /** Its own check of a configuration. */
+  readonly check?: (args: readonly string[]) => readonly string[];
+  /** Which paths arrive byte for byte. */
+  readonly keeps: RegExp;
+}
+
+const GATEWAYS: readonly Gateway[] = [
   {
     name: 'haproxy',
-    args: ['-f', join(SHIPPED, 'haproxy.cfg')],
-    listen: (port: number) => `127.0.0.1:${port}`,
+    args: () => ['-f', join(SHIPPED, 'haproxy.cfg')],
+    check: (args) => ['-c', ...args],
     keeps: /^/,
   },
   {
     name: 'caddy',
-    args: ['run', '--adapter', 'caddyfile', '--config', join(SHIPPED, 'Caddyfile')],
-    listen: (port: number) => `http://:${port}`,
+    args: () => ['run', '--adapter', 'caddyfile', '--config', join(SHIPPED, 'Caddyfile')],
+    check: ([, ...args]) => ['validate', ...args],
     // Go percent-encodes what RFC 3986 does not allow in a path.
     keeps: /^[\w\-./~%:@!$&'()*+,;=]*$/,
   },
-] as const;
+  {
+    name: 'envoy',
+    args: (port, daemonPort) => [
+      ...['--use-dynamic-base-id', '--config-yaml'],
+      read('envoy.yaml').replaceAll('8443', String(port)).replaceAll('8000', String(daemonPort)),
+    ],
+    check: (args) => ['--mode', 'validate', ...args],
+    keeps: /^/,
+  },
+  {
+    name: 'traefik',
+    args: (port) =>
+      [...read('traefik.yaml').matchAll(/--\S+/g)].map(([option]) =>
+        option
+          .replace('traefik.yaml', join(SHIPPED, 'traefik.yaml'))
+          .replace('$ORI_LISTEN', `127.0.0.1:${port}`),
+      ),
+    keeps: /^[\w\-./~:@!$&'()*+,;=]*$/,
+  },
+];
 
 for (const { name } of GATEWAYS) {
   if (findProgram(name, ['/usr/sbin', '/usr/bin']) === undefined)
     console.warn(`No ${name} on this machine: its configuration is not tested.`);
 }
 
-async function isUp(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  return new Promise((resolve) => {
-    const settle = (up: boolean) => {
-      socket.destroy();
-      resolve(up);
-    };
-    socket.once('connect', () => settle(true)).once('error', () => settle(false));
-  });
+/** The status of a call without a proof, or undefined: Traefik answers 404 until it has read its file. */
+async function statusAt(port: number): Promise<number | undefined> {
+  const reply = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' }).catch(() => undefined);
+  return reply?.status;
 }
 
-describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, listen, keeps }) => {
+describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keeps }) => {
   const program = findProgram(name, ['/usr/sbin', '/usr/bin']);
   const stack = new AsyncDisposableStack();
   let daemon: JudgingDaemon;
   let room: Room;
   let port: number;
+  let env: NodeJS.ProcessEnv;
 
   beforeAll(async () => {
     if (program === undefined) return;
     daemon = stack.use(await startJudgingDaemon());
     room = stack.use(await openRoom(`ori-${name}`));
     port = await freePort();
-    const env = {
+    env = {
       PATH: process.env['PATH'],
       HOME: room.directory,
-      ORI_LISTEN: listen(port),
+      ORI_LISTEN: name === 'caddy' ? `http://:${port}` : `127.0.0.1:${port}`,
       ORI_DAEMON: daemon.address,
     };
-    const child = spawn(program, args, { env, cwd: room.directory, stdio: 'ignore' });
+    const child = spawn(program, args(port, daemon.port), { env, cwd: room.directory, stdio: 'ignore' });
     stack.defer(async () => {
       child.kill('SIGKILL');
       if (child.exitCode === null) await once(child, 'close');
     });
-    while (!(await isUp(port))) if (child.exitCode !== null) throw new Error(`${name} ended`);
+    while ((await statusAt(port)) !== 401) if (child.exitCode !== null) throw new Error(`${name} ended`);
+    daemon.takeArrivals();
   });
   afterAll(() => stack.disposeAsync());
 
   const sign = (path: string) => [...Object.entries(daemon.signer.sign({ path, body: BODY })), TYPE];
 
-  it.skipIf(program === undefined)('starts with its own check of the configuration', () => {
-    const env = { HOME: room.directory, ORI_LISTEN: listen(port), ORI_DAEMON: daemon.address };
-    const check = name === 'haproxy' ? ['-c', ...args] : ['validate', ...args.filter((arg) => arg !== 'run')];
-    execFileSync(program ?? '', check, { env, stdio: 'pipe' });
-  });
+  it.skipIf(program === undefined || check === undefined)(
+    'starts with its own check of the configuration',
+    () => void execFileSync(program ?? '', check?.(args(port, daemon.port)) ?? [], { env, stdio: 'pipe' }),
+  );
 
   it.skipIf(program === undefined)('forwards a path byte for byte, or refuses it', async () => {
     const passed: string[] = [];
@@ -97,6 +123,18 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, listen, kee
     expect(passed).toContain('/api//invoke');
     expect(passed.length).toBeGreaterThan(20);
   });
+
+  it.skipIf(program === undefined)(
+    'closes an idle connection before Node does, so that no call meets its end',
+    async () => {
+      const used = once(daemon.server, 'request');
+      await askRaw(port, requestBytes('POST /api/invoke HTTP/1.1', sign('/api/invoke'), BODY));
+      const [{ socket, headers }] = (await used) as [IncomingMessage];
+      if (!socket.closed) await once(socket, 'close');
+      // HAProxy has the daemon close it after the answer.
+      expect(headers.connection === 'close' || socket.readableEnded).toBe(true);
+    },
+  );
 
   it.skipIf(program === undefined)('accepts no smuggled request, and none twice', async () => {
     await Promise.all(
