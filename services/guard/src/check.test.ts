@@ -40,3 +40,15 @@ it.each(['ext_authz', 'forward_auth'])('%s refuses a proof whose body is not han
     expect(codeOf(answer)).toBe('request_not_coverable');
   }
 });
+
+it.each(['ext_authz', 'forward_auth'])(
+  '%s refuses a client that states an identity, in any spelling',
+  async (mode) => {
+    await using world = await openGuardWorld({ env: { GUARD_MODE: mode } });
+    const stated = 'X-Forwarded-Method: POST\r\nX-Forwarded-Uri: /a\r\n';
+    for (const name of ['X-Ori-Verified-User', 'x_ori_verified_user', 'x.ori.verified-Nonce']) {
+      const answer = await world.raw(world.signed({ ...CALL, lines: `${stated}${name}: user_eve\r\n` }));
+      expect(codeOf(answer), name).toBe('request_not_coverable');
+    }
+  },
+);

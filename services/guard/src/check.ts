@@ -27,7 +27,10 @@ export function createCheck({ mode, verifier, bodyBytesMax }: CheckParts): Reque
       bytes += chunk.length;
       return 0;
     };
-    const settle = async () => requireBody(req, bytes);
+    const settle = async () => {
+      requireBody(req, bytes);
+      requireNoIdentity(req.rawHeaders);
+    };
     try {
       const proof = await prove(req, headOf(req, mode), { verifier, bodyBytesMax, take, settle });
       if (res.headersSent || res.destroyed) return;
@@ -64,4 +67,12 @@ function requireBody(req: IncomingMessage, bytes: number): void {
       'request_not_coverable',
       'the proxy did not pass the whole body, or the body is empty',
     );
+}
+
+/** A proxy that does not replace these, in each spelling, would pass them on to the daemon as the guard's. */
+const IDENTITY = /^x[^a-z0-9]ori[^a-z0-9]verified[^a-z0-9]/i;
+
+function requireNoIdentity(rawHeaders: readonly string[]): void {
+  if (rawHeaders.some((name, at) => at % 2 === 0 && IDENTITY.test(name)))
+    throw new ProofError('request_not_coverable', 'the client sent a header of the form x-ori-verified-…');
 }
