@@ -1,10 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /** The peak resident size of a process since `forgetPeak`. 0 if it has exited. */
-export function peakBytes(pid: number | undefined): number {
+export const peakBytes = (pid: number | undefined): number => sizeOf(pid, /^VmHWM:\s+(\d+) kB$/m);
+
+/** What of a process is resident now. 0 if it has exited. */
+export const residentBytes = (pid: number | undefined): number => sizeOf(pid, /^VmRSS:\s+(\d+) kB$/m);
+
+function sizeOf(pid: number | undefined, line: RegExp): number {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+    return Number(line.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
   } catch {
     return 0;
   }

@@ -5,6 +5,8 @@ export interface LoadOrder {
   readonly port: number;
   /** Complete requests, sent in turn, starting over at the end. */
   readonly requests: readonly string[];
+  /** Stops early when all of them were sent. */
+  readonly eachOnce?: boolean;
   readonly connections: number;
   readonly seconds: number;
   /** Samples one in this many responses. */
@@ -65,7 +67,8 @@ async function generate(order: LoadOrder, fail: (error: Error) => void): Promise
     connection.send(request, settle);
   };
   const startedAt = performance.now();
-  const isOver = () => performance.now() >= startedAt + seconds * 1000;
+  const isOver = () =>
+    performance.now() >= startedAt + seconds * 1000 || (order.eachOnce === true && sent >= requests.length);
   const lane = (connection: HttpConnection) =>
     new Promise<void>((done) => {
       const again = () => (isOver() ? done() : ask(connection, again));

@@ -7,11 +7,17 @@ export interface RowReport {
   readonly row: string;
   readonly isExact: boolean;
   readonly findings: readonly Finding[];
+  /** Why the row did not run. */
+  readonly skipped?: string;
 }
 
 export function renderReport(reports: readonly RowReport[]): string {
-  const head = ['row', 'what', 'ours', 'theirs', 'ratio', 'spread', 'mark', ''];
-  const rows = reports.flatMap(({ row, findings }) => findings.map((finding) => renderFinding(row, finding)));
+  const head = ['row', 'what', 'ours', 'theirs', 'ratio or +', 'spread', 'mark', ''];
+  const rows = reports.flatMap(({ row, findings, skipped }) =>
+    skipped === undefined
+      ? findings.map((finding) => renderFinding(row, finding))
+      : [[row, `skipped: ${skipped}`, '', '', '', '', '', '']],
+  );
   return renderTable([head, ...rows]);
 }
 
@@ -24,7 +30,7 @@ function renderFinding(row: string, finding: Finding): string[] {
     title,
     renderSide(ours, unit),
     theirs === undefined ? '' : renderSide(theirs, unit),
-    theirs === undefined ? '' : renderNumber(median(values)),
+    theirs === undefined ? '' : `${finding.by === undefined ? '' : '+'}${renderNumber(median(values))}`,
     `${renderNumber(Math.min(...values))} to ${renderNumber(Math.max(...values))}`,
     renderMark(mark),
     reached === undefined ? '' : reached ? 'reached' : 'MISSED',

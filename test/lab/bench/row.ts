@@ -1,4 +1,4 @@
-/** The target of a finding: for our number divided by theirs, or for ours alone. */
+/** The target of a finding: for our number divided by theirs (or minus theirs), or for ours alone. */
 export type Mark = { readonly atLeast: number } | { readonly atMost: number };
 
 /** One measured number, once per round. */
@@ -14,12 +14,16 @@ export interface Finding {
   readonly ours: Series;
   /** Absent: the target is for our own number. */
   readonly theirs?: Series;
+  /** How ours is compared with theirs. Default: the ratio. */
+  readonly by?: 'difference';
   /** Absent: shown for scale. */
   readonly mark?: Mark;
 }
 
 /** The context of a row. */
 export interface Bench {
+  /** Only check that everything runs, with fewer and smaller inputs. */
+  readonly isQuick: boolean;
   readonly rounds: number;
   /** One measurement of one server: its duration, and the number of concurrent requests. */
   readonly load: { readonly seconds: number; readonly connections: number };
@@ -28,6 +32,8 @@ export interface Bench {
   progress(what: string): void;
   /** Remarks on the figures, shown below the table. */
   remark(what: string): void;
+  /** Opens a resource that several rows share; closed after the last row. */
+  share<T extends AsyncDisposable>(open: (bench: Bench) => Promise<T>): Promise<T>;
 }
 
 /** One comparison. It verifies the work that it measures, and throws if it was not done. */
@@ -35,8 +41,12 @@ export interface Row {
   readonly name: string;
   /** Its figures do not depend on other load of the machine: a missed mark fails the run, however short it is. */
   readonly isExact?: boolean;
+  /** Why it cannot run on this machine; undefined if it can. */
+  readonly missing?: () => string | undefined;
   run(bench: Bench): Promise<readonly Finding[]>;
 }
+
+export const NO_NGINX = 'no nginx on this machine; `npm run setup` installs it';
 
 /** Runs each side once per round, in turn: A B A B. Drift of the machine affects all sides alike. */
 export async function alternate<Side extends string, Measured>(
@@ -54,10 +64,11 @@ export async function alternate<Side extends string, Measured>(
   return measured;
 }
 
-/** The ratio of a finding per round, or our own number if nothing is compared. */
-export function valuesOf({ ours, theirs }: Finding): number[] {
-  return ours.rounds.map((one, round) =>
-    theirs === undefined ? one : one / (theirs.rounds[round] ?? Number.NaN),
+/** The ratio (or difference) of a finding per round, or our own number if nothing is compared. */
+export function valuesOf({ ours, theirs, by }: Finding): number[] {
+  if (theirs === undefined) return [...ours.rounds];
+  return combine(ours.rounds, theirs.rounds, (one, other) =>
+    by === 'difference' ? one - other : one / other,
   );
 }
 
@@ -72,3 +83,10 @@ export function isReached(finding: Finding): boolean | undefined {
   const value = median(valuesOf(finding));
   return 'atLeast' in finding.mark ? value >= finding.mark.atLeast : value <= finding.mark.atMost;
 }
+
+/** A calculation with two numbers of each round. */
+export const combine = (
+  these: readonly number[],
+  those: readonly number[],
+  by: (one: number, other: number) => number,
+): number[] => these.map((one, round) => by(one, those[round] ?? Number.NaN));

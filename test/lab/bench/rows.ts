@@ -1,7 +1,22 @@
 import type { Row } from './row.ts';
+import { answersRow } from './rows/answers.ts';
 import { costRow } from './rows/cost.ts';
-import { signRow } from './rows/sign.ts';
+import { guardRow } from './rows/guard.ts';
+import { logRow } from './rows/log.ts';
+import { signGatewayRow, signRow } from './rows/sign.ts';
+import { signBoundRow } from './rows/sign-bound.ts';
+import { startRow } from './rows/start.ts';
 import { verifyRow } from './rows/verify.ts';
 
 /** Every comparison, in the order of the table. */
-export const ROWS: readonly Row[] = [costRow, signRow, verifyRow];
+export const ROWS: readonly Row[] = [
+  costRow,
+  signRow,
+  signBoundRow,
+  signGatewayRow,
+  guardRow,
+  verifyRow,
+  answersRow,
+  logRow,
+  startRow,
+];

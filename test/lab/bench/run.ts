@@ -26,16 +26,23 @@ else process.exitCode = await main();
 
 async function main(): Promise<number> {
   const chosen = chooseRows(options.rows);
+  await using stack = new AsyncDisposableStack();
+  const shared = new Map<unknown, Promise<AsyncDisposable>>();
   const reports: RowReport[] = [];
   const remarks: string[] = [];
   for (const row of chosen) {
     const bench: Bench = {
       ...(options.quick ? QUICK : FULL),
+      isQuick: options.quick,
       progress: (what) => say(`${row.name}: ${what}`),
       remark: (what) => void remarks.push(what),
+      share<T extends AsyncDisposable>(open: (bench: Bench) => Promise<T>) {
+        const opened = (shared.get(open) ?? open(bench).then((part) => stack.use(part))) as Promise<T>;
+        shared.set(open, opened);
+        return opened;
+      },
     };
-    const { name, isExact = false } = row;
-    reports.push({ row: name, isExact, findings: await row.run(bench) });
+    reports.push(await runRow(row, bench));
   }
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'bench.json'), renderJson(reports, remarks, options));
@@ -45,6 +52,13 @@ async function main(): Promise<number> {
   );
   if (missed.length > 0) console.log(`${missed.length} mark(s) missed`);
   return missed.includes(true) ? 1 : 0;
+}
+
+async function runRow(row: Row, bench: Bench): Promise<RowReport> {
+  const skipped = row.missing?.();
+  const { name, isExact = false } = row;
+  if (skipped !== undefined) return { row: name, isExact, findings: [], skipped };
+  return { row: name, isExact, findings: await row.run(bench) };
 }
 
 function chooseRows(names: string | undefined): readonly Row[] {

@@ -9,17 +9,23 @@ import { cpuSeconds, pin, startServer, startShipped, startWorker } from './proce
 import type { Bench } from './row.ts';
 import { checkProofs } from './sign-checks.ts';
 
-/** A server that signs. */
-interface SigningSide {
+/** A server that signs, and a check of its responses. */
+export interface SigningSide {
   readonly name: string;
   readonly port: number;
   readonly pid: number;
+  /** @throws Error unless every sampled response is complete and its signatures verify */
+  check(samples: readonly string[], world: World): Promise<void>;
 }
 
 export interface Measured extends LoadReport {
   readonly cpuMicrosecondsEach: number;
   readonly redisCpuMicrosecondsEach: number;
 }
+
+export type LoadWish = Pick<LoadOrder, 'seconds' | 'connections'> & Partial<LoadOrder>;
+
+export type SignStage = Awaited<ReturnType<typeof openSignStage>>;
 
 const SESSIONS = 64;
 /** All requests come from one address and are of one account. */
@@ -28,14 +34,14 @@ const MANY_AT_ONCE = {
   REQUESTS_IN_FLIGHT_PER_ADDRESS_MAX: '4096',
   REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: '4096',
 };
-/** Longer than the row. */
+/** Longer than all rows together. */
 const SESSION_SECONDS = 7200;
 
 /**
- * The compared servers, each a process on one core; Redis and the load generator share the other. Both sides are warm, and
- * the signer has seen the sessions of the requests that `load` sends.
+ * The compared servers, each a process on one core; Redis, the load generator and nginx share the other. Every side is warm,
+ * and the signer has seen the sessions of the requests that `load` sends by default.
  */
-export async function openSignStage(bench: Bench) {
+async function openSignStage(bench: Bench) {
   await using stack = new AsyncDisposableStack();
   const room = stack.use(await openRoom('ori-bench'));
   const redis = stack.use(await startRedis());
@@ -49,21 +55,23 @@ export async function openSignStage(bench: Bench) {
       () => false,
     );
   while (!(await isUp())) await pause(20);
-  const signer = { name: 'signer', port: Number(new URL(world.baseUrl).port), pid };
+  const signer = { name: 'signer', port: Number(new URL(world.baseUrl).port), pid, check: checkProofs };
+  const pkcs8 = pkcs8Of(world.demo.seed);
+  const start = async (name: string, facts: readonly string[]) => {
+    const server = stack.use(await startServer(name, 'servers', [pkcs8, ...facts]));
+    return { ...server, name, check: checkProofs };
+  };
   // What the contract demands, and nothing more.
-  const facts = [pkcs8Of(world.demo.seed), redis.url, join(room.directory, 'least-work.jsonl')];
-  const other = stack.use(await startServer('least-work', 'servers', facts));
-  const leastWork = { ...other, name: 'least-work' };
+  const leastWork = await start('least-work', [redis.url, join(room.directory, 'least-work.jsonl')]);
+  // The bare route: no checks, no store, no record.
+  const floor = await start('floor', []);
   const generator = stack.use(startWorker<LoadOrder, LoadReport>('load-process.ts', 'others'));
   const sessions = { length: SESSIONS };
   const tokens = Array.from(sessions, () => world.token({ expiresInSeconds: SESSION_SECONDS }));
   const requests = (await Promise.all(tokens)).map((token) => requestBytes(world, token));
 
   /** Loads a side and checks its responses. */
-  const load = async (
-    side: SigningSide,
-    wish: Pick<LoadOrder, 'seconds' | 'connections'> = bench.load,
-  ): Promise<Measured> => {
+  const load = async (side: SigningSide, wish: LoadWish): Promise<Measured> => {
     const cpu = () => [cpuSeconds(side.pid), cpuSeconds(redis.pid)] as const;
     const [before, redisBefore] = cpu();
     const lastError = async () => (side.pid === pid ? lastErrorIn(log) : '');
@@ -77,7 +85,7 @@ export async function openSignStage(bench: Bench) {
       const beside = `${repeats} requests were sent again beside ${answers} answers`;
       bench.remark(`${side.name}: ${beside}; ${await lastError()}`);
     }
-    await checkProofs(samples, world);
+    await side.check(samples, world);
     const each = (seconds: number) => (seconds * 1e6) / answers;
     return {
       ...report,
@@ -87,19 +95,29 @@ export async function openSignStage(bench: Bench) {
   };
 
   bench.progress('warming up');
-  for (const side of [signer, leastWork]) {
+  for (const side of [signer, leastWork, floor]) {
     // Starts with few connections: cold code is slow, and a dependency must answer within 0.2 s.
     await load(side, { seconds: bench.load.seconds / 2, connections: 2 });
-    for (let proofs = 0; proofs < bench.warmProofs; ) proofs += (await load(side)).answers;
+    for (let proofs = 0; proofs < bench.warmProofs; ) proofs += (await load(side, bench.load)).answers;
   }
   const owned = stack.move();
   return {
+    world,
     ours: signer,
     leastWork,
+    floor,
     load,
+    /** Starts another floor, which also verifies one signature per request. */
+    verifyingFloor: async (algorithm: string): Promise<SigningSide> => {
+      const server = owned.use(await startServer('floor', 'servers', [pkcs8, algorithm]));
+      return { ...server, name: `floor and ${algorithm}`, check: checkProofs };
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+/** The stage, which all rows share. */
+export const warmStage = (bench: Bench): Promise<SignStage> => bench.share(openSignStage);
 
 /**
  * A signing request as bytes.

@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import type { SignedRequest } from '@ori/verifier';
 import { type Contestant, type Contestants, judging } from '../contest.ts';
-import { BODY, createProof, openVerifier, PATH, PUBLIC_JWK } from '../proofs.ts';
+import { BODY, createProof, openVerifier, PATH, type Proof, PUBLIC_JWK } from '../proofs.ts';
 
 /** Verifies a version 2 proof over 1 KiB with a memory store. */
 export const CONTESTANTS: Contestants = {
@@ -25,10 +25,15 @@ function openVerify(): Contestant {
 /** `crypto.verify` over the signing input of such a proof, assembled beforehand. */
 function openRaw(): Contestant {
   const key = createPublicKey({ key: PUBLIC_JWK, format: 'jwk' });
+  return judgingSignatures(({ input, signature }) => verify(null, input, key, signature));
+}
+
+/** A verifier of the signatures of proofs. */
+export function judgingSignatures(isGood: (proof: Proof) => boolean): Contestant {
   return judging(
     () => createProof(Date.now()),
-    ({ input, signature }) => {
-      if (!verify(null, input, key, signature)) throw new Error('a valid signature was refused');
+    (proof) => {
+      if (!isGood(proof)) throw new Error('a valid signature was refused');
     },
     (_, other) => [{ ...other, input: Buffer.concat([other.input, BODY]) }],
   );

@@ -1,19 +1,18 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createDpopKey, dpopHeaders } from '../../../env/dpop.ts';
-import { type GuardWorld, openGuardWorld } from '../../../env/guard-world.ts';
+import { openGuardWorld } from '../../../env/guard-world.ts';
 import { freePort } from '../../../env/ports.ts';
-import { rawClient } from '../../../env/raw-client.ts';
 import { startRedis } from '../../../env/redis.ts';
 import { openAdmin } from '../../../env/redis-admin.ts';
 import { openRoom } from '../../../env/room.ts';
 import { startWorker } from '../../../env/worker.ts';
-import { SIGN_BODY, startWorld, type World } from '../../../env/world.ts';
+import { startWorld } from '../../../env/world.ts';
 import { type Counted, type Counts, EXACT_FLAGS } from '../meter.ts';
 import { type Costs, type Metered, measureCosts, startMeteredServer } from '../metered.ts';
-import { BODY } from '../proofs.ts';
 import type { Finding, Row } from '../row.ts';
 import { pkcs8Of, requestBytes } from '../sign-stage.ts';
+import { isServed, signed } from './guard.ts';
+import { openBoundSession } from './sign-bound.ts';
 
 const BENCH = join(import.meta.dirname, '..');
 const SERVICES = join(BENCH, '../../../services');
@@ -103,29 +102,6 @@ async function measureSigner(measure: Measure): Promise<void> {
   }
 }
 
-/** Signs in a session that is bound to a key, and returns what makes its requests, each with its own DPoP proof. */
-async function openBoundSession(
-  world: World,
-  algorithm: 'ES256' | 'Ed25519',
-): Promise<(count: number) => Promise<readonly string[]>> {
-  const key = await createDpopKey(algorithm);
-  const token = await world.token({ claims: { cnf: { jkt: key.thumbprint } }, expiresInSeconds: 7200 });
-  const url = new URL(world.signPath, world.baseUrl).href;
-  const challenged = {
-    method: 'POST',
-    path: world.signPath,
-    body: SIGN_BODY,
-    headers: [...dpopHeaders(token, 'none'), 'Content-Type', 'application/json'],
-  };
-  return async (count) => {
-    const nonce = String((await world.http.ask(challenged)).headers['dpop-nonce']);
-    const proofs = Array.from({ length: count }, () =>
-      key.proof({ url, accessToken: token, nonce, content: SIGN_BODY }),
-    );
-    return (await Promise.all(proofs)).map((proof) => requestBytes(world, token, proof));
-  };
-}
-
 async function measureGuard(measure: Measure): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const world = stack.use(await openGuardWorld());
@@ -136,17 +112,6 @@ async function measureGuard(measure: Measure): Promise<void> {
   await ready(() => isServed(world, port));
   const calls = async (count: number) => Array.from({ length: count }, () => signed(world));
   await measure('guard', await guard.calling(port, calls));
-}
-
-/** A signed call of the daemon. */
-const signed = (world: GuardWorld) =>
-  world.signed({ path: '/api/invoke', body: BODY.toString(), user: 'user_ada' });
-
-/** A store in memory refuses the proofs of the seconds after its start. */
-async function isServed(world: GuardWorld, port: number): Promise<boolean> {
-  using client = await rawClient(port).catch(() => undefined);
-  client?.send(signed(world));
-  return (await client?.answer())?.status === 200;
 }
 
 async function measureVerifier(measure: Measure): Promise<void> {
