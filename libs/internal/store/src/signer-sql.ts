@@ -1,4 +1,5 @@
 import type { ApiKeyFacts, GateFacts, GateQuestion } from './facts.ts';
+import { IS_KEY_DISABLED } from './key-disabled.ts';
 import type { Statements } from './statements.ts';
 
 /**
@@ -9,9 +10,6 @@ export const PUBLISHED_AFTER_EXPIRY_SECONDS = 600;
 /** `addSigningKey` keeps an intern below this; the limit only bounds hand-written rows. */
 const KEYS_READ_MAX = 32;
 const KEKS_MAX = 100;
-
-/** Whether an API key is refused, as SQL: it was disabled, or it has expired. */
-export const IS_KEY_DISABLED = '(disabled_at is not null or coalesce(expires_at <= now(), false))';
 
 /** Times are Unix seconds; the interval is half-open: `notBefore <= t < expiresAt`. */
 export interface PublishedKeyRow {

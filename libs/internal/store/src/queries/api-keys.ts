@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { IS_KEY_DISABLED } from '../signer-sql.ts';
+import { IS_KEY_DISABLED } from '../key-disabled.ts';
 
 /** Whether an API key is refused, as a column of a query. */
 export const isKeyDisabled = sql.raw<boolean>(IS_KEY_DISABLED);
