@@ -24,5 +24,6 @@ export default defineConfig({
     sequence: { sequencer: LikelyFirst },
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });
