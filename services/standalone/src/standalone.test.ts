@@ -1,6 +1,6 @@
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -46,6 +46,12 @@ it('times out if Redis is silent, and stops connecting', async () => {
   try {
     const redisUrl = new Secret(`redis://127.0.0.1:${port}`);
     await expect(startStandalone({ ...CONFIG, redisUrl }, home)).rejects.toThrow(RedisUnreachable);
+    // Behind those that are still to be accepted.
+    const arrivals = on(silent, 'connection');
+    const last = connect(port, '127.0.0.1');
+    await once(last, 'connect');
+    for await (const [{ remotePort }] of arrivals) if (remotePort === last.localPort) break;
+    last.destroy();
     const again = once(silent, 'connection').then(() => 'connected again');
     expect(await Promise.race([again, setTimeout(1000, 'quiet')])).toBe('quiet');
     await expectListeners(1);
