@@ -226,3 +226,64 @@ test('leaves no timer behind', () => {
   response.end();
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test('only an answer that is kept counts as written', () => {
+  const { response } = record();
+  response.write('do');
+  response.destroy();
+  response.emit('close');
+  expect(response.writableFinished).toBe(false);
+});
+
+test('tells those who wait by on-finished, before and behind, once and at the end', () => {
+  const [before, behind] = [vi.fn(), vi.fn()];
+  const waiting = (response: ServerResponse) =>
+    (response as { __onFinished?: { queue: unknown[] | null } }).__onFinished;
+  const first = { queue: [before] as unknown[] | null };
+  const { response, disconnect } = record({
+    before: (made) => Object.assign(made, { __onFinished: first }),
+  });
+  expect(first.queue).toBeNull();
+  waiting(response)?.queue?.push(behind);
+  disconnect();
+  response.emit('pause');
+  expect([before.mock.calls, behind.mock.calls]).toEqual([[], []]);
+  response.end();
+  response.emit('finish');
+  response.emit('close');
+  expect([before.mock.calls, behind.mock.calls]).toEqual([[[null, response]], [[null, response]]]);
+});
+
+test('what ends while the client is there destroys nothing and tells no signal', () => {
+  const { response } = record();
+  const { signal } = response.req as { signal?: AbortSignal };
+  response.end();
+  response.emit('finish');
+  expect(response.destroyed).toBe(false);
+  response.emit('close');
+  expect(signal?.aborted).not.toBe(true);
+});
+
+test('a connection is watched once: a client that may still read is not gone, one that may not is', () => {
+  const socket = new Socket({ allowHalfOpen: true });
+  const { response } = record({ before: (made) => made.assignSocket(socket) });
+  const listeners = socket.listenerCount('end');
+  response.detachSocket(socket);
+  const next = record({ before: (made) => made.assignSocket(socket) });
+  expect(socket.listenerCount('end')).toBe(listeners);
+  socket.emit('end');
+  expect(next.response.socket).toBe(socket);
+  Object.defineProperty(socket, 'writable', { value: false });
+  socket.emit('end');
+  expect(next.response.socket).not.toBe(socket);
+  socket.emit('end');
+});
+
+test('a connection that ended before is one whose client left', () => {
+  const socket = new Socket({ allowHalfOpen: true });
+  Object.defineProperty(socket, 'writable', { value: false });
+  const { response, settle } = record({ before: (made) => made.assignSocket(socket) });
+  expect(response.socket).not.toBe(socket);
+  response.end('x');
+  expect(settle).toHaveBeenCalledOnce();
+});
