@@ -219,12 +219,15 @@ test('waits ten minutes for a handler whose client left', async () => {
   expect([end(), closed.mock.calls.length]).toEqual(['lost', 1]);
 });
 
-test('leaves no timer behind', () => {
+test('leaves no timer behind, and tells no listener that the client left', () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const { response, disconnect } = record();
-  disconnect();
-  response.end();
-  expect(vi.getTimerCount()).toBe(0);
+  for (const over of ['end', 'destroy'] as const) {
+    const { response } = record();
+    expect(response.emit('close')).toBe(false);
+    expect(vi.getTimerCount()).toBe(1);
+    response[over]();
+    expect(vi.getTimerCount()).toBe(0);
+  }
 });
 
 test('only an answer that is kept counts as written', () => {
@@ -233,6 +236,35 @@ test('only an answer that is kept counts as written', () => {
   response.destroy();
   response.emit('close');
   expect(response.writableFinished).toBe(false);
+
+  const kept = record();
+  kept.response.end('x');
+  expect(kept.response.writableFinished).toBe(false);
+  kept.disconnect();
+  expect(kept.response.writableFinished).toBe(true);
+});
+
+test('records what the handler gave, not what middleware in front makes of it', () => {
+  const front = (made: ServerResponse) => {
+    const { end } = made;
+    made.end = function (this: ServerResponse, chunk: string) {
+      this.setHeader('x-front', '1').write(chunk);
+      return Reflect.apply(end, this, []);
+    } as never;
+  };
+  const { response, end } = record({ before: front });
+  response.end('x');
+  expect(end()).toEqual({ status: 200, headers: {}, body: 'x' });
+});
+
+test('records a response that knows no request', () => {
+  const { response, disconnect, end } = record({
+    before: (made) => Object.defineProperty(made, 'req', { value: undefined }),
+  });
+  disconnect();
+  response.end('x');
+  response.emit('close');
+  expect(end()).toMatchObject({ body: 'x' });
 });
 
 test('tells those who wait by on-finished, before and behind, once and at the end', () => {
@@ -276,6 +308,8 @@ test('a connection is watched once: a client that may still read is not gone, on
   Object.defineProperty(socket, 'writable', { value: false });
   socket.emit('end');
   expect(next.response.socket).not.toBe(socket);
+  // Another response, which is not recorded, has the connection now.
+  new ServerResponse(new IncomingMessage(socket)).assignSocket(socket);
   socket.emit('end');
 });
 

@@ -153,7 +153,7 @@ function answer(
 function watch(socket: Socket & { [RECORDING]?: true }): void {
   if (socket[RECORDING] === undefined) socket.on('end', recordEndOfSocket);
   socket[RECORDING] = true;
-  if (!socket.writable) recordEndOfSocket.call(socket);
+  recordEndOfSocket.call(socket);
 }
 
 function recordEndOfSocket(this: Socket & { _httpMessage?: Partial<Recorded> | null }): void {
@@ -202,8 +202,7 @@ function tell(response: Recorded): void {
 
 /** The arguments of `write` or `end` as bytes of their own, because the handler may use its buffer again. */
 function bytesOf([chunk, encoding]: unknown[]): Uint8Array | undefined {
-  if (typeof chunk === 'string')
-    return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
+  if (typeof chunk === 'string') return Buffer.from(chunk, encoding as BufferEncoding);
   return chunk instanceof Uint8Array ? Buffer.from(chunk) : undefined;
 }
 

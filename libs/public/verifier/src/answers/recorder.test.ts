@@ -94,3 +94,16 @@ test('copies a part, which may change, and nothing after the end', () => {
   });
   expect(end).toMatchObject({ body: bytes(2) });
 });
+
+test('says whether an answer is kept', () => {
+  const limits = { bytesMax: 1, noStore: false };
+  const isKeptAfter = (act: (recorder: Recorder) => void) => {
+    const recorder = new Recorder(limits, () => {});
+    act(recorder);
+    return recorder.isKept;
+  };
+  expect(isKeptAfter(() => {})).toBe(false);
+  expect(isKeptAfter((recorder) => recorder.lose())).toBe(false);
+  expect(isKeptAfter((recorder) => recorder.end(new Uint8Array(2)))).toBe(false);
+  expect(isKeptAfter((recorder) => recorder.end())).toBe(true);
+});
