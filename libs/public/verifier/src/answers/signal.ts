@@ -32,5 +32,5 @@ export function passSignal(request: { readonly signal?: AbortSignal }): void {
   const { signal } = request;
   const tell = (): void => controllerOf(request).abort(signal?.reason);
   if (signal?.aborted) tell();
-  else signal?.addEventListener('abort', tell, { once: true });
+  else signal?.addEventListener('abort', tell);
 }
