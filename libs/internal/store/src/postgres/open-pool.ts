@@ -114,7 +114,7 @@ function startSettings({ role, actor }: PostgresOptions): string | undefined {
 }
 
 /** @throws StoreUnavailable if the role or the actor is not in force, because PgBouncer ignores `options` where it is told to */
-export async function requireSettings(
+async function requireSettings(
   client: Pick<pg.ClientBase, 'query'>,
   { role, actor }: Pick<PostgresOptions, 'role' | 'actor'>,
 ): Promise<void> {

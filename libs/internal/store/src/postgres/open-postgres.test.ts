@@ -1,11 +1,11 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { createDatabase } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Database } from '../database.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { problemsOfAddress } from './address.ts';
-import { requireSettings } from './open-pool.ts';
 import { openPostgres } from './open-postgres.ts';
 
 describe('a PostgreSQL', () => {
@@ -90,14 +90,25 @@ describe('a PostgreSQL', () => {
   });
 
   it('refuses a connection whose role or actor was ignored, as PgBouncer can', async () => {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    for (const wanted of [{ role: 'ori_signer' }, { actor: 'grace' }] as const) {
-      await expect(requireSettings(client, wanted)).rejects.toMatchObject({ code: 'refused' });
+    const proxy = createServer((client) => {
+      const server = connect(Number(new URL(database.url).port), '127.0.0.1');
+      client.once('data', (start) => {
+        server.write(withoutOptions(start));
+        client.pipe(server);
+      });
+      server.pipe(client).on('close', () => server.destroy());
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const url = new URL(database.url);
+    url.port = String((proxy.address() as AddressInfo).port);
+    for (const wanted of [{}, { role: 'ori_signer' }, { actor: 'grace' }] as const) {
+      const db = openPostgres({ url: url.href, ...wanted });
+      const asked = sql`select 1`.execute(db.kysely);
+      if (Object.keys(wanted).length === 0) await asked;
+      else await expect(asked).rejects.toMatchObject({ code: 'refused' });
+      await db.close();
     }
-    await client.query("set role ori_signer; set ori.actor = 'grace'");
-    await requireSettings(client, { role: 'ori_signer', actor: 'grace' });
-    await client.end();
+    proxy.close();
   });
 
   it('reads 64-bit integers as numbers while they are exact', async () => {
@@ -108,3 +119,14 @@ describe('a PostgreSQL', () => {
     });
   });
 });
+
+/** The first message of a client of PostgreSQL, without its setting `options`. */
+function withoutOptions(start: Buffer): Buffer {
+  const fields = start.toString('latin1', 8).split('\0');
+  const at = fields.findIndex((field, index) => index % 2 === 0 && field === 'options');
+  if (at >= 0) fields.splice(at, 2);
+  const kept = Buffer.from(fields.join('\0'), 'latin1');
+  const head = Buffer.from(start.subarray(0, 8));
+  head.writeUInt32BE(8 + kept.length);
+  return Buffer.concat([head, kept]);
+}
