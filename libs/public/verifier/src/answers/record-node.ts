@@ -202,7 +202,8 @@ function tell(response: Recorded): void {
 
 /** The arguments of `write` or `end` as bytes of their own, because the handler may use its buffer again. */
 function bytesOf([chunk, encoding]: unknown[]): Uint8Array | undefined {
-  if (typeof chunk === 'string') return Buffer.from(chunk, encoding as BufferEncoding);
+  if (typeof chunk === 'string')
+    return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
   return chunk instanceof Uint8Array ? Buffer.from(chunk) : undefined;
 }
 
