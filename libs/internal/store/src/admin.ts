@@ -4,7 +4,6 @@ export * from './queries/admin/admin-audit.ts';
 export { AdminError, type AdminErrorCode, unlessAdminError } from './queries/admin/admin-error.ts';
 export * from './queries/admin/api-keys.ts';
 export * from './queries/admin/bulk-signing-keys.ts';
-export { type DueKey, dueKeys } from './queries/admin/bulk-signing-keys.ts';
 export * from './queries/admin/byok.ts';
 export * from './queries/admin/ended-keys.ts';
 export * from './queries/admin/icons.ts';

@@ -1,4 +1,4 @@
-import type { PGlite as Engine, PGlite, Transaction } from '@electric-sql/pglite';
+import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { Kysely, PGliteDialect, type PGliteTransaction, type PGlite as SharedEngine } from 'kysely';
 import type { Database } from '../database.ts';
 import type { Schema } from '../schema.ts';
@@ -59,7 +59,7 @@ async function asStoreError<T>(work: () => Promise<T>): Promise<T> {
  * outside a transaction becomes its own transaction that begins with `SET LOCAL ROLE`, so no statement of one role can
  * run as another.
  */
-function shareAs(engine: Engine, role?: StoreRole): SharedEngine {
+function shareAs(engine: PGlite, role?: StoreRole): SharedEngine {
   const transaction = <T>(body: (tx: PGliteTransaction) => Promise<T>): Promise<T> =>
     asStoreError(async () => {
       const inRole = async (tx: Transaction): Promise<T> => {

@@ -1,7 +1,5 @@
 import { OriError } from '@ori/proof/errors';
-import type { RawBuilder } from 'kysely';
 import type { z } from 'zod';
-import type { Handle } from '../../database.ts';
 
 /**
  * - `invalid_input`: a value is not acceptable; `problems` names each place.
@@ -77,19 +75,4 @@ export async function judged<T>(what: string, work: () => Promise<T>): Promise<T
     if (meaning === undefined) throw error;
     throw new AdminError(meaning.code, `${what}: ${reasonOf(error) ?? meaning.message}`, { cause: error });
   }
-}
-
-/**
- * Runs a statement that changes or deletes what there has to be.
- *
- * @param what such as `user user_1`
- * @throws AdminError `not_found` if it affected no row
- */
-export async function changeRow(
-  { kysely }: Handle,
-  what: string,
-  statement: RawBuilder<unknown>,
-): Promise<void> {
-  const { numAffectedRows = 0n } = await statement.execute(kysely);
-  if (numAffectedRows === 0n) throw new AdminError('not_found', `no ${what}`);
 }

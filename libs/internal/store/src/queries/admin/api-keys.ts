@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { Handle } from '../../database.ts';
 import { maskSecret } from '../../mask.ts';
 import { hasAccess } from '../api-keys.ts';
-import { AdminError, changeRow, judged, requireInput } from './admin-error.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema } from './ids.ts';
 
 const API_KEY_PREFIX = 'sk-ori-v1-';

@@ -2,7 +2,8 @@ import { type InsertObject, type Selectable, sql } from 'kysely';
 import type { Handle } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
 import type { ByokCredentialsTable } from '../../schema-management.ts';
-import { changeRow, judged } from './admin-error.ts';
+import { judged } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 
 /**
  * Stores a provider credential whose key is sealed to the id of the row. `applyUpdate` of `@ori/store/byok/apply-update` has the rules of

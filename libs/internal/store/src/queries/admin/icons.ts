@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
 import type { IconMediaType } from '../../schema.ts';
-import { AdminError, changeRow } from './admin-error.ts';
+import { AdminError } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 
 export const ICON_BYTES_MAX = 1_048_576;
 

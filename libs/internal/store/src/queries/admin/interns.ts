@@ -2,8 +2,9 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../../database.ts';
 import { INTERN_STATUSES } from '../../vocabulary.ts';
-import { AdminError, changeRow, judged, requireInput } from './admin-error.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
 import { organizationOf } from './api-keys.ts';
+import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
 
 const text = z.string().max(65_536, 'expected at most 65536 characters').nullish();

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../../database.ts';
-import { AdminError, changeRow, judged, requireInput } from './admin-error.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 import { idSchema } from './ids.ts';
 
 const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });

@@ -2,8 +2,9 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
 import { failedWith } from '../sql-state.ts';
-import { AdminError, changeRow, judged, requireInput } from './admin-error.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
 import { organizationOf } from './api-keys.ts';
+import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
 
 const newOrganization = z.strictObject({ id: idSchema.optional(), name: nameSchema });

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
-import { AdminError, changeRow, judged, requireInput } from './admin-error.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
 
 export const emailSchema = z.email('expected an e-mail address').max(320);

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../../database.ts';
-import { AdminError, changeRow, judged, requireInput } from './admin-error.ts';
+import { AdminError, judged, requireInput } from './admin-error.ts';
+import { changeRow } from './change-row.ts';
 import { descriptionSchema, distinctSlugOf, idSchema, nameSchema, newId, slugOf, slugSchema } from './ids.ts';
 
 const newWorkspace = z.strictObject({
