@@ -69,6 +69,7 @@ const dist = [
 const isolated = [
   'services/signer/src/effects/audit-file-partial.test.ts',
   'libs/public/verifier/src/keys/rooted.test.ts',
+  'libs/internal/runtime/src/follow-files.test.ts',
 ];
 
 /** Where the results are written as JSON too. */

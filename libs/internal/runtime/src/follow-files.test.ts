@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { followFiles } from './follow-files.ts';
 
 test('uses what was read last, and nothing once it is closed', async () => {
@@ -20,6 +21,7 @@ test('uses what was read last, and nothing once it is closed', async () => {
     },
     { changed: (next, first) => changes.push(`${first} ${next}`), failed: String },
   );
+  await expect.poll(() => readings.length).toBe(1);
   readings[0]?.resolve('first');
   const { first, inUse, close } = await following;
   onTestFinished(close);
@@ -39,4 +41,22 @@ test('uses what was read last, and nothing once it is closed', async () => {
   await readings[3]?.promise;
   await new Promise((resolve) => setImmediate(resolve));
   expect([inUse(), changes]).toEqual(['third', ['first third']]);
+});
+
+vi.mock('node:fs/promises', { spy: true });
+
+test('asks a disk that hangs once, and reads nothing that it says after the close', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const read = vi.fn(async () => 'first');
+  const { close } = await followFiles(['/keys'], read, { changed: String, failed: String });
+  const hanging = Promise.withResolvers<never>();
+  const asked = vi.mocked(stat).mockReset().mockReturnValue(hanging.promise);
+  onTestFinished(() => void asked.mockRestore());
+  vi.advanceTimersByTime(10_000);
+  expect(asked).toHaveBeenCalledTimes(1);
+  close();
+  hanging.reject(Object.assign(new Error(), { code: 'EIO' }));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(read).toHaveBeenCalledTimes(1);
 });

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { systemErrorCode } from './system-error-code.ts';
 
 const LOOK_EVERY_MS = 1000;
@@ -17,7 +17,7 @@ export async function followFiles<T>(
   on: { changed(read: T, first: T): void; failed(error: unknown): void },
 ) {
   // Before they are read, so that no change is missed. `watchFile` begins with what it finds some time later.
-  let seen = files.map(stateOf).join();
+  let seen = await statesOf(files);
   const opening = read();
   let inUse: T;
   let reading = new AbortController();
@@ -35,9 +35,14 @@ export async function followFiles<T>(
       if (!signal.aborted) on.failed(error);
     }
   };
-  const timer = setInterval(() => {
-    const now = files.map(stateOf).join();
-    if (now !== seen) void look();
+  // A disk that hangs keeps one question, not the process.
+  let asking = false;
+  const timer = setInterval(async () => {
+    if (asking) return;
+    asking = true;
+    const now = await statesOf(files);
+    asking = false;
+    if (now !== seen && !reading.signal.aborted) void look();
     seen = now;
   }, LOOK_EVERY_MS);
   timer.unref();
@@ -55,9 +60,13 @@ export async function followFiles<T>(
   }
 }
 
-function stateOf(file: string): string {
+async function statesOf(files: readonly string[]): Promise<string> {
+  return (await Promise.all(files.map(stateOf))).join();
+}
+
+async function stateOf(file: string): Promise<string> {
   try {
-    const { ino, size, mtimeMs } = statSync(file);
+    const { ino, size, mtimeMs } = await stat(file);
     return [ino, size, mtimeMs].join(' ');
   } catch (error) {
     return systemErrorCode(error);
