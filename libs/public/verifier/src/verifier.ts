@@ -95,9 +95,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
     requirePrompt(judgedAtMs, nowMs);
     admit?.(claim.user);
     await orUnavailable('replay_store_unavailable', async () => {
-      const spend = { ...claim, policy, nowMs, v1Id: () => sha256Hex(signingInputV1(claim)) };
-      const isKept = answers !== undefined && !isQuestion(path);
-      const answer = await replay.spend(isKept ? { ...spend, caller: claim.user } : spend);
+      const caller = answers === undefined || isQuestion(path) ? undefined : claim.user;
+      const v1Id = (): string => sha256Hex(signingInputV1(claim));
+      const answer = await replay.spend({ ...claim, policy, nowMs, v1Id, caller });
       if (answer !== 'spent') throw new TypeError("spend: expected 'spent' from the replay store");
     });
     const proof = toVerifiedProof(claim, path);

@@ -111,7 +111,8 @@ function recordEmit(this: Recorded, ...args: unknown[]): unknown {
     return false;
   }
   // What will be given again counts as written, so that `pipeline` succeeds.
-  if (event === 'close' && recorder.isKept) Object.defineProperty(this, 'writableFinished', { value: true });
+  if (event === 'close' && recorder.isKept && !this.writableFinished)
+    Object.defineProperty(this, 'writableFinished', { value: true });
   if (event === 'close' && isGone && this.req) tellSignal(this.req);
   tell(this);
   const isHeard = Reflect.apply(emit, this, args);
