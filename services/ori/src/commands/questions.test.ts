@@ -1,0 +1,32 @@
+import { text } from 'node:stream/consumers';
+import type { ProofHeaderValues } from '@ori/proof/wire';
+import { expect, test } from 'vitest';
+import type { Context } from './context.ts';
+import { readAnswer } from './daemon-answer.ts';
+import { questionsAbout } from './questions.ts';
+
+const PROOF = { 'x-ori-invoke-user': 'ada', 'x-ori-invoke-timestamp': '1789000000' } as ProofHeaderValues;
+
+/** A refusal of the handler, that the daemon has kept. It breaks behind its first bytes, or does not. */
+async function* bodyOf(isBroken: boolean): AsyncGenerator<Buffer> {
+  yield Buffer.from('{"sold":');
+  if (isBroken) throw new Error('the connection was cut');
+  yield Buffer.from('"out"}');
+}
+
+test('asks again for a kept refusal that does not arrive whole', async () => {
+  const cuts = [true, false];
+  const context = { terminal: { note() {} }, interrupted: new AbortController().signal } as unknown as Context;
+  const ask = questionsAbout(PROOF, {
+    context,
+    seconds: 60,
+    async ask() {
+      const body = bodyOf(cuts.shift() ?? true);
+      const response = { status: 409, headers: { 'ori-answer': 'kept' }, body, end() {} };
+      return { proof: PROOF, answer: await readAnswer(response as never) };
+    },
+  });
+  const { outcome, kept } = await ask('the connection was cut');
+  expect(outcome).toBe('kept');
+  expect(await text(kept?.body ?? [])).toBe('{"sold":"out"}');
+});
