@@ -3,6 +3,11 @@ import { expect, it } from 'vitest';
 import { createHttpClient } from '../../env/http-client.ts';
 import { startManagementWorld } from './world.ts';
 
+function notLate<T extends { status: number }>(reply: T): T {
+  if (reply.status === 503) throw new Error('late');
+  return reply;
+}
+
 /** More than one account may have in progress and waiting. */
 const AT_ONCE = 80;
 
@@ -23,7 +28,8 @@ it.each([
   const ask = { method, path: `/v1${path}`, body: JSON.stringify({ name: 'x' }) };
   const headers = ['Authorization', `Bearer ${world.ours.managementKey}`, 'Content-Type', 'application/json'];
   const replies = Array.from({ length: AT_ONCE }, () => http.ask({ ...ask, headers }));
-  const refused = await Promise.race(replies);
+  // On a slow machine, the first have waited too long for the table before the last have arrived.
+  const refused = await Promise.any(replies.map(async (reply) => notLate(await reply)));
   released.resolve();
   await blocker;
   const others = await Promise.all(replies);

@@ -125,6 +125,8 @@ it('a closed watch asks no more', async () => {
   const [closed, open] = [watch(10), watch(10)];
   await Promise.all([closed, open].map(({ eviction }) => eviction.settled()));
   closed.eviction.close();
+  // A question that it asked before has its answer then.
+  await closed.client.ping();
   await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
   await expect.poll(() => open.eviction.isUnsafe).toBe(true);
   await admin.config('SET', 'maxmemory-policy', 'noeviction');
