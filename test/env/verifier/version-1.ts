@@ -38,6 +38,14 @@ export function describeVersion1(open: () => Promise<Accepting>): void {
       }
     });
 
+    test('is refused as far ahead of that as the tolerance of the verifier reaches', async () => {
+      const { internId, signer, replay, request } = await open();
+      const keys = createLocalKeySet(signer.jwks);
+      const options = { internId, keys, replay, acceptV1: true, clockToleranceSeconds: 60 };
+      const ahead = request({ version: 1, timestamp: Math.floor(Date.now() / 1000) + 30 });
+      await expect(createVerifier(options).verify(ahead)).rejects.toMatchObject({ code: 'proof_before_fence' });
+    });
+
     test.each(['stripped after', 'stripped before', 'stripped meanwhile'])(
       'and the version 2 proof it was %s are accepted once together',
       async (order) => {

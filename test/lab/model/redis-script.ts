@@ -54,8 +54,7 @@ function open(configuration: Configuration, inside: Inside, set: SpentSet, asked
   if (broken.has('no-fence') || isCurrent) {
     return { set, verdict: 'opened', fence: fence?.at ?? -99 };
   }
-  const margin = broken.has('fence-without-tolerance') ? 0 : TOLERANCE;
-  const at = Math.max(latest + margin, later(asked.newest), fence ? later(fence.at) : -99);
+  const at = Math.max(latest, later(asked.newest), fence ? later(fence.at) : -99);
   return { set: { ...set, fence: { name, at } }, verdict: 'opened', fence: at };
 }
 
@@ -77,7 +76,7 @@ export function touch(
 /** Starts to record version 1 ids. */
 function marking({ broken }: Configuration, set: SpentSet, latest: number): SpentSet {
   if (set.v1From !== undefined) return set;
-  return { ...set, v1From: broken.has('v1-mark-without-fence') ? -99 : latest + TOLERANCE };
+  return { ...set, v1From: broken.has('v1-mark-without-fence') ? -99 : latest };
 }
 
 export function spend(
@@ -96,7 +95,8 @@ export function spend(
   if (at > inside.now + TOLERANCE) return say(set, 'proof_not_yet_valid');
   const horizon = inside.now - RETENTION;
   if (at <= horizon || at <= set.floor) return say(set, 'proof_expired');
-  if (at <= (opened.fence ?? 0)) return say(set, 'proof_before_fence');
+  const margin = broken.has('fence-without-tolerance') ? 0 : TOLERANCE;
+  if (at <= (opened.fence ?? 0) + margin) return say(set, 'proof_before_fence');
   if (!asked.isReserved && !broken.has('redeemed-unreserved')) return say(set, 'nonce_not_issued');
 
   const kept = Object.entries(set.ids).filter(([, timestamp]) => timestamp > horizon);
@@ -121,7 +121,7 @@ export function spend(
 
   function spendV1(): Answer {
     set = marking(configuration, set, Math.max(inside.now, asked.verifierNow));
-    if (at <= (set.v1From ?? 0)) return say(set, 'proof_before_fence');
+    if (at <= (set.v1From ?? 0) + TOLERANCE) return say(set, 'proof_before_fence');
     if (`m${v1Id}` in set.ids || `1${v1Id}` in set.ids) return say(set, 'nonce_replayed');
     const ids = broken.has('v1-not-spent') ? [] : [`1${v1Id}`];
     return say({ ...set, ids: withIds(set.ids, ids, at) }, 'accepted');

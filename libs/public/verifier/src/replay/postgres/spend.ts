@@ -89,9 +89,10 @@ BEGIN
   now := ori_replay.clock();
   IF stamped > now + tolerance THEN verdict := 'not_yet_valid'; RETURN; END IF;
   IF stamped <= floor(now - retention) OR stamped <= book.floor THEN verdict := 'expired'; RETURN; END IF;
-  fence := ceil(event + tolerance);
+  fence := event;
   SELECT v.since INTO v1_since FROM ori_replay.v1 v WHERE v.intern_id = intern;
-  IF nonce IS NULL THEN fence := greatest(fence, ceil(coalesce(v1_since, now + tolerance))); END IF;
+  IF nonce IS NULL THEN fence := greatest(fence, coalesce(v1_since, now)); END IF;
+  fence := ceil(fence + tolerance);
   IF stamped <= fence OR (nonce IS NULL AND v1_since IS NULL) THEN
     verdict := 'before_fence'; pause := greatest(1, ceil(fence + 1 - now)); RETURN;
   END IF;

@@ -3,8 +3,9 @@ import { LIFE_SECONDS, QUESTION_SECONDS_MAX, RUNNING_SECONDS_MAX } from '../repl
 /**
  * The start of every script: checks the server, then updates the fence. KEYS[1] is the intern's sorted set. The score of a spent id is
  * its proof's timestamp. Marks about the set itself have negative scores, minus a time in seconds, so that a range from zero up never
- * includes them: `fence:<replication id>` (proofs up to then may have been spent before), `floor` (ids up to then were forgotten) and
- * `v1` (version 1 ids are recorded since). They share one key with the ids, so that losing the ids also loses the fence.
+ * includes them: `fence:<replication id>` (what was spent up to then may have been lost), `floor` (ids up to then were forgotten) and
+ * `v1` (version 1 ids are recorded since). A proof may be stamped ahead of a fence or of `v1` by the tolerance of its verifier. They
+ * share one key with the ids, so that losing the ids also loses the fence.
  * `alive:<process>` is the last sign of life of a process that keeps answers.
  */
 const OPEN = `
@@ -44,7 +45,7 @@ local function set_mark(name, seconds) redis.call('ZADD', spent, text(-seconds),
 local fence_name = 'fence:' .. field(replication, 'master_replid')
 local fence = mark(fence_name)
 if not fence or fence < newest_fence then
-  fence = math.max(latest + tolerance, newest_fence + 0.001)
+  fence = math.max(latest, newest_fence + 0.001)
   for _, name in ipairs(redis.call('ZRANGEBYSCORE', spent, '-inf', '(0')) do
     if string.sub(name, 1, 6) == 'fence:' then
       fence = math.max(fence, mark(name) + 0.001)
@@ -53,12 +54,11 @@ if not fence or fence < newest_fence then
   end
   set_mark(fence_name, fence)
 end
-local function before(event) return {'before_fence', text(fence), math.ceil(math.ceil(event) + 1 - now)} end
 `;
 
 /** Writes the fence without spending anything. ARGV[7] is '1' if version 1 proofs are accepted, ARGV[8] a process that keeps answers. */
 const TOUCH = `${OPEN}
-if ARGV[7] == '1' and not mark('v1') then set_mark('v1', latest + tolerance) end
+if ARGV[7] == '1' and not mark('v1') then set_mark('v1', latest) end
 if ARGV[8] ~= '' then
   for _, name in ipairs(redis.call('ZRANGEBYSCORE', spent, '-inf', '(0')) do
     if string.sub(name, 1, 6) == 'alive:' and now - mark(name) > ${RUNNING_SECONDS_MAX} then redis.call('ZREM', spent, name) end
@@ -68,13 +68,23 @@ end
 return {'touched', text(fence)}
 `;
 
-/** Checks the proof's timestamp, ARGV[7], against the fence, the floor and the server's clock. */
-const JUDGE = `
+/**
+ * Checks the proof's timestamp, ARGV[7], against the fence, the floor and the server's clock. The first version 1 proof starts the
+ * recording, and it and all earlier ones are refused.
+ */
+const judge = (version: 1 | 2): string => `
+local version_1 = ${version === 1}
 local timestamp = tonumber(ARGV[7])
 if timestamp > now + tolerance then return {'not_yet_valid', text(fence)} end
 local horizon = math.floor(now - retention)
 if timestamp <= horizon or timestamp <= (mark('floor') or -1) then return {'expired', text(fence)} end
-if timestamp <= math.ceil(fence) then return before(fence) end
+local since = fence
+if version_1 then
+  if not mark('v1') then set_mark('v1', latest) end
+  since = math.max(since, mark('v1'))
+end
+local bound = math.ceil(since + tolerance)
+if timestamp <= bound then return {'before_fence', text(fence), math.max(1, math.ceil(bound + 1 - now))} end
 `;
 
 /** Forgets a few expired ids. It raises the floor first, so that a forgotten id is never accepted as new. */
@@ -121,14 +131,12 @@ if not known then
   if redis.call('ZADD', spent, 'NX', latest_timestamp, '2' .. ARGV[8]) == 0 then return {'recorded', text(fence), 'lost'} end
   redis.call('ZADD', spent, 'NX', latest_timestamp, 'x' .. ARGV[8])
 end
-if tonumber(ARGV[7]) - ${QUESTION_SECONDS_MAX} <= fence then return {'recorded', text(fence), 'lost'} end
+if tonumber(ARGV[7]) - ${QUESTION_SECONDS_MAX} <= fence + tolerance then return {'recorded', text(fence), 'lost'} end
 return {'not_received', text(fence)}
 `;
 
-/** Version 1: ARGV[8] is the 32 bytes of its id. The first one starts the recording, and it and all earlier ones are refused. */
+/** Version 1: ARGV[8] is the 32 bytes of its id. */
 const SPEND_V1 = `
-if not mark('v1') then set_mark('v1', latest + tolerance) end
-if timestamp <= math.ceil(mark('v1')) then return before(mark('v1')) end
 if redis.call('ZSCORE', spent, 'm' .. ARGV[8]) then return {'replayed', text(fence)} end
 if redis.call('ZADD', spent, 'NX', timestamp, '1' .. ARGV[8]) == 0 then return {'replayed', text(fence)} end
 return {'spent', text(fence)}
@@ -142,9 +150,9 @@ if redis.call('GET', KEYS[2]) ~= ARGV[10] then return {'not_issued', text(fence)
 /** The scripts of the Redis store by name. The signer loads them for daemons that may only call EVALSHA. */
 export const REDIS_SCRIPTS: Readonly<Record<RedisScriptName, string>> = {
   touch: TOUCH,
-  spendV1: `${OPEN}${JUDGE}${FORGET}${SPEND_V1}`,
-  spendV2: `${OPEN}${JUDGE}${FORGET}${SPEND_V2}`,
-  redeem: `${OPEN}${JUDGE}${REQUIRE_ISSUED}${FORGET}${SPEND_V2}`,
+  spendV1: `${OPEN}${judge(1)}${FORGET}${SPEND_V1}`,
+  spendV2: `${OPEN}${judge(2)}${FORGET}${SPEND_V2}`,
+  redeem: `${OPEN}${judge(2)}${REQUIRE_ISSUED}${FORGET}${SPEND_V2}`,
   ask: ASK,
 };
 

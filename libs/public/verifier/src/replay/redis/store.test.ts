@@ -6,6 +6,8 @@ import { describeVersion1 } from '@ori/test-env/verifier/version-1';
 import { createClient, createClientPool, createCluster } from '@redis/client';
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createLocalKeySet } from '../../keys/local.ts';
+import { createVerifier } from '../../verifier.ts';
 import { type RedisClient, SCRIPT_SHA1 } from './client.ts';
 import { issuedKey, spentKey } from './keys.ts';
 import type { NodeRedisClient } from './node-redis.ts';
@@ -102,6 +104,28 @@ describe('the fence', () => {
       });
     },
   );
+
+  test('is compared with the tolerance of whoever presents a proof, not of whoever set it', async () => {
+    const { replay, internId, signer, request, key } = await daemonOn(redis);
+    await redis.del(key);
+    await replay.touch();
+    const keys = createLocalKeySet(signer.jwks);
+    const generous = createVerifier({ internId, keys, replay, clockToleranceSeconds: 60 });
+    const ahead = request({ timestamp: Math.floor(Date.now() / 1000) + 30 });
+    await expect(generous.verify(ahead)).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+
+  // SPEC.md N5, O8.
+  test('is past in a second for a proof from before it, but not where version 1 is recorded since later', async () => {
+    const { replay, internId, signer, request } = await daemonOn(redis, { acceptV1: true });
+    const keys = createLocalKeySet(signer.jwks);
+    const patient = createVerifier({ internId, keys, replay, maxAgeSeconds: 600, acceptV1: true });
+    const timestamp = Math.floor(Date.now() / 1000) - 110;
+    const pauseOf = (version: 1 | 2) =>
+      patient.verify(request({ timestamp, version })).catch(({ retryAfterSeconds }) => retryAfterSeconds);
+    expect(await pauseOf(2)).toBe(1);
+    expect(await pauseOf(1)).toBeGreaterThanOrEqual(3);
+  });
 
   test('is found missing, and set again, by the first spend after a loss', async () => {
     const { verifier, request, key } = await daemonOn(redis);
