@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LOG_SPEC } from '@ori/log/config';
 import { afterAll, describe, expect, test } from 'vitest';
 import { findProgram, openRoom } from '../../env/room.ts';
 import { expectAccepted, writeSecrets } from '../check-config.ts';
@@ -156,16 +157,28 @@ test('the log can read the audit files of both signers, and runs as a different 
   expect(valuesOf('ori-signer@.service', 'UMask')).toEqual(['0027']);
 });
 
-test('no two instances share a port, and the gateway lists every signer', async () => {
-  const files = SERVICES.flatMap((service) =>
-    ['1', '2'].map((i) => readEnvironmentFile(`${service}@${i}.env`)),
-  );
-  const ports = files.flatMap((file) => Object.values(file));
-  expect(new Set(ports).size).toBe(8);
-  const signers = await readFile(join(ROOT, 'deploy/gateway/site.example/signers.conf'), 'utf8');
-  const reached = [...signers.matchAll(/^server 127\.0\.0\.1:(\d+) max_fails=1/gm)].map(([, port]) => port);
-  const listening = files.flatMap((file) => file['SIGNER_PORT'] ?? []);
-  expect(reached).toEqual(listening);
+test('no two units share a port; the gateway and Prometheus know every instance', async () => {
+  const read = (path: string) => readFile(join(ROOT, 'deploy', path), 'utf8');
+  const ports: string[] = [LOG_SPEC.port, LOG_SPEC.opsPort].map((field) => String(field.defaultText));
+  expect(await read('gateway/site.example/log.conf')).toBe(`server 127.0.0.1:${ports[0]};\n`);
+  for (const [service, members] of [
+    ['signer', 'signers'],
+    ['management', 'management'],
+  ] as const) {
+    const files = ['1', '2'].map((i) => readEnvironmentFile(`${service}@${i}.env`));
+    const [listening, ops] = ['PORT', 'OPS_PORT'].map((name) =>
+      files.map((file) => String(file[`${service.toUpperCase()}_${name}`])),
+    ) as [string[], string[]];
+    const site = await read(`gateway/site.example/${members}.conf`);
+    for (const of of ['max_fails=1 fail_timeout=1s', 'backup max_fails=0'])
+      expect(site).toContain(listening.map((port) => `server 127.0.0.1:${port} ${of};\n`).join(''));
+    const targets = ops.map((port) => `"localhost:${port}"`).join(', ');
+    expect(await read(`prometheus/targets/${service}.yml`)).toBe(`- targets: [${targets}]\n`);
+    ports.push(...listening, ...ops);
+  }
+  const { GUARD_PORT, GUARD_OPS_PORT } = readEnvironmentFile('guard@1.env');
+  ports.push(String(GUARD_PORT), String(GUARD_OPS_PORT));
+  expect(ports.filter((port, index) => ports.indexOf(port) !== index)).toEqual([]);
 });
 
 test('the README lists every secret that a unit loads', async () => {
