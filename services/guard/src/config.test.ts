@@ -35,6 +35,7 @@ it.each([
   [{ GUARD_OPEN_PATHS: '/a?b' }, /^GUARD_OPEN_PATHS: expected/],
   [{ GUARD_OPEN_PATHS: 'healthz' }, /^GUARD_OPEN_PATHS: expected/],
   [{ GUARD_CONTENT_TYPE: 'multipart/form-data' }, /^GUARD_CONTENT_TYPE: expected/],
+  [{ GUARD_DEADLINE_MS: '30001' }, /^GUARD_DEADLINE_MS: expected/],
   [{ GUARD_REPLAY: 'redis' }, /^GUARD_REDIS_URL: required/],
   [{ GUARD_REPLAY: 'postgres' }, /^GUARD_DATABASE_URL: required/],
   [{ GUARD_DATABASE_URL: 'postgres://a@one,two/db' }, /^GUARD_DATABASE_URL: expected postgres:.*one host/],

@@ -127,9 +127,9 @@ export const GUARD_SPEC = {
   }),
   deadlineMs: integer({
     min: 100,
-    max: 60_000,
+    max: 30_000,
     default: 30_000,
-    doc: 'Time for a whole request to arrive and be verified',
+    doc: 'Time for a whole request to arrive and be verified (SPEC.md, E7)',
     unit: 'ms',
   }),
 } as const;

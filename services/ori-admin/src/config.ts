@@ -15,7 +15,7 @@ const PREFIX = 'ORI_ADMIN';
 /** The environment of `ori-admin`. Each command reads only the settings that it needs. */
 export const ADMIN_SPEC = {
   databaseUrl: secret({
-    doc: "PostgreSQL address of a login in `ori_operator`, for `migrate` of the database's owner: every command but `kek generate`, `kek promote` and `kek list`",
+    doc: "PostgreSQL address of a login in `ori_operator`, for `migrate` of the database's owner: every command that reads or changes the database",
     expected: 'postgres://user:password@host:port/database',
     accepts: (value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value),
   }),

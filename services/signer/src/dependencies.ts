@@ -17,8 +17,11 @@ import { judgeDependencies } from './judge-dependencies.ts';
 const CONNECT_TIMEOUT_MS = 400;
 const STATEMENT_TIMEOUT_MS = 400;
 
-/** A proof is accepted up to its age and the clock tolerance after its timestamp; Redis's clock and rounding add to it. */
-const RESERVED_LONGER_SECONDS = 5;
+/**
+ * A proof is accepted up to its age, the clock tolerance and 30 s of a body after its timestamp (SPEC.md, V17); Redis's clock and
+ * rounding add to it.
+ */
+const RESERVED_LONGER_SECONDS = 35;
 
 /** The services that the signer depends on; the standalone injects its own. */
 export interface Dependencies {

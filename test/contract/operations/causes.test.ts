@@ -57,7 +57,8 @@ test.concurrent.for<[string, string, Wrong, RegExp]>([
   const line = await lineThat(
     child,
     // Until the others have been reached, they are named too.
-    ({ failing, causes }) => Object.keys(failing).join() === dependency && cause.test(causes[dependency] ?? ''),
+    ({ failing, causes }) =>
+      Object.keys(failing).join() === dependency && cause.test(causes[dependency] ?? ''),
   );
   expect((await fetch(`http://127.0.0.1:${opsPort}/livez`)).status).toBe(200);
   const ready = await fetch(`http://127.0.0.1:${opsPort}/readyz`);

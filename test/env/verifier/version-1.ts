@@ -43,7 +43,9 @@ export function describeVersion1(open: () => Promise<Accepting>): void {
       const keys = createLocalKeySet(signer.jwks);
       const options = { internId, keys, replay, acceptV1: true, clockToleranceSeconds: 60 };
       const ahead = request({ version: 1, timestamp: Math.floor(Date.now() / 1000) + 30 });
-      await expect(createVerifier(options).verify(ahead)).rejects.toMatchObject({ code: 'proof_before_fence' });
+      await expect(createVerifier(options).verify(ahead)).rejects.toMatchObject({
+        code: 'proof_before_fence',
+      });
     });
 
     test.each(['stripped after', 'stripped before', 'stripped meanwhile'])(

@@ -69,5 +69,5 @@ export const MAX_AGE = 2;
 export const TOLERANCE = 1;
 export const STREAM = 1;
 export const RETENTION = MAX_AGE + TOLERANCE + STREAM;
-/** How long the signer keeps a reservation: the maximum age, plus the clock tolerance in both directions. */
-export const KEPT = MAX_AGE + 2 * TOLERANCE;
+/** How long the signer keeps a reservation: the maximum age, the clock tolerance, and the time of a body. */
+export const KEPT = MAX_AGE + TOLERANCE + STREAM;

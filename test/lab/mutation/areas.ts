@@ -80,6 +80,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
       'test/contract/{sign,jwks,protected-resource}/*.test.ts',
       'test/contract/operations/metrics.test.ts',
     ],
+    isStaticTriedSlowly: true,
     mark: 98,
   },
   'signer-adapters': {

@@ -8,7 +8,8 @@ export function addMigrateCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-The login must own the database, and may create roles: ori_signer and ori_management, which cannot log in.
+The login must own the database, and may create roles that cannot log in: ori_signer, ori_management, ori_operator
+and ori_auditor.
 A database that has other contents than those of ori is refused.
 ${examples('ORI_ADMIN_DATABASE_URL=postgres://owner:…@db/ori ori-admin migrate')}`,
     )

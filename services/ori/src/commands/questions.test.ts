@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { expect, test } from 'vitest';
@@ -16,7 +17,10 @@ async function* bodyOf(isBroken: boolean): AsyncGenerator<Buffer> {
 
 test('asks again for a kept refusal that does not arrive whole', async () => {
   const cuts = [true, false];
-  const context = { terminal: { note() {} }, interrupted: new AbortController().signal } as unknown as Context;
+  const context = {
+    terminal: { note() {} },
+    interrupted: new AbortController().signal,
+  } as unknown as Context;
   const ask = questionsAbout(PROOF, {
     context,
     seconds: 60,
@@ -28,5 +32,5 @@ test('asks again for a kept refusal that does not arrive whole', async () => {
   });
   const { outcome, kept } = await ask('the connection was cut');
   expect(outcome).toBe('kept');
-  expect(await text(kept?.body ?? [])).toBe('{"sold":"out"}');
+  expect(await text(Readable.from(kept?.body ?? []))).toBe('{"sold":"out"}');
 });

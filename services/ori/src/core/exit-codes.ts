@@ -27,5 +27,5 @@ export const EXIT_MEANINGS: ReadonlyArray<readonly [ExitCode, string]> = [
   [EXIT.daemonRefused, 'the daemon refused the call (any answer but 2xx and 5xx)'],
   [EXIT.daemonFailed, 'the daemon failed (5xx)'],
   [EXIT.answerLost, 'the answer is lost; the call may have been carried out'],
-  [EXIT.interrupted, 'interrupted (Ctrl-C)'],
+  [EXIT.interrupted, 'interrupted (Ctrl-C); after another signal, 128 and its number'],
 ];

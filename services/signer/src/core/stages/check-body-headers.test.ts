@@ -50,3 +50,8 @@ test('checks the media type before the length', () => {
     'payload_too_large',
   );
 });
+
+test('accepts a body without a content encoding', () => {
+  const contentEncoding = ' Identity';
+  expect(checkBodyHeaders({ ...good, contentEncoding }).bytesMax).toBe(BODY_BYTES_MAX);
+});
