@@ -43,7 +43,7 @@ export const GUARD_SPEC = {
   keysUrl: url({ doc: 'The intern’s key set: `https://…/v1/interns/ID/daemon/jwks.json`' }),
   rootFile: path({
     optional: true,
-    doc: 'The root that must vouch for the key set: a public JWK, or an array of them, as `ori-admin root` prints it',
+    doc: 'The root that must vouch for the key set: a public JWK, or an array of them, as `ori-admin root generate` prints it',
   }),
   daemonUrl: url({
     default: 'http://127.0.0.1:8000',
@@ -101,7 +101,7 @@ export const GUARD_SPEC = {
   }),
   spoolFolder: path({
     optional: true,
-    doc: 'A folder for what is beyond 64 KiB of a body, as unlinked files; without it, all stay in memory',
+    doc: 'A folder for what is beyond 64 KiB of a body, as unlinked files; without it, all stay in memory, 16 MiB of them at most',
   }),
   daemonAnswerMs: integer({
     min: 100,
@@ -122,7 +122,7 @@ export const GUARD_SPEC = {
     min: 0,
     max: 3_600_000,
     default: 10_000,
-    doc: 'How long calls in progress, streams too, may take after SIGTERM',
+    doc: 'How long calls in progress, streams too, may take when the guard stops',
     unit: 'ms',
   }),
   deadlineMs: integer({

@@ -43,7 +43,7 @@ export interface SignerParts extends Dependencies {
 
 /**
  * Starts the signer: its API and its ops port. Behind a gateway the start waits for Redis, PostgreSQL and the issuer, and
- * the API refuses connections while its own audit file or clock fails; otherwise it listens at once. `/readyz` shows what
+ * the API refuses connections while its own audit file, clock or KEK ring fails; otherwise it listens at once. `/readyz` shows what
  * is missing, and a request that needs it gets 500 `internal_error`.
  *
  * @throws ConfigError for an unusable KEK ring, a Redis that evicts keys, a database login with too many privileges;

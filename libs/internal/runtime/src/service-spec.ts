@@ -47,7 +47,7 @@ export const SERVICE_SPEC = {
   }),
   trustGateway: flag({
     default: false,
-    doc: 'Whether `X-Request-Id`, `X-Forwarded-For` and `X-Forwarded-Host` are trusted, and connections are refused while another instance can serve instead: only behind a gateway that sets them',
+    doc: 'Whether `X-Request-Id` and `X-Forwarded-…` are trusted; signer and management then listen only once they can serve: only behind a gateway that sets these headers',
   }),
   requireHardened: flag({
     default: false,

@@ -112,7 +112,7 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>) {
     isFailing: (): boolean => failure !== undefined,
     /** Seconds since the document was last fetched; NaN before the first time. */
     ageSeconds: (): number => (held === undefined ? Number.NaN : age(held) / 1000),
-    /** Aborts a fetch in progress, and every later call throws. */
+    /** Aborts a fetch in progress; `get`, `refresh` and `reload` throw from now on. */
     close(): void {
       isClosed = true;
       for (const abandon of underWay) abandon.abort();

@@ -12,7 +12,7 @@ import { messageOf, warn } from './warning.ts';
 
 /**
  * The outcome of a request: `accepted`, the code of an error, `aborted` (the client sent only part of the body) or `internal_error`
- * (the daemon's own code failed: the handler threw, or the adapter is mounted after a body parser).
+ * (the daemon's own code failed: a handler of node:http threw, or the adapter is mounted after a body parser).
  */
 export type ProofOutcome = 'accepted' | ProofErrorCode | UnavailableErrorCode | 'aborted' | 'internal_error';
 
@@ -36,7 +36,10 @@ export interface RequestFacts {
 /** The argument of `onOutcome`. */
 export interface ProofReport {
   readonly outcome: ProofOutcome;
-  /** Set for every outcome but `accepted`. Its message and those of its causes contain nothing from the request. */
+  /**
+   * Set for every outcome but `accepted`. Its message and those of its causes contain nothing from the request, except what a handler
+   * threw, the cause of `the handler threw`.
+   */
   readonly error?: unknown;
   readonly request: RequestFacts;
 }

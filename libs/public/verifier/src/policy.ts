@@ -30,7 +30,8 @@ export interface VerifierOptions {
    */
   contentType?: string | undefined;
   /**
-   * Called once per request with its outcome, for metrics and logs. It cannot change the verdict.
+   * Called once per request with its outcome, for metrics and logs, and again if a handler of node:http throws. It cannot change the
+   * verdict.
    *
    * @example onOutcome: ({ outcome, error }) => log.info({ outcome, err: error })
    */
@@ -43,8 +44,8 @@ export interface VerifierOptions {
    */
   onAccepted?: ((proof: VerifiedProof, signingInputSha256: string) => void) | undefined;
   /**
-   * Keeps the answer of each call for ten minutes, so that its caller can ask for it; false by default. The replay store must be one
-   * of this package's, and `acceptV1` is then a TypeError. The adapters do the rest.
+   * Keeps the answer of each call for ten minutes, so that its caller can ask for it; false by default. The replay store must
+   * have `answers`, as this package's do, and `acceptV1` is then a TypeError. The adapters do the rest.
    */
   answers?: boolean | AnswersOptions | undefined;
   /** Unix time in milliseconds; `Date.now` by default. */

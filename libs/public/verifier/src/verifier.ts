@@ -50,8 +50,8 @@ export interface Verifier {
   /** For bodies larger than memory: checks the headers now, the rest after the body. Throws as `verify` does. */
   begin(request: RequestHead): OpenProof;
   /**
-   * For adapters: reports to `onOutcome` a request that they answered themselves (`body_too_large`, `aborted`,
-   * `internal_error`). `verify`, `begin` and `finish` report what they throw.
+   * For adapters: reports to `onOutcome` a request that they answered themselves (`body_too_large`, `proof_expired`,
+   * `aborted`, `internal_error`). `verify`, `begin` and `finish` report what they throw.
    */
   readonly report: Report;
   /** For adapters: kept answers, and questions about them. Undefined without the option `answers`. */

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { messageOf, warn } from './warning.ts';
+import { HandlerError, messageOf, warn } from './warning.ts';
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -17,6 +17,10 @@ test('tells an error and its causes in one line', () => {
   const refused = new Error('connect\u2028\n\x1b[31mrefused');
   expect(messageOf(new Error('no keys', { cause: refused }))).toBe('no keys: connect [31mrefused');
   expect(messageOf('text')).toBe('not an Error');
+});
+
+test('does not tell what a handler threw, which may quote the request', () => {
+  expect(messageOf(new HandlerError(new Error('"secret" is not valid JSON')))).toBe('the handler threw');
 });
 
 test('tells three causes at most, and 500 characters', () => {

@@ -14,12 +14,21 @@ export function warn(code: string, message: string): void {
 const CAUSES_MAX = 3;
 const MESSAGE_CHARACTERS_MAX = 500;
 
+/** Its cause, the error of a handler, may quote the request, and is not for a warning. */
+export class HandlerError extends Error {
+  override readonly name = 'HandlerError';
+
+  constructor(cause: unknown) {
+    super('the handler threw', { cause });
+  }
+}
+
 /** The message of an error and of its causes, as one line without control characters. */
 export function messageOf(error: unknown): string {
   const messages: string[] = [];
   for (let at = error; at !== undefined && messages.length <= CAUSES_MAX; ) {
     messages.push(at instanceof Error ? at.message : 'not an Error');
-    at = at instanceof Error ? at.cause : undefined;
+    at = at instanceof Error && !(at instanceof HandlerError) ? at.cause : undefined;
   }
   return messages
     .join(': ')

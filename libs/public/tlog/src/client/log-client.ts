@@ -29,7 +29,7 @@ const NOTE = /(?:[^\n]+\n)+\n(?:— [^\n]+\n)+/g;
 
 export interface LogClientOptions {
   readonly policy: Policy;
-  /** The log's prefix; by default the address of the policy's first log. */
+  /** The log's prefix; by default the address of the first log of the policy that has one. */
   readonly url?: string | undefined;
   readonly remembered?: Remembered | undefined;
   readonly timeoutMs?: number | undefined;
@@ -78,7 +78,7 @@ export function createLogClient(options: LogClientOptions) {
     if (latest.size < former.size) throw rolledBack();
   }
 
-  /** The inclusion proof of a leaf in a trusted tree. @throws TlogError `inclusion_invalid`, `unavailable` */
+  /** The inclusion proof of a leaf in a trusted tree. @throws TlogError `inclusion_invalid`, `malformed`, `unavailable` */
   async function prove({ index, entry }: ClaimedLeaf, head: TreeHead): Promise<readonly Hash[]> {
     if (index >= head.size) throw new TlogError('inclusion_invalid', `leaf ${index} is beyond the tree`);
     const path = await tiles.compute(

@@ -67,7 +67,7 @@ test.each<[string, Handler]>([
   expect(await response.json()).toEqual({ error: { code: 'internal_error', message: expect.any(String) } });
   expect(reports).toMatchObject([
     { outcome: 'accepted' },
-    { outcome: 'internal_error', error: { message: 'mine' } },
+    { outcome: 'internal_error', error: { message: 'the handler threw', cause: { message: 'mine' } } },
   ]);
 });
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { recordAnswer } from '../answers/record-node.ts';
 import type { Verifier } from '../verifier.ts';
+import { HandlerError } from '../warning.ts';
 import { createGuard, type RequireProofOptions } from './guard.ts';
 import {
   answerNode,
@@ -40,7 +41,7 @@ export function requireProof<Req extends NodeRequest, Res extends ServerResponse
     try {
       await handler(request, response, toNodeProven(judgement.proven));
     } catch (error) {
-      const answer = guard.fail(headOf(request), error);
+      const answer = guard.fail(headOf(request), new HandlerError(error));
       answerNode({ answer, isAborted: false, closes: false }, request, response, guard.bodyBytesMax);
     }
   }

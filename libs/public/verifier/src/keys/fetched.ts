@@ -14,7 +14,7 @@ export interface RemoteKeySetOptions {
   staleSeconds?: number | undefined;
   /**
    * How often to check for revoked keys while proofs arrive. An unchanged set is answered without a body. Unless `staleSeconds` is set,
-   * the keys are then not used at all while the URL fails.
+   * the keys are then used no longer than this while the URL fails.
    */
   revocationCheckSeconds?: number | undefined;
   /** Minimum time between two fetches, successful or not; 10 by default. */
@@ -28,7 +28,7 @@ export interface RemoteKeySetOptions {
    */
   snapshot?: KeySetSnapshot | undefined;
   /**
-   * Called after each fetch, to keep the keys for a later `snapshot`. Without a root, anyone who can change the snapshot decides whose
+   * Called after each successful fetch, to keep the keys for a later `snapshot`. Without a root, anyone who can change the snapshot decides whose
    * proofs are accepted.
    */
   onSnapshot?: ((snapshot: KeySetSnapshot) => void) | undefined;

@@ -13,7 +13,7 @@ import {
   type RemoteKeySetOptions,
 } from './fetched.ts';
 
-/** A root to pin, as `ori-admin root` prints it. */
+/** A root to pin, as `ori-admin root generate` prints it. */
 export type RootJwk = Pick<PublicJwk, 'kty' | 'crv' | 'x'> & Partial<PublicJwk>;
 
 /** Options of `createRootedKeySet`: a set with a bad key is refused as a whole. */

@@ -28,7 +28,7 @@ export interface MemoryReplayStoreOptions {
  * It refuses every proof issued before it was created (`proof_before_fence`), because its predecessor may have accepted them: after
  * a restart a daemon refuses proofs for a few seconds. It never forgets a proof that could still be accepted, whatever the clock
  * does; when it is full, it refuses.
- * @throws {TypeError} in a worker of node:cluster, where each worker would accept the same proof once.
+ * @throws {TypeError} invalid options; in a worker of node:cluster, where each worker would accept the same proof once.
  */
 export function memoryReplayStore(options: MemoryReplayStoreOptions = {}) {
   requireNames(options, ['entriesMax', 'now', 'uptime'], 'memoryReplayStore');
