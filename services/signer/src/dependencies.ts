@@ -18,10 +18,10 @@ const CONNECT_TIMEOUT_MS = 400;
 const STATEMENT_TIMEOUT_MS = 400;
 
 /**
- * A proof is accepted up to its age, the clock tolerance and 30 s of a body after its timestamp (SPEC.md, V17); Redis's clock and
- * rounding add to it.
+ * A proof is accepted up to its age, a clock tolerance of at most 60 s and 30 s of a body after its timestamp (SPEC.md, V17); Redis's
+ * clock and rounding add to it.
  */
-const RESERVED_LONGER_SECONDS = 35;
+const RESERVED_LONGER_SECONDS = 95;
 
 /** The services that the signer depends on; the standalone injects its own. */
 export interface Dependencies {

@@ -76,7 +76,10 @@ export function touch(
 /** Starts to record version 1 ids. */
 function marking({ broken }: Configuration, set: SpentSet, latest: number): SpentSet {
   if (set.v1From !== undefined) return set;
-  return { ...set, v1From: broken.has('v1-mark-without-fence') ? -99 : latest };
+  return {
+    ...set,
+    v1From: broken.has('v1-mark-without-fence') ? -99 : Math.max(latest, ...Object.values(set.ids)),
+  };
 }
 
 export function spend(

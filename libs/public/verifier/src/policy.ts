@@ -3,7 +3,7 @@ import { type AnswersOptions, requireAnswersOptions } from './answers/options.ts
 import type { KeySet } from './keys/key-set.ts';
 import { requireNames } from './options.ts';
 import type { ProofReport } from './outcome.ts';
-import type { ReplayStore } from './replay/replay-store.ts';
+import { type ReplayStore, TOLERANCE_SECONDS_MAX } from './replay/replay-store.ts';
 import type { VerifiedProof } from './verified-proof.ts';
 
 /** Options of `createVerifier`. */
@@ -102,7 +102,12 @@ export function requirePolicy(options: VerifierOptions) {
     answers: requireAnswersOptions(options),
     now,
     maxAgeSeconds: requireSeconds('maxAgeSeconds', options.maxAgeSeconds ?? 60, 1, 600),
-    clockToleranceSeconds: requireSeconds('clockToleranceSeconds', options.clockToleranceSeconds ?? 2, 0, 60),
+    clockToleranceSeconds: requireSeconds(
+      'clockToleranceSeconds',
+      options.clockToleranceSeconds ?? 2,
+      0,
+      TOLERANCE_SECONDS_MAX,
+    ),
   });
 }
 

@@ -223,3 +223,11 @@ it('adopts no tree that has its guard', async () => {
   await logOf({ sizes: [3], signed: 3 });
   await expect(opening(async () => undefined)).rejects.toMatchObject({ code: 'guard_present' });
 });
+
+it('a second log over another folder cannot use the guard of one that runs', async () => {
+  const running = await opening();
+  const other = { folder: join(place, 'copy'), guardFolder: guard() };
+  await expect(openLogFolder(other)).rejects.toThrow(/another process/);
+  await running.close();
+  await (await openLogFolder(other)).close();
+});

@@ -32,7 +32,7 @@ export interface LogFolderPlaces {
 export const publicFolder = (folder: string): string => join(folder, 'public');
 
 /**
- * Opens the folder of a log and locks it against other processes.
+ * Opens the folder of a log and that of its guard, and locks both against other processes.
  *
  * @throws LogError `tree_rolled_back`, `guard_missing`, `guard_present`, `journal_damaged`; Error while another process has it
  */
@@ -43,6 +43,9 @@ export async function openLogFolder({ folder, guardFolder, adopt }: LogFolderPla
   const opened = await openJournal(join(folder, 'journal'));
   const { journal, edge, records } = opened;
   stack.defer(journal.close);
+  await makeFolder(guardFolder);
+  // A log over a copy of the folder would sign another history.
+  stack.defer(await lockFolder(join(guardFolder, 'guard')));
   const guard = await openGuard(guardFolder);
   const tiles = await openTileFiles(publicFolder(folder));
   if (adopt !== undefined && guard.head !== undefined) {

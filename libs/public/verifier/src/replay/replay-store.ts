@@ -84,8 +84,11 @@ export interface ReplayStore {
 /** A streamed body must end within this time of `begin`, and stores remember proofs that much longer. */
 export const STREAM_SECONDS_MAX = 30;
 
-/** The longest retention of any policy: 600 s of age, 60 s of tolerance. */
-export const RETENTION_SECONDS_MAX = 600 + 60 + STREAM_SECONDS_MAX;
+/** The most that a verifier may tolerate. */
+export const TOLERANCE_SECONDS_MAX = 60;
+
+/** The longest retention of any policy: 600 s of age, and the tolerance. */
+export const RETENTION_SECONDS_MAX = 600 + TOLERANCE_SECONDS_MAX + STREAM_SECONDS_MAX;
 
 /** The most that a verifier, or a store in memory, keeps of answers. Beyond this, the oldest are lost; their calls stay recorded. */
 export const ANSWERS_BYTES_MAX = 64 * 1024 * 1024;

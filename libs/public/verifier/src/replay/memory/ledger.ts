@@ -9,6 +9,9 @@ export function createLedger() {
     /** The time from which version 2 spends also record their version 1 id; undefined until a verifier accepts version 1. */
     marksFrom: undefined as number | undefined,
 
+    /** Unix seconds: the latest timestamp of a call whose answer is not kept. */
+    unrecorded: -1,
+
     /** Unix seconds: the latest timestamp that was forgotten. Proofs with a timestamp up to it are refused. */
     get floor() {
       return floor;

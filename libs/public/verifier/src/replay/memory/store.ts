@@ -7,6 +7,7 @@ import {
   type ReplayPolicy,
   retentionSeconds,
   type Spend,
+  TOLERANCE_SECONDS_MAX,
 } from '../replay-store.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createRecords } from './records.ts';
@@ -93,6 +94,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}) {
     requireRoom(recorded.length, Math.floor(seconds - RETENTION_SECONDS_MAX));
     entries += ledger.add(timestamp, recorded);
     if (nonce !== undefined && caller !== undefined) records.begin(policy.internId, nonce, caller);
+    else if (policy.answers === undefined) ledger.unrecorded = Math.max(ledger.unrecorded, timestamp);
     return 'spent';
   }
 
@@ -104,12 +106,13 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}) {
       const ledger = ledgerOf(policy.internId);
       const wallMs = now();
       const seconds = wallMs / 1000;
-      const isCertain = timestamp - QUESTION_SECONDS_MAX > fenceSeconds(policy, wallMs);
+      const since = Math.max(fenceSeconds(policy, wallMs), ledger.unrecorded);
+      const isCertain = ledger.marksFrom === undefined && timestamp - QUESTION_SECONDS_MAX > since;
       if (ledger.has([voidOf(nonce)])) return isCertain ? 'not_received' : 'lost';
       if (ledger.has([nonce])) return 'lost';
       requireRoom(2, Math.floor(seconds - RETENTION_SECONDS_MAX));
-      // As late as a proof could be that is accepted.
-      entries += ledger.add(Math.ceil(seconds) + policy.clockToleranceSeconds, [nonce, voidOf(nonce)]);
+      // As late as a proof could be that any verifier accepts.
+      entries += ledger.add(Math.ceil(seconds) + TOLERANCE_SECONDS_MAX, [nonce, voidOf(nonce)]);
       return isCertain ? 'not_received' : 'lost';
     },
   };

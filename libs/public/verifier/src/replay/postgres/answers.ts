@@ -100,7 +100,8 @@ BEGIN
     END IF;
   END IF;
   SELECT l.event + tolerance INTO lost_until FROM ori_replay.ledger l;
-  IF verdict = 'spent' AND asked - ${QUESTION_SECONDS_MAX} > lost_until THEN verdict := 'not_received'; RETURN; END IF;
+  IF verdict = 'spent' AND asked - ${QUESTION_SECONDS_MAX} > lost_until
+    AND NOT EXISTS (SELECT FROM ori_replay.v1 v WHERE v.intern_id = intern) THEN verdict := 'not_received'; RETURN; END IF;
   IF verdict IN ('spent', 'replayed') THEN verdict := 'recorded'; END IF;
 END $$;
 `;

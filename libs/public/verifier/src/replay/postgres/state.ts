@@ -80,7 +80,8 @@ BEGIN
       UPDATE ori_replay.slot s SET file = pg_relation_filenode(('ori_replay.spent_' || s.slot)::regclass);
     END IF;
     IF accept_v1 THEN
-      INSERT INTO ori_replay.v1 VALUES (intern, greatest(ori_replay.clock(), verifier_now)) ON CONFLICT DO NOTHING;
+      INSERT INTO ori_replay.v1 VALUES (intern, greatest(ori_replay.clock(), verifier_now,
+        (SELECT max(s.stamped) FROM ori_replay.spent s WHERE s.intern_id = intern))) ON CONFLICT DO NOTHING;
     END IF;
   END LOOP;
   verdict := 'touched';

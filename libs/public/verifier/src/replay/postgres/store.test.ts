@@ -221,6 +221,19 @@ describe('spends and the state that they depend on', () => {
     expect(await sql('SELECT FROM ori_replay.v1')).toHaveLength(1);
   });
 
+  test('version 1 is recorded from later than every proof that was spent before', async () => {
+    const { replay, internId } = await daemonOn(server, { acceptV1: true });
+    const stamped = seconds() + 30;
+    await sql(`DELETE FROM ori_replay.v1 WHERE intern_id = '${internId}'`);
+    await sql(
+      `INSERT INTO ori_replay.spent VALUES ('${internId}', 'of one that tolerates more', 0, ${stamped})`,
+    );
+    await replay.touch();
+    expect(await sql(`SELECT since FROM ori_replay.v1 WHERE intern_id = '${internId}'`)).toEqual([
+      { since: stamped },
+    ]);
+  });
+
   const nonce = Buffer.alloc(16, 3);
   test.each<[string, SpentProof]>([
     ['the same nonce in another partition', { nonce, olderSeconds: 400, v1Id: Buffer.alloc(32, 1) }],

@@ -1,10 +1,15 @@
-import { LIFE_SECONDS, QUESTION_SECONDS_MAX, RUNNING_SECONDS_MAX } from '../replay-store.ts';
+import {
+  LIFE_SECONDS,
+  QUESTION_SECONDS_MAX,
+  RUNNING_SECONDS_MAX,
+  TOLERANCE_SECONDS_MAX,
+} from '../replay-store.ts';
 
 /**
  * The start of every script: checks the server, then updates the fence. KEYS[1] is the intern's sorted set. The score of a spent id is
  * its proof's timestamp. Marks about the set itself have negative scores, minus a time in seconds, so that a range from zero up never
- * includes them: `fence:<replication id>` (what was spent up to then may have been lost), `floor` (ids up to then were forgotten) and
- * `v1` (version 1 ids are recorded since). A proof may be stamped ahead of a fence or of `v1` by the tolerance of its verifier. They
+ * includes them: `fence:<replication id>` (what was spent up to then may have been lost), `floor` (ids up to then were forgotten),
+ * `v1` (version 1 ids are recorded since) and `unrecorded` (the latest timestamp of a call whose answer is not kept). A proof may be stamped ahead of a fence or of `v1` by the tolerance of its verifier. They
  * share one key with the ids, so that losing the ids also loses the fence.
  * `alive:<process>` is the last sign of life of a process that keeps answers.
  */
@@ -41,6 +46,12 @@ local function mark(name)
   return score and -tonumber(score)
 end
 local function set_mark(name, seconds) redis.call('ZADD', spent, text(-seconds), name) end
+local function record_v1()
+  if not mark('v1') then set_mark('v1', math.max(latest, tonumber(redis.call('ZRANGE', spent, -1, -1, 'WITHSCORES')[2]))) end
+end
+local function unrecorded(timestamp)
+  if timestamp > (mark('unrecorded') or -1) then set_mark('unrecorded', timestamp) end
+end
 
 local fence_name = 'fence:' .. field(replication, 'master_replid')
 local fence = mark(fence_name)
@@ -58,7 +69,7 @@ end
 
 /** Writes the fence without spending anything. ARGV[7] is '1' if version 1 proofs are accepted, ARGV[8] a process that keeps answers. */
 const TOUCH = `${OPEN}
-if ARGV[7] == '1' and not mark('v1') then set_mark('v1', latest) end
+if ARGV[7] == '1' then record_v1() end
 if ARGV[8] ~= '' then
   for _, name in ipairs(redis.call('ZRANGEBYSCORE', spent, '-inf', '(0')) do
     if string.sub(name, 1, 6) == 'alive:' and now - mark(name) > ${RUNNING_SECONDS_MAX} then redis.call('ZREM', spent, name) end
@@ -80,7 +91,7 @@ local horizon = math.floor(now - retention)
 if timestamp <= horizon or timestamp <= (mark('floor') or -1) then return {'expired', text(fence)} end
 local since = fence
 if version_1 then
-  if not mark('v1') then set_mark('v1', latest) end
+  record_v1()
   since = math.max(since, mark('v1'))
 end
 local bound = math.ceil(since + tolerance)
@@ -97,15 +108,17 @@ end
 `;
 
 /**
- * Version 2: ARGV[8] is the 16 bytes of the nonce, ARGV[9] the 32 bytes of the version 1 id. If the answer is to be kept, ARGV[11] is the
- * person, ARGV[12] this process, and the last key the record of the call.
+ * Version 2: ARGV[8] is the 16 bytes of the nonce, ARGV[9] the 32 bytes of the version 1 id. ARGV[11] is absent for a verifier that keeps
+ * no answers, and empty for a question. Otherwise it is the person, ARGV[12] this process, and the last key the record of the call.
  */
 const SPEND_V2 = `
 local v1_id = ARGV[9]
 if mark('v1') and redis.call('ZSCORE', spent, '1' .. v1_id) then return {'replayed', text(fence)} end
 if redis.call('ZADD', spent, 'NX', timestamp, '2' .. ARGV[8]) == 0 then return {'replayed', text(fence)} end
 if mark('v1') then redis.call('ZADD', spent, 'NX', timestamp, 'm' .. v1_id) end
-if ARGV[11] then
+if not ARGV[11] then
+  unrecorded(timestamp)
+elseif ARGV[11] ~= '' then
   redis.call('SET', KEYS[#KEYS], ARGV[11] .. '\\n' .. ARGV[12] .. '\\nrunning', 'EX', ${RUNNING_SECONDS_MAX})
   set_mark('alive:' .. ARGV[12], now)
 end
@@ -114,7 +127,7 @@ return {'spent', text(fence)}
 
 /**
  * Answers a question: ARGV[7] is the time when it was signed, ARGV[8] the 16 bytes of the nonce that it asks about, ARGV[9] the person.
- * KEYS[2] is the record of that call. An unknown nonce is spent, as late as a proof could be that is accepted, and marked by `x`.
+ * KEYS[2] is the record of that call. An unknown nonce is spent, as late as a proof could be that any verifier accepts, and marked by `x`.
  */
 const ASK = `${OPEN}
 local record = redis.call('GET', KEYS[2])
@@ -127,11 +140,12 @@ if record then
 end
 local known = redis.call('ZSCORE', spent, 'x' .. ARGV[8])
 if not known then
-  local latest_timestamp = math.ceil(now) + tolerance
+  local latest_timestamp = math.ceil(now) + ${TOLERANCE_SECONDS_MAX}
   if redis.call('ZADD', spent, 'NX', latest_timestamp, '2' .. ARGV[8]) == 0 then return {'recorded', text(fence), 'lost'} end
   redis.call('ZADD', spent, 'NX', latest_timestamp, 'x' .. ARGV[8])
 end
-if tonumber(ARGV[7]) - ${QUESTION_SECONDS_MAX} <= fence + tolerance then return {'recorded', text(fence), 'lost'} end
+local since = math.max(fence + tolerance, mark('unrecorded') or -1)
+if mark('v1') or tonumber(ARGV[7]) - ${QUESTION_SECONDS_MAX} <= since then return {'recorded', text(fence), 'lost'} end
 return {'not_received', text(fence)}
 `;
 
@@ -139,6 +153,7 @@ return {'not_received', text(fence)}
 const SPEND_V1 = `
 if redis.call('ZSCORE', spent, 'm' .. ARGV[8]) then return {'replayed', text(fence)} end
 if redis.call('ZADD', spent, 'NX', timestamp, '1' .. ARGV[8]) == 0 then return {'replayed', text(fence)} end
+unrecorded(timestamp)
 return {'spent', text(fence)}
 `;
 

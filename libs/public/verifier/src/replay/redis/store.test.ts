@@ -152,6 +152,15 @@ describe('the fence', () => {
   });
 });
 
+test('a question voids its call for every verifier, however much that tolerates', async () => {
+  const { replay, internId, key } = await daemonOn(redis);
+  const policy = { ...POLICY, internId, answers: {} };
+  const now = Math.floor(Date.now() / 1000);
+  await replay.answers.ask({ policy, user: 'ada', nonce: 'A'.repeat(22), timestamp: now, nowMs: Date.now() });
+  const id = Buffer.concat([Buffer.from('2'), Buffer.alloc(16)]);
+  expect(Number(await redis.zscore(key, id))).toBeGreaterThanOrEqual(now + 60);
+});
+
 describe('the recording of version 1', () => {
   test('starts with a verifier that accepts it, or else with its first spend', async () => {
     const { verifier, request, key } = await daemonOn(redis, { acceptV1: true });
@@ -161,6 +170,15 @@ describe('the recording of version 1', () => {
       code: 'proof_before_fence',
     });
     expect(await redis.zscore(key, 'v1')).not.toBeNull();
+  });
+
+  test('starts later than every proof that was spent before', async () => {
+    const { replay, key } = await daemonOn(redis, { acceptV1: true });
+    const timestamp = Math.floor(Date.now() / 1000) + 30;
+    await redis.zrem(key, 'v1');
+    await redis.zadd(key, timestamp, 'of a verifier that tolerates more');
+    await replay.touch();
+    expect(-Number(await redis.zscore(key, 'v1'))).toBe(timestamp);
   });
 
   test('goes on although another verifier with the same store does not accept it', async () => {

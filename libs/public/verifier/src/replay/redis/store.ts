@@ -117,10 +117,10 @@ export function redisReplayStore(
         keys.push(issuedKey(policy.internId, nonce));
         args.push(issuedValue(signingInput));
       }
-      if (caller !== undefined) {
-        keys.push(answerKey(policy.internId, nonce));
+      if (policy.answers !== undefined || caller !== undefined) {
+        if (caller !== undefined) keys.push(answerKey(policy.internId, nonce));
         if (mode === 'spend') args.push('');
-        args.push(caller, process);
+        args.push(caller ?? '', process);
       }
       answer = await run.spend(mode === 'spend' ? 'spendV2' : 'redeem', keys, args);
     }
