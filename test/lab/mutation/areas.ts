@@ -37,7 +37,11 @@ export const AREAS: Readonly<Record<string, Area>> = {
     mark: 98,
   },
   keys: { sources: [`${VERIFIER}/keys`], tests: beside(`${VERIFIER}/keys`), mark: 98 },
-  adapters: { sources: [`${VERIFIER}/adapters`], tests: beside(`${VERIFIER}/adapters`), mark: 98 },
+  adapters: {
+    sources: [`${VERIFIER}/adapters`],
+    tests: beside(`${VERIFIER}/adapters`, `${VERIFIER}/answers`),
+    mark: 98,
+  },
   answers: {
     sources: [`${VERIFIER}/answers`],
     tests: [...beside(`${VERIFIER}/answers`, `${VERIFIER}/adapters`), `${VERIFIER}/replay/answers.test.ts`],

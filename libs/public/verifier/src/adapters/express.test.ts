@@ -174,3 +174,33 @@ test('does not call next without a router, as under node:http', async () => {
   expect((await fetch(url + PATH, { method: 'POST', body: BODY, headers })).status).toBe(500);
   expect(reached).not.toHaveBeenCalled();
 });
+
+test('a handler that throws in the middle of its answer reaches the error handlers', async () => {
+  const { signer, verifier } = guard();
+  const app = express();
+  const failed = vi.fn();
+  app.post(
+    PATH,
+    requireProof(verifier, { bodyBytesMax: 1000 }, (_request, response) => {
+      response.writeHead(200).write('some');
+      throw new Error('mine');
+    }),
+  );
+  app.use(((error, _request, response, _next) => {
+    failed(error.message);
+    response.end();
+  }) as express.ErrorRequestHandler);
+  const { url } = await serve(app);
+  const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
+  expect(await (await fetch(url + PATH, { method: 'POST', body: BODY, headers })).text()).toBe('some');
+  expect(failed).toHaveBeenCalledExactlyOnceWith('mine');
+});
+
+test('does not take a server with a logger for Fastify', async () => {
+  const { signer, proof } = guard();
+  const { url } = await serve((request, response) =>
+    proof(Object.assign(request, { log: console }), response, () => response.end('next')),
+  );
+  const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
+  expect(await (await fetch(url + PATH, { method: 'POST', body: BODY, headers })).text()).toBe('next');
+});

@@ -10,6 +10,7 @@ import type { AnswerStore } from '../replay/replay-store.ts';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
 import { type Proven, requireProof } from './node.ts';
+import { answerNode } from './node-request.ts';
 
 const PATH = '/api/invoke';
 const BODY = '{"prompt":"hello"}';
@@ -104,6 +105,57 @@ test('gives an empty kept answer behind middleware that set a length', async () 
   const headers = { 'content-type': 'application/json', ...signer.sign({ path, body: '' }) };
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   expect(await (await fetch(url, { method: 'POST', headers })).text()).toBe('');
+});
+
+test('an empty kept answer with status 204 has no length', async () => {
+  const answer = { status: 204, headers: {}, body: new Uint8Array(0) };
+  const server = createServer((request, response) =>
+    answerNode({ answer, isAborted: false, closes: false }, request, response, 100),
+  ).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { status, headers } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  expect([status, headers.get('content-length')]).toEqual([204, null]);
+});
+
+test('a refusal has a length also behind middleware that removed it', async () => {
+  const { guarded } = await world(() => undefined);
+  const server = createServer((request, response) => {
+    response.removeHeader('content-length');
+    guarded(request, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const refused = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`);
+  expect(refused.headers.get('content-length')).toBe(String((await refused.text()).length));
+});
+
+test('refuses a body that is announced as too large before it arrives', async () => {
+  const { port, headers, ran } = await world(() => undefined);
+  using client = await rawClient(port);
+  const lines = Object.entries({ host: 'daemon', ...headers, 'content-length': '1001' }).map((pair) =>
+    pair.join(': '),
+  );
+  client.send(`POST ${PATH} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+  expect((await client.answer()).status).toBe(413);
+  expect(ran).not.toHaveBeenCalled();
+});
+
+test.each<[string, BodyInit]>([
+  ['announced', BODY],
+  ['chunked', new Blob([BODY]).stream() as never],
+])('refuses an %s body that middleware has read to its end without keeping it', async (_how, body) => {
+  const { guarded, headers, ran } = await world(() => undefined);
+  const server = createServer(async (request, response) => {
+    for await (const _chunk of request);
+    guarded(request, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
+  const { status } = await fetch(url, { method: 'POST', body, headers, duplex: 'half' } as RequestInit);
+  expect(status).toBe(500);
+  expect(ran).not.toHaveBeenCalled();
 });
 
 test('answers 500 without what the handler set for another body', async () => {

@@ -43,7 +43,7 @@ test('has room for every character of the headers', () => {
   const body = new Uint8Array(10);
   for (let count = 0; count < 200; count += 1) {
     const headers = { 'x-own': '€'.repeat(count * 97) };
-    expect(ring.get(Number(ring.put({ status: 200, headers, body })))).toEqual({
+    expect(ring.get(Number(ring.put({ status: 200, headers, body })))).toStrictEqual({
       status: 200,
       headers,
       body,
