@@ -67,5 +67,3 @@ export const descriptionSchema = z.string().max(1000, 'expected at most 1000 cha
 
 /** Unix seconds. */
 export const secondsSchema = z.int('expected whole Unix seconds').min(0).max(999_999_999_999);
-
-export const nowSeconds = (): number => Math.floor(Date.now() / 1000);

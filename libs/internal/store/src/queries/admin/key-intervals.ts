@@ -2,7 +2,7 @@ import type { ExpressionBuilder, Transaction } from 'kysely';
 import type { Schema } from '../../schema.ts';
 import { PUBLISHED_AFTER_EXPIRY_SECONDS } from '../../signer-sql.ts';
 import { AdminError } from './admin-error.ts';
-import { nowSeconds } from './ids.ts';
+import { nowSeconds } from './now-seconds.ts';
 
 /** A key is published this long before it signs, in seconds, so that every verifier knows it by then. */
 const PUBLISHED_BEFORE_USE_SECONDS = 180;
@@ -23,7 +23,7 @@ export async function lockIntern(tx: Transaction<Schema>, internId: string): Pro
 }
 
 export async function defaultNotBefore(tx: Transaction<Schema>, internId: string): Promise<number> {
-  const now = nowSeconds();
+  const now = await nowSeconds(tx);
   const inUse = await tx
     .selectFrom('signing_keys')
     .select('id')

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createApiKey, disableApiKey, type NewApiKey } from './api-keys.ts';
 import { setIcon } from './icons.ts';
 import { createIntern } from './interns.ts';
@@ -80,6 +80,18 @@ describe('the operator', () => {
       await expect(attempt(), attempt.toString()).rejects.toMatchObject(refused('not_found'));
     }
   });
+
+  it.each([-120_000, 600_000])(
+    'revokes sessions by the clock of the database, not by one that is %i ms off',
+    async (ms) => {
+      const { userId } = await createScenario(store.owner);
+      const nowMs = Date.now();
+      vi.useFakeTimers({ toFake: ['Date'], now: nowMs + ms });
+      const [revoked] = await revokeSessions(store.owner, { userId }).finally(() => vi.useRealTimers());
+      expect(revoked?.validFrom).toBeGreaterThanOrEqual(Math.floor(nowMs / 1000) + 1);
+      expect(revoked?.validFrom).toBeLessThanOrEqual(Math.floor(Date.now() / 1000) + 1);
+    },
+  );
 
   it('cannot add anything to a deleted workspace', async () => {
     const { workspaceId, userId } = await createScenario(store.owner);

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Database } from '../../database.ts';
 import { AdminError, requireInput } from './admin-error.ts';
-import { idSchema, nowSeconds, secondsSchema } from './ids.ts';
+import { idSchema, secondsSchema } from './ids.ts';
+import { nowSeconds } from './now-seconds.ts';
 
 /** A time in the future would also refuse new sign-ins. */
 const AHEAD_SECONDS_MAX = 60;
@@ -9,9 +10,7 @@ const AHEAD_SECONDS_MAX = 60;
 const revocation = z.strictObject({
   userId: idSchema,
   workspaceId: idSchema.optional(),
-  validFrom: secondsSchema
-    .refine((at) => at <= nowSeconds() + AHEAD_SECONDS_MAX, 'expected Unix seconds, at most 60 from now')
-    .optional(),
+  validFrom: secondsSchema.optional(),
 });
 
 /** Where the sessions of a user are revoked, and from which time on they are valid. */
@@ -33,7 +32,11 @@ export async function revokeSessions(
   db: Database,
   input: z.input<typeof revocation>,
 ): Promise<SessionsValidFrom[]> {
-  const { userId, workspaceId, validFrom = nowSeconds() + 1 } = requireInput(revocation, input);
+  const { userId, workspaceId, validFrom: given } = requireInput(revocation, input);
+  const now = await nowSeconds(db.kysely);
+  const validFrom = given ?? now + 1;
+  if (validFrom > now + AHEAD_SECONDS_MAX)
+    throw new AdminError('invalid_input', 'validFrom: expected Unix seconds, at most 60 from now');
   return await changeSessions(
     db,
     { userId, workspaceId },

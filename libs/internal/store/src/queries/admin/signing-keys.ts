@@ -9,9 +9,10 @@ import type { Database } from '../../database.ts';
 import type { Schema } from '../../schema.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { changeRow } from './change-row.ts';
-import { idSchema, newId, nowSeconds, secondsSchema } from './ids.ts';
+import { idSchema, newId, secondsSchema } from './ids.ts';
 import { defaultNotBefore, endsAfter, lockIntern, requireRoomFor } from './key-intervals.ts';
 import { endKey, type KeyStater, makeStatement, STATED } from './key-statements.ts';
+import { nowSeconds } from './now-seconds.ts';
 
 /** How long the former key stays valid after a new one took over, in seconds. */
 const ROTATION_OVERLAP_SECONDS = 60;
@@ -99,8 +100,8 @@ export async function retireSigningKey(
   db: Database,
   { keyId, stater }: { readonly keyId: string; readonly stater?: KeyStater | undefined },
 ): Promise<void> {
-  const now = nowSeconds();
   await db.kysely.transaction().execute(async (tx) => {
+    const now = await nowSeconds(tx);
     const key = await tx
       .selectFrom('signing_keys')
       .select(STATED)
@@ -136,7 +137,7 @@ async function insertKey(tx: Transaction<Schema>, input: NewSigningKey, notBefor
       `expiresAt: expected a time after ${notBefore}, when the key begins`,
     );
   }
-  await requireRoomFor(tx, { internId, notBefore, expiresAt, now: nowSeconds() });
+  await requireRoomFor(tx, { internId, notBefore, expiresAt, now: await nowSeconds(tx) });
   const id = newId('key');
   const seed = input.seed === undefined ? new Uint8Array(randomBytes(32)) : Uint8Array.from(input.seed);
   try {
