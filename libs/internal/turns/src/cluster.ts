@@ -17,7 +17,7 @@ import type { TurnScope } from './turn.ts';
  */
 const CHARGE_SCRIPT = `
 local ttl = redis.call('pttl', KEYS[1])
-if ttl == -1 then redis.call('pexpire', KEYS[1], ARGV[2]) end
+if ttl == -1 or ttl > tonumber(ARGV[2]) then redis.call('pexpire', KEYS[1], ARGV[2]) end
 local used = tonumber(redis.call('get', KEYS[1]) or '0')
 if used + ARGV[1] > tonumber(ARGV[3]) then
   used = tonumber(ARGV[3]) + 1

@@ -3,7 +3,7 @@ import { Secret } from '@ori/runtime/secret';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createClusterTurns } from './cluster.ts';
-import { createTurnLimiter, type TurnLimiter, turnKey } from './limiter.ts';
+import { createTurnLimiter, limiterOf, type TurnLimiter, turnKey } from './limiter.ts';
 import { createMemoryTurnLimiter } from './memory.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { connectRedis, type RedisClient } from './redis/connection.ts';
@@ -260,6 +260,16 @@ describe('turns on Redis', () => {
     await redis.set(key, 1);
     expect((await createTurnLimiter({ ...limits, redis }).take(who)).remaining).toBe(1);
     expect(await redis.pttl(key)).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['one Redis', () => createTurnLimiter({ ...limits, redis })],
+    ['a cluster', () => limiterOf(createClusterTurns(redis, limits.windowSeconds), limits)],
+  ])('end a window that began when windows were longer, on %s', async (_where, limiter) => {
+    const who = person();
+    await redis.set(turnKey('user', who.userId), 3, 'PX', 3_600_000);
+    expect(await limiter().take(who)).toMatchObject({ allowed: false, retryAfterSeconds: 60 });
+    expect(await redis.pttl(turnKey('user', who.userId))).toBeLessThanOrEqual(60_000);
   });
 
   it('refused for either touch neither counter, not even for a moment', async () => {

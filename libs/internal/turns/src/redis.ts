@@ -16,7 +16,7 @@ import type { TurnLimits } from './turn.ts';
 
 /**
  * Charges one turn to both counters, or to neither. Keys: the user's, the organization's; arguments: the
- * window in milliseconds and the two limits. A counter without an expiry gets one.
+ * window in milliseconds and the two limits. A counter without an expiry, or with that of a longer window, gets one.
  *
  * The keys of `Claims` may follow: KEYS[3] is `allowed`, KEYS[4] is `first`. Each adds its value and its milliseconds to
  * the arguments. KEYS[5] is the epoch of `first`, with the expected one and a fresh one.
@@ -25,7 +25,7 @@ const CHARGE_SCRIPT = `${EPOCH_LUA}
 local window = tonumber(ARGV[1])
 local function look(key)
   local ttl = redis.call('pttl', key)
-  if ttl == -1 then
+  if ttl == -1 or ttl > window then
     redis.call('pexpire', key, window)
     ttl = window
   end

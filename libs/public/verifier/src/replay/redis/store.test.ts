@@ -152,6 +152,42 @@ describe('the fence', () => {
   });
 });
 
+describe('a question', () => {
+  const question = (internId: string, nowMs = Date.now()) => ({
+    policy: { ...POLICY, internId, answers: {} },
+    user: 'ada',
+    nonce: 'A'.repeat(22),
+    timestamp: Math.floor(nowMs / 1000),
+    nowMs,
+  });
+
+  test('is refused by a server that is not safe, now or at the last check', async () => {
+    const { replay, internId, verifierOn } = await daemonOn(redis);
+    const late = replay.answers.ask(question(internId, Date.now() + 5000));
+    await expect(late).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+    const doubting = verifierOn(redis, { now: () => Date.now() + 5000 }).replay;
+    await expect(doubting.touch()).rejects.toThrow();
+    await expect(doubting.answers.ask(question(internId))).rejects.toMatchObject({
+      code: 'replay_store_unsafe',
+    });
+  });
+
+  test('finds the call of a daemon that redeems', async () => {
+    const { replay, internId, signer, request } = await daemonOn(redis, { mode: 'redeem' });
+    const keys = createLocalKeySet(signer.jwks);
+    const keeping = createVerifier({ internId, keys, replay, answers: true });
+    const signed = request();
+    await reserve(redis, internId, signed);
+    await keeping.verify(signed);
+    const about = {
+      nonce: headerOf(signed, 'x-ori-invoke-nonce'),
+      user: headerOf(signed, 'x-ori-invoke-user'),
+    };
+    await replay.touch();
+    expect(await replay.answers.ask({ ...question(internId), ...about })).toBe('running');
+  });
+});
+
 test('a question voids its call for every verifier, however much that tolerates', async () => {
   const { replay, internId, key } = await daemonOn(redis);
   const policy = { ...POLICY, internId, answers: {} };
