@@ -66,7 +66,10 @@ export const AREAS: Readonly<Record<string, Area>> = {
   },
   'replay-postgres': {
     sources: [`${VERIFIER}/replay/postgres`],
-    tests: [`${VERIFIER}/replay/postgres/{doubt,forget,roles,settings,store}.test.ts`],
+    tests: [
+      `${VERIFIER}/replay/postgres/{doubt,forget,roles,settings,store}.test.ts`,
+      `${VERIFIER}/replay/answers.test.ts`,
+    ],
     mark: 98,
   },
   identity: {

@@ -175,6 +175,9 @@ describe.each(Object.keys(STORES))('in %s', (kind) => {
     const { stores, policy, spend, ask } = await world(kind);
     const [first, second] = stores;
     await spend(first);
+    await GONE[kind]?.(policy.internId);
+    await (first as SharedReplayStore).touch();
+    expect(await ask(second)).toBe('running');
     (first as SharedReplayStore).close();
     await GONE[kind]?.(policy.internId);
     expect(await ask(second)).toBe('lost');
