@@ -3,8 +3,11 @@ import { sharedRedisUrl, startRedis } from '@ori/test-env/redis';
 import { connect, daemonOn, headerOf, reserve } from '@ori/test-env/verifier/redis-world';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
+import { createLocalKeySet } from '../../keys/local.ts';
+import { createVerifier } from '../../verifier.ts';
 import { loadRedisScripts } from './client.ts';
 import { issuedKey } from './keys.ts';
+import { redisReplayStore } from './store.ts';
 
 const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
 
@@ -48,6 +51,17 @@ test.each(['spend', 'redeem'] as const)(
     expect(await replay.answers.ask(call)).toBe('lost');
   },
 );
+
+test('the ACL of the README is enough for a daemon that accepts version 1', async () => {
+  const admin = await connect(sharedRedisUrl());
+  await loadRedisScripts(admin);
+  const { internId, key, signer } = await daemonOn(admin);
+  const replay = redisReplayStore(await userOf('ori-spending', admin, internId), { mode: 'spend' });
+  onTestFinished(() => replay.close());
+  createVerifier({ internId, keys: createLocalKeySet(signer.jwks), replay, acceptV1: true });
+  await replay.ready();
+  expect(await admin.zscore(key, 'v1')).not.toBeNull();
+});
 
 test.each(['ori-spending', 'ori-redeeming'] as const)('the user %s has no other access', async (line) => {
   const admin = await connect(sharedRedisUrl());

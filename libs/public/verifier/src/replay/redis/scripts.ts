@@ -9,8 +9,9 @@ import {
  * The start of every script: checks the server, then updates the fence. KEYS[1] is the intern's sorted set. The score of a spent id is
  * its proof's timestamp. Marks about the set itself have negative scores, minus a time in seconds, so that a range from zero up never
  * includes them: `fence:<replication id>` (what was spent up to then may have been lost), `floor` (ids up to then were forgotten),
- * `v1` (version 1 ids are recorded since) and `unrecorded` (the latest timestamp of a call whose answer is not kept). A proof may be stamped ahead of a fence or of `v1` by the tolerance of its verifier. They
- * share one key with the ids, so that losing the ids also loses the fence.
+ * `v1` (version 1 ids are recorded since) and `unrecorded` (the latest timestamp of a call whose answer is not kept). A proof may be
+ * stamped ahead of a fence or of `v1` by the tolerance of its verifier. They share one key with the ids, so that losing the ids also
+ * loses the fence.
  * `alive:<process>` is the last sign of life of a process that keeps answers.
  */
 const OPEN = `
@@ -47,7 +48,9 @@ local function mark(name)
 end
 local function set_mark(name, seconds) redis.call('ZADD', spent, text(-seconds), name) end
 local function record_v1()
-  if not mark('v1') then set_mark('v1', math.max(latest, tonumber(redis.call('ZRANGE', spent, -1, -1, 'WITHSCORES')[2]))) end
+  if mark('v1') then return end
+  local ahead = redis.call('ZRANGEBYSCORE', spent, text(latest), '+inf', 'WITHSCORES')
+  set_mark('v1', tonumber(ahead[#ahead] or latest))
 end
 local function unrecorded(timestamp)
   if timestamp > (mark('unrecorded') or -1) then set_mark('unrecorded', timestamp) end
