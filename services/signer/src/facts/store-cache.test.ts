@@ -1,5 +1,5 @@
 import type { SignerQueries } from '@ori/store/signer';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { DependencyError } from '../core/dependency-error.ts';
 import { createStoreCache } from './store-cache.ts';
 
@@ -85,5 +85,28 @@ test('reports every failure as one of PostgreSQL', async () => {
     const outcome = await Promise.resolve(call()).catch((error: unknown) => error);
     expect(outcome).toBeInstanceOf(DependencyError);
     expect(outcome).toMatchObject({ dependency: 'postgresql' });
+  }
+});
+
+test('remembers facts for a second, and published keys for a quarter of one', async () => {
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(1000);
+  onTestFinished(() => clock.mockRestore());
+  const load = vi.fn(async () => ({}));
+  const store = { gateFacts: load, apiKey: load, signingKeys: load, publishedKeys: load };
+  const { gate, apiKey, signingKeys, publishedKeys } = memoryOf(store);
+  const loads = async (look: () => unknown, atMs: number) => {
+    clock.mockReturnValue(atMs);
+    load.mockClear();
+    await look();
+    return load.mock.calls.length;
+  };
+  for (const [look, ms] of [
+    [() => gate.facts(question), 1000],
+    [() => apiKey('hash'), 1000],
+    [() => signingKeys('int_1'), 1000],
+    [() => publishedKeys('int_1'), 250],
+  ] as const) {
+    const asked = [await loads(look, 1000), await loads(look, 1000 + ms), await loads(look, 1001 + ms)];
+    expect(asked).toEqual([1, 0, 1]);
   }
 });
