@@ -92,7 +92,7 @@ export async function updateIntern(db: Handle, input: z.input<typeof internChang
   const { numUpdatedRows } = await judged('intern', () =>
     db.kysely
       .updateTable('interns')
-      .set({ ...columnsOf(fields), updated_at: new Date() })
+      .set({ ...columnsOf(fields), updated_at: sql<Date>`now()` })
       .where('id', '=', internId)
       .executeTakeFirst(),
   );

@@ -46,7 +46,7 @@ export interface LostRevocation {
 const isSet = (value: unknown): boolean => value !== null;
 const isFalse = (value: unknown): boolean => value === false;
 
-/** Between the clocks of the database and of the operator, by which a retired key ends. */
+/** A retired key ends when it is changed, and the audit has the time when that transaction began. */
 const CLOCK_TOLERANCE_MS = 5000;
 const hasPassed = (seconds: unknown, at: string): boolean =>
   typeof seconds === 'number' && seconds * 1000 <= Date.parse(at) + CLOCK_TOLERANCE_MS;

@@ -117,7 +117,7 @@ export function redisReplayStore(
         keys.push(issuedKey(policy.internId, nonce));
         args.push(issuedValue(signingInput));
       }
-      if (policy.answers !== undefined || caller !== undefined) {
+      if (policy.answers !== undefined) {
         if (caller !== undefined) keys.push(answerKey(policy.internId, nonce));
         if (mode === 'spend') args.push('');
         args.push(caller ?? '', process);
