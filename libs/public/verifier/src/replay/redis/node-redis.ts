@@ -1,7 +1,7 @@
 import type { RedisClient } from './client.ts';
 
 /**
- * The interface that the store needs from a node-redis 5 client, made by `createClient` of `redis` or `@redis/client`.
+ * The interface that the store needs from a node-redis client, made by `createClient` of `redis` or `@redis/client`.
  */
 export interface NodeRedisClient {
   readonly isReady: boolean;
