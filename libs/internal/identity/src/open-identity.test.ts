@@ -2,7 +2,7 @@ import { type Environment, loadConfig } from '@ori/runtime/config';
 import { createIssuerKey } from '@ori/test-env/issuer-keys';
 import { mintToken } from '@ori/test-env/issuer-tokens';
 import { expect, test, vi } from 'vitest';
-import { completeIdentity, IDENTITY_SPEC } from './config.ts';
+import { completeIdentity, IDENTITY_SPEC, leavesOpen } from './config.ts';
 import { openIdentity } from './open-identity.ts';
 import { readBearer } from './read-bearer.ts';
 
@@ -14,6 +14,7 @@ const DOCUMENTS: Readonly<Record<string, (issuer: string) => object>> = {
     issuer,
     jwks_uri: `${issuer}/jwks`,
     introspection_endpoint: `${issuer}/introspect`,
+    dpop_signing_alg_values_supported: issuer === ISSUERS[0] ? ['ES256'] : undefined,
   }),
   '/jwks': () => ({ keys: [] }),
   '/introspect': () => ({
@@ -83,6 +84,22 @@ test('is not ready while no issuer answers', async () => {
   await expect(identity.check()).rejects.toMatchObject({ code: 'issuer_unavailable' });
   expect(identity.keysAgeSeconds()).toBeNaN();
   identity.close();
+});
+
+test('knows of each issuer whether it binds tokens to keys', async () => {
+  const identity = openTwo(new Set(ISSUERS));
+  const binding = () => [...ISSUERS, 'https://other.test'].map(identity.binds);
+  expect(binding()).toEqual([false, false, false]);
+  await identity.check();
+  await expect.poll(binding).toEqual([true, false, false]);
+  identity.close();
+});
+
+test('check-config says so where sessions need not be bound', () => {
+  expect(leavesOpen('TEST', { requireDpop: true })).toEqual([]);
+  expect(leavesOpen('TEST', { requireDpop: false })).toEqual([
+    expect.stringMatching(/^TEST_REQUIRE_DPOP=false: sessions that are not bound to a key are accepted/),
+  ]);
 });
 
 test('an opaque token is introspected if there is a client for it', async () => {

@@ -36,6 +36,7 @@ function at(seconds: number) {
   const possession = createPossession({ nonces, spent, requireContent: false, now });
   return {
     nonces,
+    verify: possession.verify,
     spend: possession.spend,
     async prove(thumbprint: string, sent: ProvenRequest, content?: ContentDigest) {
       const proof = await possession.verify(thumbprint, sent);
@@ -71,7 +72,7 @@ describe('the example of RFC 9449', () => {
   });
 
   test('needs a nonce', async () => {
-    expect(await refusal(at(RFC.iat).prove(RFC.thumbprint, request))).toBe('dpop_nonce_required');
+    expect(await refusal(at(RFC.iat).verify(RFC.thumbprint, request))).toBe('dpop_nonce_required');
   });
 });
 
@@ -84,7 +85,7 @@ describe('a proof with a nonce', () => {
 
   test('of another server is refused', async () => {
     const sent = await proven(at(0).nonces.current());
-    expect(await refusal(at(RFC.iat).prove(key.thumbprint, sent))).toBe('dpop_nonce_required');
+    expect(await refusal(at(RFC.iat).verify(key.thumbprint, sent))).toBe('dpop_nonce_required');
   });
 
   test.each<[string, (proof: string) => string]>([

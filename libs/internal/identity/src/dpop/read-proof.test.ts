@@ -26,6 +26,17 @@ describe('a header', async () => {
   test('of an honest proof is read', () => {
     expect(readHeader(encode(honest))).toMatchObject({ alg: 'ES256', jwk: { kty: 'EC' } });
   });
+
+  test.each([
+    ['another type', { typ: 'JWT' }],
+    ['an algorithm with a shared secret', { alg: 'HS256' }],
+    ['critical extensions', { crit: ['exp'] }],
+    ['a payload that is not encoded', { b64: false }],
+    ['no key', { jwk: undefined }],
+    ['a private key', { jwk: { ...publicJwk, d: 'x' } }],
+  ])('with %s is refused', (_, changes) => {
+    expect(() => readHeader(encode({ ...honest, ...changes }))).toThrow(REFUSED);
+  });
 });
 
 describe('claims', () => {
