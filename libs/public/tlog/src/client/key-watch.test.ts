@@ -30,6 +30,7 @@ const ofProof: Entry = {
 function openLog(...entries: Entry[]) {
   const log = {
     entries,
+    origin: 'log.example/log',
     completeAt: 1000 as number | undefined,
     failure: undefined as Error | undefined,
     bundles: [] as number[],
@@ -37,7 +38,7 @@ function openLog(...entries: Entry[]) {
   const client: LogClient = {
     async latest() {
       return {
-        origin: 'log.example/log',
+        origin: log.origin,
         size: log.entries.length,
         root: line,
         note: '',
@@ -118,12 +119,38 @@ it('continues after a restart where it was, and saves only what is new', async (
   await before.check();
   await before.check();
   expect([before.found, saves]).toEqual([[256], 1]);
-  expect(JSON.parse((await load()) ?? '')).toEqual({ size: 257, keys: [keyOf(1).toString('base64url')] });
+  const keys = [keyOf(1).toString('base64url')];
+  expect(JSON.parse((await load()) ?? '')).toEqual({ origin: 'log.example/log', size: 257, keys });
   log.entries.push(own(1), own(2));
   log.bundles = [];
   const after = watchOf(client, { remembered });
   await after.check();
   expect([after.found, log.bundles, saves]).toEqual([[258], [1], 2]);
+});
+
+it('reads a log that replaced another from its first leaf, before a restart and after it', async () => {
+  for (const restarts of [false, true]) {
+    const { log, client } = openLog(ofProof, own(1), ofProof);
+    const remembered = rememberInMemory();
+    const before = watchOf(client, { remembered });
+    await before.check();
+    [log.origin, log.entries] = ['log.example/log-2', [own(1), own(2)]];
+    const after = restarts ? watchOf(client, { remembered }) : before;
+    before.found.length = 0;
+    await after.check();
+    expect([after.found, after.problems]).toEqual([[1], []]);
+  }
+});
+
+it('trusts no tree that is smaller than what it has read', async () => {
+  const { log, client } = openLog(ofProof, ofProof, ofProof);
+  const remembered = rememberInMemory();
+  await watchOf(client, { remembered }).check();
+  const saved = await remembered.load();
+  log.entries = [own(1), ofProof];
+  const { check, found, problems } = watchOf(client, { remembered });
+  await check();
+  expect([found, problems, await remembered.load()]).toEqual([[], ['untrusted'], saved]);
 });
 
 it('reads again what could not be read, and tells of no key twice', async () => {

@@ -65,6 +65,8 @@ export type KeyWatchProblem =
   | { readonly kind: 'recovered' };
 
 interface Seen {
+  /** The log that they are of. */
+  readonly origin: string | undefined;
   /** Leaves that were read. */
   size: number;
   /** In base64url. */
@@ -80,15 +82,19 @@ export function createKeyWatch(options: KeyWatchOptions): Checks {
 
   async function load(): Promise<Seen> {
     const text = await remembered?.load();
-    const former: { size: number; keys: string[] } =
+    const former: { origin?: string; size: number; keys: string[] } =
       text === undefined ? { size: 0, keys: [] } : JSON.parse(text);
     const known = (options.known ?? []).map((key) => Buffer.from(key).toString('base64url'));
-    return { size: former.size, keys: new Set([...former.keys, ...known]) };
+    return { origin: former.origin, size: former.size, keys: new Set([...former.keys, ...known]) };
   }
 
   async function read(): Promise<void> {
     const head = await client.latest();
     seen ??= await load();
+    if (seen.origin !== head.origin) seen = { origin: head.origin, size: 0, keys: seen.keys };
+    if (head.size < seen.size) {
+      throw new TlogError('rolled_back', `the tree shrank from ${seen.size} to ${head.size} leaves`);
+    }
     for await (const leaf of readKeyLeaves(client, head, internId, seen.size)) {
       const key = Buffer.from(leaf.publicKey).toString('base64url');
       if (seen.keys.has(key)) continue;
@@ -97,7 +103,7 @@ export function createKeyWatch(options: KeyWatchOptions): Checks {
     }
     if (head.size !== seen.size) {
       seen.size = head.size;
-      await remembered?.save(JSON.stringify({ size: seen.size, keys: [...seen.keys] }));
+      await remembered?.save(JSON.stringify({ ...seen, keys: [...seen.keys] }));
     }
     const completeAt = head.witnessed.get(COMPLETE);
     if (completeAt === undefined) {
