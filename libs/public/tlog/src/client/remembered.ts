@@ -1,4 +1,5 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 
 /** Stores one text: the last checkpoints that a client trusted, or the proofs that a monitor has yet to check. */
 export interface Remembered {
@@ -17,7 +18,7 @@ export function rememberInMemory(): Remembered {
   };
 }
 
-/** In a file of mode 0600, replaced atomically. */
+/** In a file of mode 0600, replaced atomically, also by several processes, and complete after a power loss. */
 export function rememberInFile(path: string): Remembered {
   return {
     async load() {
@@ -29,8 +30,14 @@ export function rememberInFile(path: string): Remembered {
       }
     },
     async save(note) {
-      await writeFile(`${path}.draft`, note, { mode: 0o600 });
-      await rename(`${path}.draft`, path);
+      const draft = `${path}.${randomUUID()}.draft`;
+      try {
+        await writeFile(draft, note, { mode: 0o600, flush: true });
+        await rename(draft, path);
+      } catch (error) {
+        await rm(draft, { force: true });
+        throw error;
+      }
     },
   };
 }
