@@ -258,6 +258,56 @@ it('remembers checkpoints that were trusted under another quorum, and without ML
   }
 });
 
+it('trusts no other checkpoint while what it remembered is damaged', async () => {
+  const log = new SmallLog('log.example/one');
+  log.size = 10;
+  const remembered = rememberInMemory();
+  const open = () =>
+    createLogClient({ policy: policyOf(log), transport: transportOf(() => log), remembered });
+  const { note } = await open().latest();
+  log.size = 5;
+  for (const damaged of ['', '\0'.repeat(note.length), note.slice(0, -9), `${note}\nlog.exam`]) {
+    await remembered.save(damaged);
+    await expect(open().latest()).rejects.toMatchObject({ code: 'signature_invalid' });
+    expect(await remembered.load()).toBe(damaged);
+  }
+});
+
+it('begins anew with a log that replaced the one it remembers, once the policy has only the new one', async () => {
+  const [former, next] = [new SmallLog('log.example/1'), new SmallLog('log.example/10')];
+  [former.size, next.size] = [10, 3];
+  const remembered = rememberInMemory();
+  const open = (log: SmallLog) =>
+    createLogClient({ policy: policyOf(log), transport: transportOf(() => log), remembered });
+  await open(former).latest();
+  expect((await open(next).latest()).size).toBe(3);
+  [next.size, next.had] = [2, 3];
+  await expect(open(next).latest()).rejects.toMatchObject({ code: 'rolled_back' });
+});
+
+it('takes an answer that a later one overtook for no smaller tree', async () => {
+  const log = new SmallLog('log.example/one');
+  log.size = 5;
+  const { promise: late, resolve: arrive } = Promise.withResolvers<void>();
+  let asked = 0;
+  const transport: LogTransport = {
+    async get(path) {
+      const answer = log.answer(path);
+      if (path === 'checkpoint' && asked++ === 0) await late;
+      return answer;
+    },
+    post: () => expect.unreachable(),
+  };
+  const client = createLogClient({ policy: policyOf(log), transport });
+  const first = client.latest();
+  log.size = 10;
+  const second = client.latest();
+  await new Promise(setImmediate);
+  arrive();
+  expect([(await first).size, (await second).size]).toEqual([5, 5]);
+  expect((await client.latest()).size).toBe(10);
+});
+
 it('finds a log without a checkpoint unavailable', async () => {
   const log = new SmallLog('log.example/one');
   const transport: LogTransport = { get: async () => undefined, post: () => expect.unreachable() };

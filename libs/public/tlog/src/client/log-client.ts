@@ -57,6 +57,7 @@ export function createLogClient(options: LogClientOptions) {
   const tiles = createTileCache(transport);
   /** The last checkpoint trusted, by origin: the logs of a policy do not vouch for each other. */
   let known: Map<string, TrustedCheckpoint> | undefined;
+  let asking: Promise<TrustedCheckpoint> | undefined;
 
   async function requireExtension(former: TrustedCheckpoint, latest: TrustedCheckpoint): Promise<void> {
     const [first, second] = former.size <= latest.size ? [former, latest] : [latest, former];
@@ -95,11 +96,37 @@ export function createLogClient(options: LogClientOptions) {
     return path;
   }
 
-  /** Not checked against the policy again: it may have had another quorum, or not required ML-DSA-44, when they were saved. */
+  /**
+   * Those of the policy's logs. Not checked against its quorum again, nor for ML-DSA-44: it may have demanded less when they
+   * were saved.
+   */
   async function load(): Promise<Map<string, TrustedCheckpoint>> {
-    const notes = (await remembered.load())?.match(NOTE) ?? [];
-    const trusted = notes.map((note) => requireTrusted(note, { ...policy, ...LENIENT }));
+    const text = await remembered.load();
+    if (text === undefined) return new Map();
+    const notes = text.match(NOTE);
+    if (notes?.join('\n') !== text) {
+      const next = 'restore them, or delete them and trust the log anew';
+      throw new TlogError('signature_invalid', `the remembered checkpoints are damaged: ${next}`);
+    }
+    const trusted = notes
+      .filter((note) => policy.logs.some(({ key }) => note.startsWith(`${key.name}\n`)))
+      .map((note) => requireTrusted(note, { ...policy, ...LENIENT }));
     return new Map(trusted.map((checkpoint) => [checkpoint.origin, checkpoint]));
+  }
+
+  async function ask(): Promise<TrustedCheckpoint> {
+    const bytes = await transport.get('checkpoint', NOTE_BYTES_MAX);
+    if (bytes === undefined) throw new TlogError('unavailable', 'the log has no checkpoint');
+    const latest = requireTrusted(Buffer.from(bytes).toString(), policy);
+    known ??= await load();
+    const former = known.get(latest.origin);
+    if (former !== undefined) await requireExtension(former, latest);
+    if (former?.note !== latest.note) {
+      const next = new Map(known).set(latest.origin, latest);
+      await remembered.save([...next.values()].map(({ note }) => note).join('\n'));
+      known = next;
+    }
+    return latest;
   }
 
   return {
@@ -109,19 +136,12 @@ export function createLogClient(options: LogClientOptions) {
      * @throws TlogError `unavailable`, `malformed`, `signature_invalid`, `quorum_missing`; `inconsistent` and `rolled_back`,
      *   whose message holds both notes: they are the evidence
      */
-    async latest(): Promise<TrustedCheckpoint> {
-      const bytes = await transport.get('checkpoint', NOTE_BYTES_MAX);
-      if (bytes === undefined) throw new TlogError('unavailable', 'the log has no checkpoint');
-      const latest = requireTrusted(Buffer.from(bytes).toString(), policy);
-      known ??= await load();
-      const former = known.get(latest.origin);
-      if (former !== undefined) await requireExtension(former, latest);
-      if (former?.note !== latest.note) {
-        const next = new Map(known).set(latest.origin, latest);
-        await remembered.save([...next.values()].map(({ note }) => note).join('\n'));
-        known = next;
-      }
-      return latest;
+    latest(): Promise<TrustedCheckpoint> {
+      // One at a time: an answer that a later one overtook would look like a smaller tree.
+      asking ??= ask().finally(() => {
+        asking = undefined;
+      });
+      return asking;
     },
     /** The leaves that the log claims for commitments, by hex; unknown ones are absent. Not verified. */
     async lookup(commitments: readonly Hash[]): Promise<ReadonlyMap<string, ClaimedLeaf>> {
