@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import { renderJwkSet, renderProof, signingInputV2 } from '@ori/proof';
 import { createSigningKey } from '@ori/proof/signing';
 import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
@@ -212,4 +213,32 @@ test.each([
   const { exit, stdout } = await capture(admin, args);
   expect(exit).toBe(4);
   expect(stdout).toContain(finding);
+});
+
+test('ori-admin audit verify reads compressed files, and takes no line for added that is newer than the tree', async () => {
+  const { world, log, lines, policy } = await openLoggedCalls();
+  await using _ = world;
+  await writeFile(policy, `witness complete ${log.vkeys.complete}\n`, { flag: 'a' });
+  const [rotated, current] = ['older.jsonl.gz', 'newer.jsonl'].map((name) => join(world.folder, name));
+  const textOf = (some: readonly AuditLine[]) => some.map(({ line }) => `${line}\n`).join('');
+  await writeFile(rotated ?? '', gzipSync(textOf(lines.slice(0, 5))));
+  const rest = lines.slice(5);
+  const verify = async (...some: AuditLine[]) => {
+    await writeFile(current ?? '', textOf(some));
+    return capture(admin, ['audit', 'verify', rotated ?? '', current ?? '', '--policy', policy]);
+  };
+  const [newer, older] = [60_000, -60_000].flatMap((ms) => auditLines(1, Date.now() + ms)) as [
+    AuditLine,
+    AuditLine,
+  ];
+  const whole = await verify(...rest, newer);
+  expect(whole).toMatchObject({ exit: 0, stdout: '' });
+  expect(whole.stderr).toContain('11 lines, 1 newer than the tree; 10 leaves, 0 without a line here.');
+  for (const added of [
+    [newer, ...rest],
+    [...rest, older],
+  ]) {
+    const { exit, stdout } = await verify(...added);
+    expect([exit, stdout.match(/^.*\.jsonl:\d+: not in the log$/gm)?.length]).toEqual([4, 1]);
+  }
 });

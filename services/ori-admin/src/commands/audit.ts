@@ -1,10 +1,12 @@
 import { open, readFile } from 'node:fs/promises';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { readSecretFile } from '@ori/runtime/secret-file';
 import { createLogClient, rememberInFile, rememberInMemory } from '@ori/tlog/client';
 import { entryOfLine, parseEntry } from '@ori/tlog/entry';
 import { TlogError } from '@ori/tlog/error';
 import { createLogKeys, isSeed, renderVkeys } from '@ori/tlog/log-keys';
-import { parsePolicy } from '@ori/tlog/policy';
+import { COMPLETE, parsePolicy } from '@ori/tlog/policy';
 import { TILE_WIDTH } from '@ori/tlog/tile';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -26,6 +28,8 @@ interface KeysOptions {
 }
 
 const TOLD_MAX = 20;
+/** How far the clocks of the log and a signer may be apart, and a line be younger than its time. */
+const CLOCK_TOLERANCE_SECONDS = 5;
 
 export function addAuditCommands(program: Command): void {
   const audit = program
@@ -36,7 +40,7 @@ export function addAuditCommands(program: Command): void {
   audit
     .command('verify')
     .description('check audit files against the signing log: no line changed, removed, added or moved')
-    .argument('<file...>', 'all audit files of all signers, the oldest of each signer first')
+    .argument('<file...>', 'all audit files of all signers, also rotated ones ending in .gz')
     .requiredOption('--policy <file>', 'a tlog-policy file with the log and its address')
     .option('--remember <file>', 'store the last checkpoint here, and require the next one to extend it')
     .option(
@@ -72,12 +76,12 @@ async function verify(admin: Context, files: readonly string[], options: VerifyO
     const findings = await compare(files, options, (line) => admin.progress.show(line)).finally(
       admin.progress.end,
     );
-    const { lines, leaves, unmatched, wrong } = findings;
+    const { lines, newer, leaves, unmatched, wrong } = findings;
     admin.report(
-      { lines, leaves, leaves_without_line: unmatched, findings: wrong },
+      { lines, lines_newer_than_log: newer, leaves, leaves_without_line: unmatched, findings: wrong },
       {
         lines: wrong.slice(0, TOLD_MAX),
-        note: `${lines} lines, ${leaves} leaves, ${unmatched} leaves without a line here.`,
+        note: `${lines} lines, ${newer} newer than the tree; ${leaves} leaves, ${unmatched} without a line here.`,
       },
     );
     if (wrong.length > 0) {
@@ -101,6 +105,7 @@ async function compare(
   const policy = parsePolicy(await readFile(policyFile, 'utf8'), { requireMlDsa });
   const client = createLogClient({ policy, remembered });
   const head = await client.latest();
+  const newerThan = (head.witnessed.get(COMPLETE) ?? Number.POSITIVE_INFINITY) - CLOCK_TOLERANCE_SECONDS;
   /** Leaf indexes by the commitment to the line, and by the commitment to the proof. */
   const byLine = new Map<string, number[]>();
   const byProof = new Map<string, number>();
@@ -118,9 +123,12 @@ async function compare(
   const wrong: string[] = [];
   const matched = new Set<number>();
   let lines = 0;
+  let newer = 0;
   for (const file of files) {
     let last = -1;
     let number = 0;
+    /** Lines that may be newer than the tree, if no line after them is in it. */
+    let atEnd: string[] = [];
     for await (const line of wholeLines(file)) {
       number += 1;
       if (line.length === 0) continue;
@@ -130,29 +138,37 @@ async function compare(
       if (index === undefined) {
         const isProof = entry.kind === 'proof' && entry.of === 'proof';
         const proof = isProof ? byProof.get(hex(entry.v2)) : undefined;
-        wrong.push(
-          `${file}:${number}: ${proof === undefined ? 'not in the log' : `changed: leaf ${proof} has another line`}`,
-        );
+        const what = proof === undefined ? 'not in the log' : `changed: leaf ${proof} has another line`;
+        const mayBeNewer = proof === undefined && secondsOf(line) > newerThan;
+        (mayBeNewer ? atEnd : wrong).push(`${file}:${number}: ${what}`);
         if (proof !== undefined) matched.add(proof);
         continue;
       }
+      wrong.push(...atEnd);
+      atEnd = [];
       matched.add(index);
       if (index < last) wrong.push(`${file}:${number}: moved: leaf ${index} comes after leaf ${last}`);
       last = index;
     }
+    newer += atEnd.length;
   }
   const unmatched = head.size - matched.size;
   for (let leaf = 0; partial !== true && leaf < head.size; leaf++) {
     if (!matched.has(leaf)) wrong.push(`leaf ${leaf}: its line was removed, or its file is not among these`);
   }
-  return { lines, leaves: head.size, unmatched, wrong };
+  return { lines, newer, leaves: head.size, unmatched, wrong };
+}
+
+/** The time of an audit line, Unix seconds; NaN where it has none. */
+function secondsOf(line: Buffer): number {
+  return Date.parse(/^\{"time":"([^"]{24})"/.exec(line.toString('latin1'))?.[1] ?? '') / 1000;
 }
 
 /** The lines of a file that end with a newline: an unfinished last line was never acknowledged. */
 async function* wholeLines(path: string): AsyncGenerator<Buffer> {
-  const file = await open(path);
+  const bytes = (await open(path)).createReadStream();
   let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of file.createReadStream()) {
+  for await (const chunk of path.endsWith('.gz') ? pipeline(bytes, createGunzip(), () => undefined) : bytes) {
     rest = Buffer.concat([rest, chunk as Buffer]);
     let at = 0;
     for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a, at)) {
