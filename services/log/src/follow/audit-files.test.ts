@@ -124,6 +124,37 @@ it('follows a file that was copied and truncated', async () => {
   expect((await takeAll(source)).names).toEqual(['b', 'c']);
 });
 
+it('follows a file that longer copies replace, as rsync does, and reads to its end one that is gone', async () => {
+  const replace = async (to: string, ...lines: string[]) => {
+    await writeFile(join(folder, '.copy'), lines.map((one) => `${one}\n`).join(''));
+    await rename(join(folder, '.copy'), to);
+  };
+  const source = await follow();
+  await write(line(1, 'a'));
+  expect((await takeAll(source)).names).toEqual(['a']);
+  await appendFile(path, `${line(2, 'b')}\n`);
+  await replace(path, line(1, 'a'), line(2, 'b'), line(3, 'c'));
+  expect((await takeAll(source)).names).toEqual(['b', 'c']);
+  await replace(`${path}-1`, line(1, 'a'), line(2, 'b'), line(3, 'c'), line(4, 'd'));
+  await replace(path, line(5, 'e'));
+  expect((await takeAll(source)).names).toEqual(['d', 'e']);
+  await write(line(6, 'f'));
+  await replace(path, line(7, 'g'));
+  expect((await takeAll(source)).names).toEqual(['f', 'g']);
+  await replace(path, line(7, 'x'));
+  await rm(`${path}-1`);
+  expect((await takeAll(source)).names).toEqual(['x']);
+});
+
+it('does not continue in a copy that lacks the last line read', async () => {
+  const source = await follow();
+  await write(line(1, 'a'), line(2, 'b'));
+  await takeAll(source);
+  await writeFile(join(folder, '.copy'), `${line(1, 'a')}\n`);
+  await rename(join(folder, '.copy'), path);
+  await expect(source.peek()).rejects.toMatchObject({ code: 'audit_file_changed' });
+});
+
 it('does not continue if the last line read was rewritten, or if its file is gone', async () => {
   const source = await follow();
   await write(line(1, 'a'), line(2, 'b'));
@@ -202,6 +233,9 @@ it('refuses a line of more than a MiB, and reads on from none', async () => {
   expect((await takeAll(source)).names).toEqual(['a']);
   await appendFile(path, 'x');
   await expect(source.peek()).rejects.toMatchObject({ code: 'audit_file_changed' });
+  await rotate(`${path}-1`, line(2, 'b'));
+  await expect(source.peek()).rejects.toMatchObject({ code: 'audit_file_changed' });
+  expect(openOf(folder)).toEqual([`${path}-1`]);
 });
 
 it.each([

@@ -102,6 +102,14 @@ export async function followFile(path: string, start: Position | undefined) {
     return is;
   }
 
+  /** Whether a copy took the place of the file, which may have more lines. */
+  async function isReplaced(former: OpenFile): Promise<boolean> {
+    if ((await former.handle.stat()).nlink > 0) return false;
+    const all = await filesOf(path);
+    await closeBut(all, undefined);
+    return all.some(({ id, inode }) => id === former.id && inode !== former.inode);
+  }
+
   return {
     /** The next lines. The same ones again until they are taken. @throws LogError, or as the file system does */
     async peek(): Promise<Peeked> {
@@ -109,27 +117,28 @@ export async function followFile(path: string, start: Position | undefined) {
         file ??= await openCurrent();
         if (file === undefined)
           return { lines: [], position: undefined, isAtEnd: (await inodeAt(path)) !== undefined };
-        // Checked before the read: if there is a next file, nothing will be appended to this one.
+        // Checked before the read: if there is a next file or a copy, nothing will be appended to this one.
+        const isOver = await isReplaced(file);
         const next = await openNext(file);
-        const peeked = await readOn(file);
-        if (!(await isStillTheSame(file))) {
-          // Copied and truncated: the copy is found by the first line, or the next read reports the error.
-          await next?.handle.close();
+        try {
+          const peeked = await readOn(file);
+          if (!(await isStillTheSame(file)) || (isOver && peeked.lines.length === 0)) {
+            // Copied, and truncated or deleted: the copy is found by the first line, or the next read reports the error.
+            await file.handle.close();
+            file = undefined;
+            continue;
+          }
+          if (peeked.lines.length > 0 && (isOver || next !== undefined)) return { ...peeked, isAtEnd: false };
+          if (next === undefined) return peeked;
           await file.handle.close();
-          file = undefined;
-          continue;
+          done = [...done, file.id].slice(-DONE_MAX);
+          file = next;
+          id = next.id;
+          offset = 0;
+          last = '';
+        } finally {
+          if (next !== file) await next?.handle.close();
         }
-        if (next === undefined) return peeked;
-        if (peeked.lines.length > 0) {
-          await next.handle.close();
-          return { ...peeked, isAtEnd: false };
-        }
-        await file.handle.close();
-        done = [...done, file.id].slice(-DONE_MAX);
-        file = next;
-        id = next.id;
-        offset = 0;
-        last = '';
       }
     },
     /** Marks the lines of the last `peek` as appended to the tree. */
