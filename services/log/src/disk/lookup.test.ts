@@ -107,6 +107,16 @@ it.each([-1025, -1024, 1023, 1024])(
   },
 );
 
+it.each([1500, 5000])('finds each of %i commitments that begin alike', async (count) => {
+  const [from, to] = [30_000, 30_000 + count];
+  const prefixes = Array.from({ length: SEGMENT }, (_, at) => prefixAt(at < from || at >= to ? at : 31_000));
+  const entries = prefixes.map(beginning);
+  const lookup = await lookupOf(entries);
+  for (const index of [from - 1, from, from + 1024, to - 1, to])
+    expect(await lookup.find(commitmentOf(entries[index] as Uint8Array))).toMatchObject({ index });
+  expect(await lookup.find(commitmentOf(beginning(prefixAt(31_000), SEGMENT)))).toBeUndefined();
+});
+
 it('finds both of two commitments in memory that begin alike', async () => {
   const entries = [beginning(5, 0), beginning(6, 1), beginning(5, 2)];
   const lookup = await lookupOf(entries);

@@ -77,17 +77,28 @@ export async function openLookup(
     try {
       const items = (await file.stat()).size / ITEM_BYTES;
       if (items === 0) return [];
-      let from = Math.floor((prefix / 2 ** (8 * PREFIX_BYTES)) * items) - WINDOW_ITEMS / 2;
-      for (;;) {
-        const start = Math.max(0, Math.min(from, items - WINDOW_ITEMS));
-        const window = Buffer.alloc(Math.min(WINDOW_ITEMS, items) * ITEM_BYTES);
+      const readFrom = async (start: number) => {
+        const window = Buffer.alloc(Math.min(WINDOW_ITEMS, items - start) * ITEM_BYTES);
         await file.read(window, 0, window.length, start * ITEM_BYTES);
-        const first = window.readUIntBE(0, PREFIX_BYTES);
-        const last = window.readUIntBE(window.length - ITEM_BYTES, PREFIX_BYTES);
-        if (first >= prefix && start > 0) from = start - WINDOW_ITEMS / 2;
-        else if (last <= prefix && start + WINDOW_ITEMS < items) from = start + WINDOW_ITEMS / 2;
-        else return matches(window, prefix);
+        return window;
+      };
+      const expected = Math.floor((prefix / 2 ** (8 * PREFIX_BYTES)) * items);
+      let start = Math.max(0, Math.min(expected - WINDOW_ITEMS / 2, items - WINDOW_ITEMS));
+      let window = await readFrom(start);
+      while (start > 0 && window.readUIntBE(0, PREFIX_BYTES) >= prefix) {
+        start = Math.max(0, start - WINDOW_ITEMS);
+        window = await readFrom(start);
       }
+      const found = matches(window, prefix);
+      while (
+        start + WINDOW_ITEMS < items &&
+        window.readUIntBE(window.length - ITEM_BYTES, PREFIX_BYTES) <= prefix
+      ) {
+        start += WINDOW_ITEMS;
+        window = await readFrom(start);
+        found.push(...matches(window, prefix));
+      }
+      return found;
     } finally {
       await file.close();
     }
