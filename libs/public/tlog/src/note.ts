@@ -35,7 +35,7 @@ export interface NoteKey {
 
 /** Bytes of an ML-DSA-44 public key (FIPS 204, table 2). */
 export const ML_DSA_44_BYTES = 1312;
-const BYTES_MAX = 1_000_000;
+export const NOTE_BYTES_MAX = 1_000_000;
 const SIGNATURES_MAX = 100;
 const SIGNATURE_LINE = /^— ([^\s\u0085+]+) ([A-Za-z0-9+/]+={0,2})$/;
 const NAME = /^[^\s\u0085+]+$/;
@@ -45,7 +45,8 @@ const CONTROL = /[\x00-\x09\x0b-\x1f]/;
 /** @throws TlogError `malformed` */
 export function parseNote(note: string): Note {
   const end = note.lastIndexOf('\n\n');
-  if (note.length > BYTES_MAX || end < 0 || !note.endsWith('\n') || CONTROL.test(note)) throw malformedNote();
+  if (note.length > NOTE_BYTES_MAX || end < 0 || !note.endsWith('\n') || CONTROL.test(note))
+    throw malformedNote();
   const lines = note.slice(end + 2, -1).split('\n');
   if (lines.length > SIGNATURES_MAX) throw malformedNote();
   return { text: note.slice(0, end + 1), signatures: lines.map(parseSignature) };

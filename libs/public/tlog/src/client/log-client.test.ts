@@ -5,7 +5,7 @@ import { cosign } from '../cosignature.ts';
 import { renderEntry } from '../entry.ts';
 import { createLogKeys, type LogKeys } from '../log-keys.ts';
 import { EMPTY_ROOT, leafHash, rootOf, sha256 } from '../merkle.ts';
-import { renderNote, renderSignature, renderVkey, signNote } from '../note.ts';
+import { parseNote, renderNote, renderSignature, renderVkey, signNote } from '../note.ts';
 import { parsePolicy } from '../policy.ts';
 import { bundled, parseTilePath, readTile, subtreesOf, tilePath } from '../tile.ts';
 import { TlogError } from '../tlog-error.ts';
@@ -224,6 +224,18 @@ it('remembers a checkpoint with all of its signatures', async () => {
   const { note } = await open().latest();
   await open().latest();
   expect(saved).toEqual([note]);
+});
+
+it('takes a checkpoint that 32 witnesses cosigned with ML-DSA-44', async () => {
+  const { log, client } = openClient(5);
+  const { text, signatures } = parseNote(log.answer('checkpoint')?.toString() ?? '');
+  const cosigned = Array.from({ length: 32 }, (_, at) => ({
+    name: `w${at}`,
+    id: '00000000',
+    bytes: randomBytes(2428),
+  }));
+  log.disturb = () => Buffer.from(renderNote({ text, signatures: [...signatures, ...cosigned] }));
+  expect((await client.latest()).size).toBe(5);
 });
 
 it('remembers checkpoints that were trusted under another quorum, and without ML-DSA-44', async () => {

@@ -8,6 +8,7 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from '../merkle.ts';
+import { NOTE_BYTES_MAX } from '../note.ts';
 import { type Policy, requireTrusted, type TrustedCheckpoint } from '../policy.ts';
 import { readEntries, TILE_WIDTH, tilePath, tileWidth } from '../tile.ts';
 import { TlogError } from '../tlog-error.ts';
@@ -18,7 +19,6 @@ import { createTileCache } from './tile-cache.ts';
 export { fetchLog, type LogTransport, readBounded } from './fetch-log.ts';
 export { type Remembered, rememberInFile, rememberInMemory } from './remembered.ts';
 
-const NOTE_BYTES_MAX = 64 * 1024;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 /** 256 entries of the longest kind. */
 const BUNDLE_BYTES_MAX = 256 * 65_537;
