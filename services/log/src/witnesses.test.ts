@@ -71,8 +71,8 @@ async function witnessThat(answer: (asked: Asked) => Answer | undefined) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/w/`, asked };
 }
 
-const signatureOf = (note: string, name: string, signer: NoteSigner) =>
-  `${renderSignature(cosign(note.slice(0, note.indexOf('\n\n') + 1), 5, name, signer))}\n`;
+const signatureOf = (note: string, name: string, signer: NoteSigner, time = 5) =>
+  `${renderSignature(cosign(note.slice(0, note.indexOf('\n\n') + 1), time, name, signer))}\n`;
 const cosigning = ({ note }: Asked): Answer => ({ text: signatureOf(note, 'w1', own) });
 
 function witnessesOf(lines: string[], timeoutMs = 10_000) {
@@ -153,6 +153,7 @@ it.each<[string, (asked: Asked) => Answer | undefined]>([
     'answers the signature of another checkpoint',
     () => ({ text: signatureOf(submissionOf(4).note, 'w1', own) }),
   ],
+  ['does not say when it signed', ({ note }) => ({ text: signatureOf(note, 'w1', own, 0) })],
   ['answers more than 64 KiB', ({ note }) => ({ text: signatureOf(note, 'w1', own).padEnd(65_535, '\n') })],
   ['sends elsewhere', () => ({ status: 302, text: '', location: '/add-checkpoint' })],
   ['is silent', () => undefined],
