@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { withSessionLock } from './session-lock.ts';
 
@@ -36,19 +37,24 @@ it('is released when the work fails', async () => {
   expect(await withSessionLock(file, signal, () => Promise.resolve('next'))).toBe('next');
 });
 
-it('excludes another process, and is released when its holder is killed', async () => {
-  const holder = spawn(
+/** Another process, which runs this expression with the lock. */
+const elsewhere = (work: string, waitSeconds: number) =>
+  spawn(
     process.execPath,
     [
       '--input-type=module',
       '-e',
       `import { withSessionLock } from ${JSON.stringify(new URL('./session-lock.ts', import.meta.url).href)};
-       await withSessionLock(${JSON.stringify(file)}, new AbortController().signal, () => {
-         process.stdout.write('held');
-         return new Promise((resolve) => setTimeout(resolve, 60_000));
-       });`,
+       await withSessionLock(${JSON.stringify(file)}, new AbortController().signal, () => ${work}, ${waitSeconds})
+         .catch(({ code }) => process.stdout.write(code));`,
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+
+it('excludes another process, and is released when its holder is killed', async () => {
+  const holder = elsewhere(
+    `process.stdout.write('held') && new Promise(() => setTimeout(() => {}, 60_000))`,
+    1,
   );
   await once(holder.stdout, 'data');
   const waiting = new AbortController();
@@ -58,6 +64,15 @@ it('excludes another process, and is released when its holder is killed', async 
   const next = withSessionLock(file, signal, () => Promise.resolve('taken'));
   holder.kill('SIGKILL');
   expect(await next).toBe('taken');
+});
+
+// As facebook/rocksdb#1780: a process that closes a file loses all its locks on it.
+it('excludes another process while others wait in the process that has it', async () => {
+  await withSessionLock(file, signal, async () => {
+    const refused = withSessionLock(file, signal, () => Promise.resolve('taken'), 0);
+    await expect(refused).rejects.toMatchObject({ code: 'session_busy' });
+    expect(await text(elsewhere(`process.stdout.write('taken')`, 0).stdout)).toBe('session_busy');
+  });
 });
 
 it('says which file it cannot lock', async () => {

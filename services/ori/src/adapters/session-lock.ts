@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CliError } from '../core/errors.ts';
@@ -48,10 +48,11 @@ function taken(lock: { exec(sql: string): void }, file: string): boolean {
   }
 }
 
+// Never opens a file that exists, and closes a new one at once: closing it would release the lock of this process.
 async function createLockFile(file: string): Promise<void> {
   try {
     await makePrivateFolder(dirname(file));
-    await (await open(file, 'a', 0o600)).close();
+    if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     throw new CliError('session_file_unusable', { file, why: error.message }, { cause: error });
