@@ -66,6 +66,14 @@ it('refreshes once if a server refuses a token before it expires, and no token t
   expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
 });
 
+it('refreshes a token that is from the future since the clock was corrected', async () => {
+  await using home = await world.newSignedIn();
+  const later = Math.floor(Date.now() / 1000) + 3600;
+  await home.changeSession({ renewed_at: later, expires_at: later + 300 });
+  world.scripted.push(refusal('Expired.', 'invalid_token'));
+  expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
+});
+
 it.each([
   ['another error', 'insufficient_user_authentication'],
   ['no error, and no refresh token', undefined],

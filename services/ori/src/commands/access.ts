@@ -79,7 +79,7 @@ async function requireRenewable(session: Session, nowSeconds: number, answer: Ap
   const { errorOfChallenge, judgeAnswer, judgeGivenToken, readRefusal } = await import('../core/refusal.ts');
   if (session.client_id === null) throw judgeGivenToken(session.base_url, answer);
   const named = errorOfChallenge(answer);
-  const isRecent = nowSeconds - session.renewed_at < RECENT_SECONDS;
+  const isRecent = Math.abs(nowSeconds - session.renewed_at) < RECENT_SECONDS;
   if (isRecent || (named !== undefined && named !== 'invalid_token')) throw judgeAnswer(answer);
   if (session.refresh_token !== null) return;
   throw named === undefined
