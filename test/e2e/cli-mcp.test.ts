@@ -305,6 +305,24 @@ it('reads no further message while 256 wait for their answers', async () => {
   await once(child, 'close');
 });
 
+it('completes a renewal although the client is gone, so that no rotated token is lost', async () => {
+  const held = Promise.withResolvers<ServerResponse>();
+  await using daemon = await listen((_req, res) => held.resolve(res));
+  await using leaving = await world.newSignedIn();
+  const before = await leaving.session();
+  const args = ['mcp', INTERN_ID, '--verbose', '--daemon', daemon.url];
+  const bridge = leaving.start(args, { stdin: null });
+  bridge.child.stdin?.write(`${requestOf(1)}\n`);
+  const first = await held.promise;
+  await leaving.changeSession({ expires_at: 1 });
+  bridge.child.stdin?.write(`${requestOf(2)}\n`);
+  await bridge.told(/Refreshing/);
+  bridge.child.stdout?.destroy();
+  send(first, { status: 200, body: { jsonrpc: '2.0', id: 1, result: {} } });
+  expect(await bridge.result).toMatchObject({ exit: 141 });
+  expect((await leaving.session()).refresh_token).not.toBe(before.refresh_token);
+});
+
 it('signs in when nobody is signed in any more: of several, one; and then all answer', async () => {
   await using daemon = await guarded(world, (_req, res, { proof, body }) =>
     send(res, {

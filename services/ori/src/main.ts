@@ -31,9 +31,9 @@ process.on('SIGHUP', () => stop(129));
 process.on('SIGQUIT', () => stop(131));
 // `ori … | head`: the reader has closed the pipe, so there is nobody to report to.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(STDOUT_CLOSED);
+  if (error.code === 'EPIPE') return exitAtTheEnd(STDOUT_CLOSED);
   writeSync(2, `ori: Cannot write to stdout: ${explainSystemError(error)}.\n`);
-  process.exit(1);
+  exitAtTheEnd(1);
 });
 process.stderr.on('error', () => {});
 
