@@ -1,4 +1,4 @@
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
@@ -30,17 +30,21 @@ afterAll(async () => {
 });
 
 const keyFileOf = (home: OriHome) => join(home.folder, '.local/share/ori/keys/default.json');
-const keyOf = async (home: OriHome) => JSON.parse(await readFile(keyFileOf(home), 'utf8'));
+const keysOf = async (home: OriHome) => JSON.parse(await readFile(keyFileOf(home), 'utf8'));
 
 /** Someone who signed in at the standalone, whose issuer and API both offer DPoP. */
 async function boundHome(): Promise<OriHome> {
   const { baseUrl, daemonUrl } = standalone.state;
   const home = await makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemonUrl });
+  expect(await signIn(home)).toMatchObject({ exit: 0 });
+  return home;
+}
+
+async function signIn(home: OriHome): Promise<OriResult> {
   const login = home.begin(['login', '--no-browser']);
   const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
   await fetch(String(await walkThrough(new URL(url), { user: 'ada' })));
-  expect(await login.result).toMatchObject({ exit: 0 });
-  return home;
+  return login.result;
 }
 
 function ori(home: OriHome, args: readonly string[], env: Record<string, string> = {}): Promise<OriResult> {
@@ -65,7 +69,7 @@ function ask(headers: Record<string, string>, body = ASKED): Promise<Response> {
 
 it('binds the session to a key in a file of its own, apart from the tokens, and says so', async () => {
   expect((await stat(keyFileOf(home))).mode & 0o777).toBe(0o600);
-  expect(await readFile(home.sessionFile, 'utf8')).not.toContain((await keyOf(home)).d);
+  expect(await readFile(home.sessionFile, 'utf8')).not.toContain((await keysOf(home))[0].d);
   const whoami = /^ {2}bound +to a key on this computer, which signs each request \(DPoP\)$/m;
   expect((await ori(home, ['whoami'])).stdout).toMatch(whoami);
   expect(JSON.parse((await ori(home, ['whoami', '--json'])).stdout)).toMatchObject({ bound: true });
@@ -95,7 +99,7 @@ it.each([
     'is another',
     async (home: OriHome) => {
       await using other = await boundHome();
-      await writeFile(keyFileOf(home), JSON.stringify(await keyOf(other)), { mode: 0o600 });
+      await writeFile(keyFileOf(home), JSON.stringify(await keysOf(other)), { mode: 0o600 });
     },
   ],
 ])('says to sign in here when the key of the session %s, and asks nobody', async (_how, change) => {
@@ -104,6 +108,22 @@ it.each([
   const called = await call(home);
   expect(called).toMatchObject({ exit: 3, stdout: '' });
   expect(JSON.parse(called.stderr)).toMatchObject({ error: { code: 'session_key_missing' } });
+});
+
+it('has the key of each session, also while a sign-in replaces it, and after one that could not', async () => {
+  await using home = await boundHome();
+  const obstacle = `${home.sessionFile}.tmp`;
+  for (const _ of [1, 2]) {
+    await mkdir(obstacle);
+    expect(await signIn(home)).toMatchObject({ exit: 1, stdout: '' });
+    await rmdir(obstacle);
+    expect(await call(home)).toMatchObject({ exit: 0 });
+  }
+  const before = await readFile(home.sessionFile);
+  expect(await signIn(home)).toMatchObject({ exit: 0 });
+  expect(await call(home)).toMatchObject({ exit: 0 });
+  await writeFile(home.sessionFile, before, { mode: 0o600 });
+  expect(await call(home)).toMatchObject({ exit: 0 });
 });
 
 it('removes the key at sign-out', async () => {
@@ -143,7 +163,9 @@ describe('ori headers', () => {
 
   it('proves a token that was handed over with the key in a file', async () => {
     const { access_token: ORI_TOKEN } = await home.session();
-    const env = { ORI_TOKEN, ORI_DPOP_KEY: keyFileOf(home) };
+    const ORI_DPOP_KEY = join(home.folder, 'key.json');
+    await writeFile(ORI_DPOP_KEY, JSON.stringify((await keysOf(home))[0]), { mode: 0o600 });
+    const env = { ORI_TOKEN, ORI_DPOP_KEY };
     await using elsewhere = await makeOriHome();
     expect((await ask(await headers(elsewhere, ['POST', sign(), '--data', ASKED], env))).status).toBe(200);
     expect(await call(elsewhere, env)).toMatchObject({ exit: 0 });

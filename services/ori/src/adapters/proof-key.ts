@@ -58,10 +58,14 @@ export const sha256 = (text: string) => createHash('sha256').update(text).digest
 
 const placeOf = ({ keyFile: file, interrupted }: SessionPlace) => ({ file, interrupted });
 
-/** The stored key of a profile's session; undefined if there is none. Throws as `readKept`. */
-export async function readProofKey(place: SessionPlace): Promise<PrivateJwk | undefined> {
+/** The stored key with this thumbprint; undefined if there is none. Throws as `readKept`, `session_file_damaged`. */
+export async function readProofKey(place: SessionPlace, thumbprint: string): Promise<PrivateJwk | undefined> {
   const text = await readKept(placeOf(place));
-  return text === undefined ? undefined : requirePrivateJwk(text, place.keyFile);
+  const keys = text === undefined ? [] : parseJson(text);
+  if (!Array.isArray(keys)) throw new CliError('session_file_damaged', { file: place.keyFile });
+  return keys
+    .map((key) => requirePrivateJwk(key, place.keyFile))
+    .find((key) => proofKeyOf(key).thumbprint === thumbprint);
 }
 
 /**
@@ -71,21 +75,30 @@ export async function readProofKey(place: SessionPlace): Promise<PrivateJwk | un
 export async function readGivenKey(file: string): Promise<PrivateJwk> {
   const text = await readPrivateFile(file, false);
   if (text === undefined) throw new CliError('token_key_unusable', { file, why: 'does not exist' });
-  return requirePrivateJwk(text, file);
+  return requirePrivateJwk(parseJson(text), file);
 }
 
-/** Stores the key apart from the tokens. Throws as `writeKept`. */
-export async function writeProofKey(place: SessionPlace, jwk: PrivateJwk, keeping: Keeping): Promise<void> {
-  await writeKept(placeOf(place), `${JSON.stringify(jwk)}\n`, keeping);
+/**
+ * Stores the key of a session, apart from its tokens, before the session. That of the session `before` is kept too: others
+ * have read that session, and it stays if the new one cannot be stored. Throws as `writeKept`.
+ */
+export async function writeProofKey(
+  place: SessionPlace,
+  jwk: PrivateJwk,
+  keeping: Keeping,
+  before: string | undefined,
+): Promise<void> {
+  const earlier = await readProofKey(place, before ?? '').catch(() => undefined);
+  const keys = [jwk, earlier].filter((key) => key !== undefined);
+  await writeKept(placeOf(place), `${JSON.stringify(keys)}\n`, keeping);
 }
 
 /** Also where the keychain that has it is gone. */
-export async function removeProofKey(place: SessionPlace): Promise<void> {
+export async function removeProofKeys(place: SessionPlace): Promise<void> {
   await removeKept(placeOf(place)).catch(() => removePrivateFile(place.keyFile));
 }
 
-function requirePrivateJwk(text: string, file: string): PrivateJwk {
-  const value = parseJson(text);
+function requirePrivateJwk(value: unknown, file: string): PrivateJwk {
   if (typeof value === 'object' && value !== null) {
     const { kty, crv, x, y, d } = value as Partial<Record<keyof PrivateJwk, unknown>>;
     const isKey = kty === 'EC' && crv === 'P-256' && [x, y, d].every((part) => typeof part === 'string');

@@ -5,7 +5,7 @@ import { openBrowser } from '../adapters/browser.ts';
 import { createProofKey, type Issuer, offersBinding, openIssuer } from '../adapters/issuer.ts';
 import type { Keeper } from '../adapters/kept-secret.ts';
 import { requireWritable } from '../adapters/private-file.ts';
-import { type PrivateJwk, proofKeyOf, removeProofKey, writeProofKey } from '../adapters/proof-key.ts';
+import { type PrivateJwk, proofKeyOf, writeProofKey } from '../adapters/proof-key.ts';
 import { fetchProtectedResource } from '../adapters/protected-resource.ts';
 import { bodyOfStream } from '../adapters/request-body.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
@@ -77,8 +77,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const { why } = await withSessionLock(place.lock, context.interrupted, async () => {
     const keeping = { keeper: keeper ?? 'keychain', only: keeper !== undefined } as const;
     if (terms !== undefined) await storeTrust(context, baseUrl, () => ({ signIn: terms }));
-    if (key === undefined) await removeProofKey(place);
-    else await writeProofKey(place, key, keeping);
+    if (key !== undefined)
+      await writeProofKey(place, key, keeping, (await lastSession(place))?.key_thumbprint);
     return writeSession(place, session, keeping);
   });
   if (why !== undefined) context.terminal.note(tellFallback(why));
@@ -227,7 +227,7 @@ function report(context: Context, session: Session): void {
   }
 }
 
-// Read only for its base address. Errors are ignored, because the new session replaces it.
+// Read only for its base address and its key. Errors are ignored, because the new session replaces it.
 async function lastSession(place: SessionPlace): Promise<Session | undefined> {
   try {
     return await readSession(place);

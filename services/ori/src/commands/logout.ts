@@ -1,6 +1,6 @@
 import { type Issuer, offers, openIssuer, revokeToken } from '../adapters/issuer.ts';
 import { removeKept } from '../adapters/kept-secret.ts';
-import { removeProofKey } from '../adapters/proof-key.ts';
+import { removeProofKeys } from '../adapters/proof-key.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { readSession, type SessionPlace } from '../adapters/session-store.ts';
 import { CliError, isCliError, messageOf } from '../core/errors.ts';
@@ -17,7 +17,7 @@ export async function logout(context: Context): Promise<void> {
   await withSessionLock(place.lock, context.interrupted, async () => {
     const session = await sessionToEnd(place);
     const existed = await removeKept(place);
-    await removeProofKey(place);
+    await removeProofKeys(place);
     if (session === 'unreadable') {
       const why = 'the session file was damaged, so its tokens are unknown';
       throw new CliError('revocation_failed', { issuer: 'the issuer', why });
