@@ -76,27 +76,38 @@ export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise
   const { request, answer } = opened;
   if (askFirst) {
     request.flushHeaders();
-    if (!(await isWanted(request, answer))) return answered(opened, peer, call.trace);
+    if (!(await isWanted(request, answer))) return answered(opened, peer, call);
   }
   // Not awaited: the answer may arrive before the last byte is sent, and counts then.
   void sendBody(request, call);
-  return answered(opened, peer, call.trace);
+  return answered(opened, peer, call);
 }
 
 async function answered(
   { request, answer, cause, isConnected }: OpenedRequest,
   { address }: Peer,
-  { traceId }: Traceparent,
+  { trace: { traceId }, silenceSeconds }: DaemonCall,
 ): Promise<DaemonResponse> {
   const response = await answer.catch((error) => {
     throw isConnected() ? lostBy(error, { address }) : error;
   });
-  const explain = (error: unknown) => lostBy(cause() ?? error, { address, isBegun: true });
+  async function* body(): AsyncIterable<Buffer> {
+    try {
+      for await (const chunk of response) {
+        // While the reader pauses, as `less` does, the daemon is not silent.
+        request.setTimeout(0);
+        yield chunk;
+        request.setTimeout(silenceSeconds * 1000);
+      }
+    } catch (error) {
+      throw lostBy(cause() ?? error, { address, isBegun: true });
+    }
+  }
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
     traceId,
-    body: bodyOf(response, explain),
+    body: body(),
     end: () => void request.destroy(),
   };
 }
@@ -107,17 +118,6 @@ function lostBy(error: unknown, place: { readonly address: string; readonly isBe
   if (isCliError(error, 'timed_out')) return lost(`nothing arrived within ${error.facts.seconds} s`);
   if (isCliError(error, 'unreachable')) return lost(error.facts.why);
   return error instanceof CliError ? error : lost(explainSystemError(error));
-}
-
-async function* bodyOf(
-  response: IncomingMessage,
-  explain: (error: unknown) => unknown,
-): AsyncIterable<Buffer> {
-  try {
-    yield* response;
-  } catch (error) {
-    throw explain(error);
-  }
 }
 
 async function sendBody(
