@@ -51,7 +51,7 @@ export const SHIPPED: readonly ShippedFolder[] = [
       description: 'Sign in, sign requests to intern daemons, call them.',
       keywords: ['ori', 'daemon-proof', 'cli', 'ed25519', 'oauth'],
       bin: { ori: 'ori.js', 'ori-proof': 'ori.js' },
-      engines: { node: '>=24.14' },
+      engines: { node: '>=24.15' },
     },
     optionalDependencies: ['@napi-rs/keyring'],
     documents: ['services/ori/README.md'],

@@ -46,11 +46,11 @@ it('contains a README without dead links', async () => {
 it('says on an older Node which version it needs, even in a checkout that has it', async () => {
   const modules = new URL('../../node_modules', import.meta.url);
   await symlink(modules, join(folder, 'node_modules'));
-  for (const version of ['20.19.0', '24.13.1']) {
+  for (const version of ['20.19.0', '24.14.1']) {
     const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
     const failure = await run(process.execPath, ['--import', old, ori, '--version']).catch((error) => error);
     expect(failure).toMatchObject({ code: 1, stdout: '' });
-    expect(failure.stderr).toContain(`needs Node 24.14 or newer, and this is Node ${version}`);
+    expect(failure.stderr).toContain(`needs Node 24.15 or newer, and this is Node ${version}`);
   }
 });
 
@@ -58,5 +58,5 @@ const own = spawnSync('/usr/bin/node', ['--version'], { encoding: 'utf8' }).stdo
 
 it.runIf(/^v2[0-3]/.test(own))('says so to a Node that really lacks what it imports', async () => {
   const failure = await run('/usr/bin/node', [ori, '--version']).catch((error) => error);
-  expect(failure).toMatchObject({ code: 1, stderr: expect.stringContaining('needs Node 24.14 or newer') });
+  expect(failure).toMatchObject({ code: 1, stderr: expect.stringContaining('needs Node 24.15 or newer') });
 });

@@ -2,8 +2,8 @@
 // older: then it starts the Node that this workspace pins. A built command, which may be anywhere, needs a newer one.
 import process from 'node:process';
 
-/** The first with `http.setGlobalProxyFromEnv`. */
-const NODE_MIN = '24.14';
+/** The first whose `node:sqlite` prints no warning. */
+const NODE_MIN = '24.15';
 
 /** @param {string} name the command's @param {() => Promise<unknown>} main imports its main program */
 export async function launch(name, main) {
