@@ -150,6 +150,20 @@ describe.skipIf(missing.length > 0)('with a system keychain', () => {
     expect(who).toMatchObject({ exit: 3, stderr: expect.stringContaining('did not answer within 30 s') });
   });
 
+  it('is not asked for a session to complete the name of a profile', async () => {
+    await using home = await world.newHome();
+    await using keychain = await startKeychain(home);
+    await world.signIn(home, { env: keychain.env });
+    const watched = await withKeychain(
+      home,
+      `prototype.getPassword = () => { process.stderr.write('asked'); return Promise.reject(new Error('locked')); };`,
+    );
+    const completed = await home.ori(['completion', 'bash', '--', '--profile', ''], {
+      env: { ...keychain.env, ...watched },
+    });
+    expect(completed).toEqual({ exit: 0, stdout: 'default\n', stderr: '' });
+  });
+
   it('reports that the keychain is gone, and stores a new sign-in in a file', async () => {
     await using home = await world.newHome();
     {

@@ -106,7 +106,7 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
       const before = words.slice(0, -1);
       const candidates =
         before.at(-1) === '--profile'
-          ? await (await import('./commands/profiles.ts')).profileNames(context())
+          ? await (await import('./commands/profiles.ts')).findProfiles(context())
           : candidatesAfter(program, before);
       host.stdout.write(renderCandidates(shell, candidates));
     });

@@ -24,24 +24,20 @@ interface Profile {
 /** Lists the profiles that have a session, the default one first, without contacting a server. */
 export async function profiles(context: Context): Promise<void> {
   const inUse = chosenProfile(context);
-  const found = await findProfiles(context);
+  const found: Profile[] = [];
+  for (const profile of await findProfiles(context))
+    found.push({ ...profile, session: await readIfPossible(context, profile.name) });
   if (context.json) context.terminal.printJson(found.map((profile) => toRecord(profile, inUse)));
   else if (found.length === 0) context.terminal.note('No profile has a session. Sign in: ori login');
   else context.terminal.printTable(found.map((profile) => toRow(profile, inUse)));
 }
 
-/** For shell completion. */
-export async function profileNames(context: Context): Promise<{ name: string; description: string }[]> {
-  const found = await findProfiles(context);
-  return found.map(({ name, session }) => ({ name, description: session?.base_url ?? '' }));
-}
-
-async function findProfiles(context: Context): Promise<Profile[]> {
-  const found: Profile[] = [];
+/** The profiles that have a session, the default one first. Reads no session: completion must not ask to unlock a keychain. */
+export async function findProfiles(context: Context): Promise<{ name: string; keptIn: Keeper }[]> {
+  const found = [];
   for (const name of [PROFILE_DEFAULT, ...(await namedProfiles(context))]) {
-    const place = placeOf(context, name);
-    const keptIn = await keeperOf(place);
-    if (keptIn !== undefined) found.push({ name, keptIn, session: await readIfPossible(context, name) });
+    const keptIn = await keeperOf(placeOf(context, name));
+    if (keptIn !== undefined) found.push({ name, keptIn });
   }
   return found;
 }

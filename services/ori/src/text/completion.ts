@@ -5,7 +5,7 @@ export type Shell = (typeof SHELLS)[number];
 
 export interface Candidate {
   readonly name: string;
-  readonly description: string;
+  readonly description?: string;
 }
 
 /** The scripts ask `ori` itself what may follow the words before the cursor; where that is nothing, shells offer files. */
@@ -35,7 +35,7 @@ complete -c ori -a '(command ori completion fish -- (commandline -opc)[2..] (com
 /** One line each. bash shows no descriptions. */
 export function renderCandidates(shell: Shell, candidates: readonly Candidate[]): string {
   const separator = shell === 'zsh' ? ':' : '\t';
-  const lines = candidates.map(({ name, description }) =>
+  const lines = candidates.map(({ name, description = '' }) =>
     shell === 'bash' ? `${name}\n` : `${name}${separator}${description}\n`,
   );
   return lines.join('');
