@@ -158,6 +158,19 @@ it('stops where a name gives the slug of another workspace, and renames that one
   expect((await apply(team({ name: 'Yard' }), { dryRun: true, prune: true })).told).toEqual(['- second']);
 });
 
+it('makes another workspace of a name that the file takes from one by its slug', async () => {
+  const intern = (name: string) => ({ interns: [{ name, signing_key: true }] });
+  await apply({ name: 'freed', workspaces: [{ name: 'Lab', slug: 'first', ...intern('charles') }] });
+  const workspaces = [
+    { name: 'Lab', ...intern('ada') },
+    { name: 'Old lab', slug: 'first', ...intern('charles') },
+  ];
+  const { told } = await apply({ name: 'freed', workspaces }, { prune: true });
+  const made = ['+ lab', '+ lab: intern ada', '+ lab: intern ada: signing key'];
+  expect(told).toEqual([...made, '~ first: name']);
+  expect((await apply({ name: 'freed', workspaces }, { prune: true })).told).toEqual([]);
+});
+
 it('stops where several workspaces have the name, and none of them its slug', async () => {
   const workspaces = [
     { name: 'Lab', slug: 'one' },

@@ -200,15 +200,16 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
 export type Plan = ReturnType<typeof planTeam>;
 
 /**
- * The workspace with the slug of the file; without one, that of the name. A slug that only follows from the name finds
- * none: another name may give it.
+ * The workspace with the slug of the file; without one, that of the name, unless another one of the file has its slug
+ * and so its name is free. A slug that only follows from the name finds none: another name may give it.
  *
  * @throws AdminError `conflict` if the file has to say which one it means
  */
 function findWorkspace(team: Team, stored: TeamState['workspaces'], { slug, name }: TeamWorkspace) {
   if (slug !== undefined) return stored.find((one) => one.slug === slug);
+  const slugs = (team.workspaces ?? []).map((one) => one.slug);
   const derived = slugOf(name);
-  const named = stored.filter((one) => one.name === name);
+  const named = stored.filter((one) => one.name === name && !slugs.includes(one.slug));
   const found = named.find((one) => one.slug === derived) ?? named[0];
   const others = named.length > 1 && found?.slug !== derived ? named : [];
   const other = found === undefined ? stored.filter((one) => one.slug === derived) : others;
