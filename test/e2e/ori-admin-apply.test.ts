@@ -48,6 +48,26 @@ it('applies a file of teams, and writes nothing the second time', async () => {
   expect(await audited()).toEqual(before);
 });
 
+it('makes another organization of a name that the file takes from one by its id', async () => {
+  const file = join(world.room.directory, 'renamed.json');
+  const apply = async (organizations: object[], ...options: string[]) => {
+    await writeFile(file, JSON.stringify({ organizations }));
+    const run = await world.admin.run(['apply', '-f', file, '--prune', '--yes', '--json', ...options]);
+    return JSON.parse(run.stdout).organizations as { id: string; name: string; changes: string[] }[];
+  };
+  const workspaces = [{ name: 'Workshop' }];
+  const [former] = await apply([{ name: 'former', workspaces }]);
+  const next = [
+    { name: 'former', workspaces: [] },
+    { id: former?.id, name: 'renamed', workspaces },
+  ];
+  for (const options of [['--dry-run'], []]) {
+    const changes = (await apply(next, ...options)).map((one) => [one.name, one.changes]);
+    expect(Object.fromEntries(changes)).toEqual({ renamed: ['~ name'], former: ['+ organization'] });
+  }
+  expect((await apply(next)).flatMap((one) => one.changes)).toEqual([]);
+});
+
 it('names the line and the path of each mistake in a file', async () => {
   const file = join(world.room.directory, 'mistaken.yaml');
   await writeFile(file, 'organizations:\n  - name: x\n    worksapces: []\n');

@@ -46,6 +46,7 @@ ${examples('ori-admin apply -f team.yaml --dry-run', 'ori-admin apply -f team.ya
     )
     .does(async (admin, options: ApplyCommandOptions) => {
       const teams = readTeams(options.file);
+      const ids = teams.flatMap(({ id }) => id ?? []);
       const { dryRun = false, prune = false, keysOut } = options;
       if (prune && !dryRun && !options.yes) {
         throw new UsageError(
@@ -60,7 +61,7 @@ ${examples('ori-admin apply -f team.yaml --dry-run', 'ori-admin apply -f team.ya
       await admin
         .withDatabase(async (db) => {
           for (const team of teams) {
-            const plan = await applyTeam(db, team, { issuer, prune, dryRun, home, deliver });
+            const plan = await applyTeam(db, team, { issuer, prune, dryRun, ids, home, deliver });
             const changes = plan.changes.map(({ sign, what }) => `${sign} ${what}`);
             done.push({ id: plan.organizationId, name: team.name, changes });
             admin.progress.show(`${done.length} of ${teams.length} organizations …`);
@@ -76,7 +77,7 @@ ${examples('ori-admin apply -f team.yaml --dry-run', 'ori-admin apply -f team.ya
     });
 }
 
-/** @throws UsageError for a file that cannot be read, AdminError for one that says something else */
+/** Those with an id first. @throws UsageError for a file that cannot be read, AdminError for one that says something else */
 function readTeams(file: string): readonly Team[] {
   const lines = new LineCounter();
   let document: Document.Parsed;
@@ -91,7 +92,7 @@ function readTeams(file: string): readonly Team[] {
     throw new UsageError(`Cannot read ${JSON.stringify(file)}: ${why}`, 'Expected YAML or JSON in UTF-8.');
   }
   const parsed = TeamFile.safeParse(value);
-  if (parsed.success) return parsed.data.organizations;
+  if (parsed.success) return parsed.data.organizations.sort((a, b) => Number(!a.id) - Number(!b.id));
   const problems = problemsOf(parsed.error.issues, document, lines);
   throw new AdminError('invalid_input', problems.join('; '), { problems });
 }

@@ -47,6 +47,7 @@ async function apply(
     issuer: ISSUER,
     prune: false,
     dryRun: false,
+    ids: [],
     home,
     deliver: ({ key }) => keys.push(key),
     ...options,

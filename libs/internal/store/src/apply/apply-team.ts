@@ -9,6 +9,8 @@ export type { KeyPlace } from './plan.ts';
 export interface ApplyOptions extends PlanOptions {
   /** Only plans. */
   readonly dryRun: boolean;
+  /** Those of the teams in the file. Apply these first: they may free a name for another team. */
+  readonly ids: readonly string[];
 }
 
 /** Any constant works if every version of this code uses the same one. */
@@ -25,7 +27,7 @@ export function applyTeam(db: Database, team: Team, options: ApplyOptions): Prom
     await sql`select pg_advisory_xact_lock(${sql.lit(TEAM_LOCK)}, hashtext(${team.id ?? team.name}))`.execute(
       trx,
     );
-    const state = await readTeamState({ kysely: trx }, team, options.issuer);
+    const state = await readTeamState({ kysely: trx }, team, options);
     const plan = planTeam(team, state, options);
     if (!options.dryRun) for (const { take } of plan.changes) await take({ kysely: trx });
     return plan;

@@ -7,13 +7,22 @@ import type { Team } from './team.ts';
 /**
  * What is stored of an organization, and of the people that its team names.
  *
+ * @param ids those in the file, whose organizations no name finds: they may be renamed
  * @throws AdminError `conflict` if several organizations have the name
  */
-export async function readTeamState({ kysely }: Handle, team: Team, issuer: string) {
+export async function readTeamState(
+  { kysely }: Handle,
+  team: Team,
+  { issuer, ids }: { readonly issuer: string; readonly ids: readonly string[] },
+) {
+  const isWanted =
+    team.id === undefined
+      ? sql<boolean>`name = ${team.name} and id <> all (${ids}::text[])`
+      : sql<boolean>`id = ${team.id}`;
   const organizations = await kysely
     .selectFrom('organizations')
     .selectAll()
-    .where(team.id === undefined ? 'name' : 'id', '=', team.id ?? team.name)
+    .where(isWanted)
     .limit(2)
     .execute();
   if (organizations.length > 1) {
