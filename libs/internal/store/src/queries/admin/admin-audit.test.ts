@@ -12,7 +12,9 @@ import type { Database } from '../../database.ts';
 import { openPostgres } from '../../postgres/open-postgres.ts';
 import type { Schema } from '../../schema.ts';
 import { type AuditEntry, endOfAudit, exportAudit, listAudit } from './admin-audit.ts';
+import { createApiKey, disableApiKey } from './api-keys.ts';
 import { createCredential } from './byok.ts';
+import { removeMember, removeMembers } from './members.ts';
 import { revocationsOf } from './revocations.ts';
 import { addSigningKey, retireSigningKey, revokeSigningKey, rotateSigningKey } from './signing-keys.ts';
 import { createUser } from './users.ts';
@@ -166,6 +168,26 @@ it('repeats that an operator disabled a provider credential, so that the API doe
   await lost?.apply(own.owner);
   const stored = own.owner.kysely.selectFrom('byok_credentials').select(['disabled', 'disabled_by_operator']);
   expect(await stored.execute()).toEqual([{ disabled: true, disabled_by_operator: true }]);
+});
+
+it('repeats what an operator ended that the account had ended before the dump', async () => {
+  await using own = await openTestStore('postgres');
+  const { organizationId, workspaceId, userId } = await createScenario(own.owner);
+  const { hash } = await createApiKey(own.owner, { kind: 'api', name: 'ci', workspaceId });
+  await removeMembers(own.owner, { workspaceId, organizationId, userIds: [userId] });
+  await sql`update api_keys set disabled_at = now() where hash = ${hash}`.execute(own.owner.kysely);
+  const dumped = (await exportAll(own.owner)).at(-1)?.seq ?? 0;
+  await removeMember(own.owner, { workspaceId, userId });
+  await disableApiKey(own.owner, { hash });
+  const lost = revocationsOf(await exportAll(own.owner, dumped));
+  expect(lost.map(({ action }) => action)).toEqual(['member remove', 'key disable']);
+  await sql`update members set removed_by_operator = false`.execute(own.owner.kysely);
+  await sql`update api_keys set disabled_by_operator = false`.execute(own.owner.kysely);
+  for (const one of lost) await one.apply(own.owner);
+  const { rows } = await sql`
+    select removed_by_operator, disabled_by_operator from members, api_keys k
+    where user_id = ${userId} and k.hash = ${hash}`.execute(own.owner.kysely);
+  expect(rows).toEqual([{ removed_by_operator: true, disabled_by_operator: true }]);
 });
 
 async function exportAll(db: Database, after = 0): Promise<AuditEntry[]> {

@@ -45,6 +45,7 @@ export interface LostRevocation {
 
 const isSet = (value: unknown): boolean => value !== null;
 const isFalse = (value: unknown): boolean => value === false;
+const isTrue = (value: unknown): boolean => value === true;
 
 /** A retired key ends when it is changed, and the audit has the time when that transaction began. */
 const CLOCK_TOLERANCE_MS = 5000;
@@ -57,14 +58,22 @@ const on = (takes: Revocation['takes'], action: string, apply: Apply): Revocatio
   apply,
 });
 
-/** What repeats a revocation, by the table and the column that revoke something. */
+const keyDisable = (takes: Revocation['takes']) =>
+  on(takes, 'key disable', (db, [hash]) => disableApiKey(db, { hash }));
+const memberRemove = (takes: Revocation['takes']) =>
+  on(takes, 'member remove', (db, [workspaceId, userId]) => removeMember(db, { workspaceId, userId }));
+const byokDisable = on(isTrue, 'byok disable', (db, [id]) => disableCredential(db, { id }));
+
+/**
+ * What repeats a revocation, by the table and the column that revoke something. An operator's mark does so too: the account
+ * may have ended it before.
+ */
 const REVOCATIONS: Readonly<Record<string, Readonly<Record<string, Revocation>>>> = {
   users: { disabled_at: on(isSet, 'user disable', (db, [userId]) => disableUser(db, { userId })) },
-  api_keys: { disabled_at: on(isSet, 'key disable', (db, [hash]) => disableApiKey(db, { hash })) },
+  api_keys: { disabled_at: keyDisable(isSet), disabled_by_operator: keyDisable(isTrue) },
   members: {
-    removed_at: on(isSet, 'member remove', (db, [workspaceId, userId]) =>
-      removeMember(db, { workspaceId, userId }),
-    ),
+    removed_at: memberRemove(isSet),
+    removed_by_operator: memberRemove(isTrue),
     sessions_valid_from: on(isSet, 'member revoke-sessions', (db, [workspaceId, userId], facts) =>
       revokeSessions(db, { workspaceId, userId, validFrom: Number(facts['sessions_valid_from']) }),
     ),
@@ -76,13 +85,7 @@ const REVOCATIONS: Readonly<Record<string, Readonly<Record<string, Revocation>>>
     ),
     retired_at: on(isSet, 'signing-key revoke', (db, [keyId]) => revokeSigningKey(db, { keyId })),
   },
-  byok_credentials: {
-    disabled: on(
-      (value) => value === true,
-      'byok disable',
-      (db, [id]) => disableCredential(db, { id }),
-    ),
-  },
+  byok_credentials: { disabled: byokDisable, disabled_by_operator: byokDisable },
   switches: { enabled: on(isFalse, 'lifecycle off', (db) => setLifecycleWrites(db, { enabled: false })) },
   workspaces: {
     deleted_at: on(isSet, 'workspace delete', (db, [workspaceId]) => deleteWorkspace(db, { workspaceId })),
@@ -148,7 +151,7 @@ export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] 
     if (operation !== 'update' || after === null) continue;
     for (const [column, revocation] of Object.entries(REVOCATIONS[table_name] ?? {})) {
       if (!(column in after)) continue;
-      const key = `${place} ${column}`;
+      const key = `${place} ${revocation.action}`;
       found.delete(key);
       if (revocation.takes(after[column], at)) found.set(key, lost(entry, revocation, after));
     }
