@@ -253,7 +253,7 @@ it.each<[string, (db: Handle, workspaceId: string) => Promise<unknown>, object]>
     await create({ kysely: trx }, workspaceId);
     applied = apply(team).catch(({ code }) => code);
     const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
-    await expect.poll(async () => (await waiting.execute(trx)).rows.length).toBe(1);
+    await expect.poll(async () => (await waiting.execute(store.owner.kysely)).rows.length).toBe(1);
   });
   expect(await applied).toBe('conflict');
   expect((await apply(team)).told).toEqual([]);

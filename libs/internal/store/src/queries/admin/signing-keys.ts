@@ -83,6 +83,9 @@ export async function rotateSigningKey(db: Database, input: NewSigningKey): Prom
       .where('retired_at', 'is', null)
       .where('not_before', '<', end)
       .where(endsAfter(end))
+      .orderBy('id')
+      // One may be retired, or stated, at the same moment.
+      .forUpdate()
       .execute();
     for (const row of ending) await endKey(tx, row, end, key.stater);
     return await insertKey(tx, key, notBefore);

@@ -5,9 +5,9 @@ import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { seal } from '@ori/sealing/seal';
 import { createRing, createScenario, type Scenario } from '@ori/test-env/scenario';
 import { openTestStore, type TestStore } from '@ori/test-env/stores';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Schema } from '../../schema.ts';
+import type { Database } from '../../database.ts';
 import { createCredential } from './byok.ts';
 import { iconTypeOf } from './icons.ts';
 import { updateIntern } from './interns.ts';
@@ -19,6 +19,7 @@ import {
   setDefaultWorkspace,
 } from './organizations.ts';
 import { resealTable } from './reseal.ts';
+import { addSigningKey, rotateSigningKey } from './signing-keys.ts';
 import { createWorkspace, deleteWorkspace } from './workspaces.ts';
 
 const coded = (code: string) => expect.objectContaining({ name: 'AdminError', code });
@@ -107,6 +108,23 @@ describe('two concurrent operators', () => {
     expect(rows.filter((row) => row.is_default)).toHaveLength(1);
   });
 
+  it('a rotation leaves a key ended that was retired meanwhile', async () => {
+    const { internId } = await createScenario(store.owner);
+    const sealer = createRing();
+    const { id } = await addSigningKey(store.owner, { internId, sealer, notBefore: 1 });
+    const rotating = await store.owner.kysely.transaction().execute(async (tx) => {
+      await sql`update signing_keys set expires_at = 2 where id = ${id}`.execute(tx);
+      const pending = rotateSigningKey(store.owner, { internId, sealer });
+      await expect.poll(() => waitingForLocks(store.owner)).toBe(1);
+      return { pending };
+    });
+    await rotating.pending;
+    const { rows } = await sql`select expires_at from signing_keys where id = ${id}`.execute(
+      store.owner.kysely,
+    );
+    expect(rows).toEqual([{ expires_at: 2 }]);
+  });
+
   it('re-sealing does not overwrite a key that was rotated since it was read', async () => {
     const { organizationId } = await createScenario(store.owner);
     const row = { id: crypto.randomUUID(), organization_id: organizationId };
@@ -126,7 +144,7 @@ describe('two concurrent operators', () => {
         .execute();
       const pending = resealTable(store.owner, 'management', { ring });
       // Re-sealing has read the former key and waits for the row lock.
-      await expect.poll(() => waitingForLocks(tx)).toBe(1);
+      await expect.poll(() => waitingForLocks(store.owner)).toBe(1);
       return { pending };
     });
     await resealing.pending;
@@ -139,10 +157,11 @@ describe('two concurrent operators', () => {
   });
 });
 
-async function waitingForLocks(tx: Transaction<Schema>): Promise<number> {
+/** Outside the transaction that holds the lock: within one, PostgreSQL shows the activity of its first look. */
+async function waitingForLocks({ kysely }: Database): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(tx);
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(kysely);
   return rows[0]?.count ?? 0;
 }
 
