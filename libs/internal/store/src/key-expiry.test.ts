@@ -1,7 +1,8 @@
 import { createRing, createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { dueKeys } from './queries/admin/bulk-signing-keys.ts';
+import { deleteIntern } from './queries/admin/interns.ts';
 import { addSigningKey, revokeSigningKey } from './queries/admin/signing-keys.ts';
 import { EXPIRY_SECONDS, type SignerQueries, signerQueries } from './signer-sql.ts';
 
@@ -65,6 +66,16 @@ describe('the expiry of signing keys, queried as the signer', () => {
     ]);
     await addKey(soon.internId, at + 50);
     expect(await dueKeys(store.owner, { at, seconds: 500 })).toMatchObject([{ internId: ended.internId }]);
+  });
+
+  it('lists a key that expired as long ago as the signer counts it, by the clock of the database', async () => {
+    const expiresAt = Math.floor(Date.now() / 1000) - EXPIRY_SECONDS + 3600;
+    const { internId } = await createScenario(store.owner);
+    const { id } = await addKey(internId, 1, expiresAt);
+    vi.useFakeTimers({ toFake: ['Date'], now: 0 });
+    const due = dueKeys(store.owner, { seconds: 500 }).finally(() => vi.useRealTimers());
+    expect(await due).toContainEqual({ id, internId, expiresAt });
+    await deleteIntern(store.owner, { internId });
   });
 
   it('does not accept a retired key as a successor', async () => {

@@ -58,7 +58,7 @@ export function addSigningKeyCommands(program: Command): void {
     .argument('[intern]', 'id of the intern, unless an option chooses interns')
     .option(
       '--due [days]',
-      `every intern whose last key expires within this many days (default: ${DUE_DAYS})`,
+      `every intern whose last key expires within this many days (default: ${DUE_DAYS}), or expired in the last 30`,
       days,
     )
     .examples(
@@ -84,7 +84,7 @@ export function addSigningKeyCommands(program: Command): void {
     .option('--intern <id>', 'only those of this intern')
     .option(
       '--expiring [days]',
-      `only last keys of interns that expire within this many days (default: ${DUE_DAYS}), or have expired`,
+      `only last keys of interns that expire within this many days (default: ${DUE_DAYS}), or expired in the last 30`,
       days,
     )
     .does(async (admin, { limit, after, intern, expiring }: KeyListOptions) => {
@@ -156,7 +156,6 @@ interface KeyListOptions extends ListOptions<'intern'> {
 
 const days = wholeNumber(1, 3650);
 const dueWithin = (given: number | true | undefined) => ({
-  at: Math.floor(Date.now() / 1000),
   seconds: (typeof given === 'number' ? given : DUE_DAYS) * DAY_SECONDS,
 });
 

@@ -60,7 +60,7 @@ export async function rotateInBulk(
 /** Those whose last key ends within `seconds`. */
 export async function rotateDue(
   admin: Context,
-  due: { readonly at: number; readonly seconds: number },
+  due: { readonly seconds: number },
   key: Omit<NewSigningKey, 'internId'>,
 ): Promise<void> {
   await admin.withDatabase(async (db) => {

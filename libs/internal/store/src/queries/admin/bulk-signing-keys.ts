@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Database } from '../../database.ts';
-import { ENDING_KEYS } from '../../signer-sql.ts';
-import type { Statements } from '../../statements.ts';
+import { ENDING_KEYS, EXPIRY_SECONDS } from '../../signer-sql.ts';
 import { AdminError, unlessAdminError } from './admin-error.ts';
+import { nowSeconds } from './now-seconds.ts';
 import { type NewSigningKey, rotateSigningKey } from './signing-keys.ts';
 
 /** The keys that were made before a time, in one organization or in all. */
@@ -79,7 +79,7 @@ export async function rotateSigningKeys(
   return { rotated, failed };
 }
 
-/** A key that expires soon or has expired recently, without a successor. */
+/** A key that expires soon or expired recently, without a successor. */
 export interface DueKey {
   readonly id: string;
   readonly internId: string;
@@ -88,16 +88,19 @@ export interface DueKey {
 }
 
 /**
- * The interns to rotate: their last key expires within `seconds`, or expired at most as long ago. Earliest expiry
- * first.
+ * The interns to rotate: their last key expires within `seconds`, or expired at most as long ago, or as long as the signer
+ * counts it. Earliest expiry first.
+ *
+ * @param due `at`: Unix seconds; default: now, by the clock of the database
  */
 export async function dueKeys(
-  db: Statements,
-  { at, seconds }: { readonly at: number; readonly seconds: number },
+  db: Database,
+  due: { readonly at?: number; readonly seconds: number },
 ): Promise<DueKey[]> {
+  const at = due.at ?? (await nowSeconds(db.kysely));
   return await db.query<DueKey>(
     `select id, intern_id as "internId", expires_at as "expiresAt" from (${ENDING_KEYS}) as ending
-     order by expires_at, id`,
-    [at, seconds],
+     where expires_at <= $3 order by expires_at, id`,
+    [at, Math.max(due.seconds, EXPIRY_SECONDS), at + due.seconds],
   );
 }
