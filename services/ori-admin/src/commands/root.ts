@@ -8,7 +8,7 @@ import { Argument } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { PartialFailure } from '../failure.ts';
-import { wholeNumber } from '../options.ts';
+import { toDate, wholeNumber } from '../options.ts';
 import { type SecretOptions, withSecretOutput } from '../secret-output.ts';
 
 const DAY_SECONDS = 24 * 3600;
@@ -63,6 +63,8 @@ export function addRootCommands(program: Command): void {
       const expiresAt = notBefore + options.lifetime * DAY_SECONDS;
       const line = makeDelegation(signer, { baseUrl, role, publicKey, notBefore, expiresAt });
       admin.stdout.write(`${JSON.stringify(line)}\n`);
+      const [from, until] = [notBefore, expiresAt].map((seconds) => toDate(seconds)?.toISOString());
+      admin.note(`It is in force from ${from} to ${until}, if the clock of this machine is right.`);
     });
 
   root
