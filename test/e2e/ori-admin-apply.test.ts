@@ -39,8 +39,10 @@ it('applies a file of teams, and writes nothing the second time', async () => {
   const ofAnotherDatabase = join(keysOut, 'one.workshop.ci.key');
   await mkdir(keysOut);
   await writeFile(ofAnotherDatabase, 'its only copy');
+  await writeFile(`${ofAnotherDatabase}.former`, 'an older one');
   expect(await apply()).toContain('+ organization');
-  expect(await readFile(`${ofAnotherDatabase}.former`, 'utf8')).toBe('its only copy');
+  expect(await readFile(`${ofAnotherDatabase}.former`, 'utf8')).toBe('an older one');
+  expect(await readFile(`${ofAnotherDatabase}.former.former`, 'utf8')).toBe('its only copy');
   expect(await readFile(ofAnotherDatabase, 'utf8')).toMatch(/^sk-ori-v1-/);
   const audited = () => world.query('select count(*) from admin_audit');
   const before = await audited();

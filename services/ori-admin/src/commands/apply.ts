@@ -119,7 +119,9 @@ function keyWriter(admin: Context, folder: string | undefined) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const place = workspace === undefined ? [] : [workspace];
     const out = join(folder, [filePartOf(organization), ...place, filePartOf(name), 'key'].join('.'));
-    if (existsSync(out)) renameSync(out, `${out}.former`);
+    let aside = out;
+    while (existsSync(aside)) aside += '.former';
+    if (aside !== out) renameSync(out, aside);
     openSecretOutput(admin, { out }).deliver(`${key}\n`);
   };
 }
