@@ -99,6 +99,14 @@ it('creates what the file says, and writes nothing the second time', async () =>
   expect(await fingerprint()).toBe(before);
 });
 
+it('makes a key anew that has expired', async () => {
+  const team = { name: 'expiring', keys: ['console'] };
+  const { id } = await apply(team);
+  await sql`update api_keys set expires_at = now() where organization_id = ${id}`.execute(store.owner.kysely);
+  expect((await apply(team, { prune: true })).told).toEqual(['+ management key console']);
+  expect((await apply(team, { prune: true })).told).toEqual([]);
+});
+
 it('a dry run writes nothing', async () => {
   const before = await fingerprint();
   const { told, keys } = await apply(teamOf('dry'), { dryRun: true });

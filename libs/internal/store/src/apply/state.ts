@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { Handle } from '../database.ts';
 import { AdminError } from '../queries/admin/admin-error.ts';
+import { isKeyDisabled } from '../queries/api-keys.ts';
 import type { InternsTable } from '../schema.ts';
 import type { Team } from './team.ts';
 
@@ -44,12 +45,12 @@ export async function readTeamState(
     .where('organization_id', '=', id)
     .where('removed_at', 'is', null)
     .execute();
-  /** Keys that are accepted; interns' own keys are not among them. */
+  /** Keys that are neither disabled nor expired; interns' own keys are not among them. */
   const keys = await kysely
     .selectFrom('api_keys')
     .select(['hash', 'kind', 'name', 'workspace_id'])
     .where('organization_id', '=', id)
-    .where('disabled_at', 'is', null)
+    .where(sql<boolean>`not ${isKeyDisabled}`)
     .where('intern_id', 'is', null)
     .execute();
   const places = workspaces.map((one) => one.id);

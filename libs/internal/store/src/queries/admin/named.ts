@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Handle } from '../../database.ts';
+import { isKeyDisabled } from '../api-keys.ts';
 import { AdminError } from './admin-error.ts';
 import { type CreatedApiKey, createApiKey, type NewApiKey } from './api-keys.ts';
 import { createIntern } from './interns.ts';
@@ -51,7 +52,7 @@ export function createNamedIntern(db: Handle, input: Input<typeof createIntern>)
   return unlessNamed(db, wanted, existing, (trx) => createIntern(trx, input));
 }
 
-/** @throws AdminError as `createApiKey`, and `conflict` if one of its place that is not disabled has the name */
+/** @throws AdminError as `createApiKey`, and `conflict` if one of its place has the name, neither disabled nor expired */
 export function createNamedKey(db: Handle, input: NewApiKey): Promise<CreatedApiKey> {
   const { name } = input;
   const isThere =
@@ -59,7 +60,7 @@ export function createNamedKey(db: Handle, input: NewApiKey): Promise<CreatedApi
       ? sql`organization_id = ${input.organizationId} and kind = 'management'`
       : sql`workspace_id = ${input.workspaceId} and intern_id is not distinct from ${input.internId ?? null}`;
   const existing = sql<{ id: string }>`
-    select hash as id from api_keys where ${isThere} and name = ${name} and disabled_at is null limit 1`;
+    select hash as id from api_keys where ${isThere} and name = ${name} and not ${isKeyDisabled} limit 1`;
   const place = input.kind === 'management' ? input.organizationId : input.workspaceId;
   return unlessNamed(db, { what: 'a key', place, name }, existing, (trx) => createApiKey(trx, input));
 }
