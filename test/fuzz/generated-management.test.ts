@@ -23,7 +23,7 @@ let document: Json;
 let ids: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  world = await startManagementWorld({ environment: { GUARDRAIL_BYTES_PER_ACCOUNT_MAX: '1000000000' } });
+  world = await startManagementWorld({ config: { guardrailBytesPerAccountMax: 1_000_000_000 } });
   document = (await world.call({ path: '/openapi.json', bearer: null })).json;
 });
 beforeEach(async () => {

@@ -2,6 +2,7 @@ import type { ServingConstants } from '@ori/http/open-ports';
 import { problemsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
 import { type Config, ConfigError, type Environment, integer, loadConfig, secret } from '@ori/runtime/config';
+import { LIMITS } from '@ori/runtime/limits';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { ringSpec } from '@ori/sealing/ring-spec';
 import { problemsOfAddress } from '@ori/store/postgres-address';
@@ -15,7 +16,7 @@ export const MANAGEMENT_SPEC = {
   ...ringSpec('The ring of key-encryption keys that seals the provider keys: a JWK Set'),
   guardrailBytesPerAccountMax: integer({
     min: 1024,
-    max: 1_073_741_824,
+    max: LIMITS.answerBytesInFlightMax / 4,
     default: 4 * 1024 * 1024,
     doc: 'The total size of the guardrails of one account, as JSON; it also bounds a page',
     unit: 'bytes',
