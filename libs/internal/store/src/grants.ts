@@ -16,7 +16,8 @@ const WHOLE = { select: true, insert: true, update: true, delete: true } as cons
 /**
  * The exact privileges of each role on each table. `migrate` grants them on every run, and a service refuses to start
  * with a login that has more. The signer can read only the columns that its queries name, and write nothing; management
- * can read everything except signing keys. Operators can change every table except the audit, which they can only read.
+ * can read everything except signing keys and the audit. Operators can change every table except the audit, which they
+ * can only read.
  */
 export const GRANTS: Readonly<Record<StoreRole, Grants>> = {
   ori_signer: {

@@ -224,7 +224,7 @@ describe('tenancy', () => {
     expect(done).toEqual(['another', 'first', 'second']);
   });
 
-  /** What the service may not do, whatever it asks for: migration 0014. The same without its policy succeeds. */
+  /** What the service may not do, whatever it asks for. The same without its policy succeeds. */
   it.each([
     [
       'api_keys_insert',
