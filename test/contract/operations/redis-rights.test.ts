@@ -16,6 +16,7 @@ test('the signer’s Redis ACL in the README is sufficient, and permits little e
   await using world = await startSignerWorld({ redis: { url }, environment: { TURNS_PER_USER: '1' } });
   expect((await world.sign()).status).toBe(200);
   expect((await world.sign()).status).toBe(429);
+  expect((await world.page('/readyz')).text).toContain('"redis":"ok"');
   const log = (await admin.call('ACL', 'LOG')) as unknown[];
   expect(log).toEqual([]);
 

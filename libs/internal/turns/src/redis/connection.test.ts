@@ -289,6 +289,18 @@ describe('pingRedis', () => {
     await expect(pingRedis(client)).rejects.toMatchObject({ code: 'standby' });
   });
 
+  it.each([
+    ['maxmemory', '1', 'OOM'],
+    ['min-replicas-to-write', '1', 'NOREPLICAS'],
+  ])('passes on that Redis takes no writes, by %s', async (name, value, refusal) => {
+    const client = await ready(open());
+    await client.config('SET', name, value);
+    const asked = pingRedis(client);
+    await expect(asked).rejects.toThrow(refusal);
+    await client.config('SET', name, '0');
+    await pingRedis(client);
+  });
+
   it('passes on what Redis answers, and why there is no connection', async () => {
     const client = await ready(open());
     await client.acl('SETUSER', 'default', '-ping');

@@ -186,8 +186,11 @@ export async function redisTime(client: RedisClient): Promise<number> {
 const failures = new WeakMap<RedisClient, Error>();
 const replica = () => Object.assign(new Error('this Redis is a replica'), { code: 'standby' });
 
+/** Redis judges it as one that writes: it refuses it where it has no memory, disk or replica for a write. */
+const WRITING_SCRIPT = '#!lua\nreturn 1';
+
 /**
- * Resolves if Redis answers and is not a replica. @throws `standby` for a replica; otherwise an error whose `cause` is
+ * Resolves if Redis answers, is not a replica and takes writes. @throws `standby` for a replica; otherwise an error whose `cause` is
  * the last failed connection
  */
 export async function pingRedis(client: RedisClient): Promise<void> {
@@ -200,6 +203,7 @@ export async function pingRedis(client: RedisClient): Promise<void> {
   // A Cluster sends commands to its masters.
   if (client instanceof Redis && /^role:slave\b/m.test(await client.info('replication').catch(() => '')))
     throw replica();
+  await client.eval(WRITING_SCRIPT, 0);
 }
 
 /** One line when the connection is lost and one when it is back; ioredis repeats the error at every attempt. */
