@@ -12,6 +12,7 @@ describe('a failure', () => {
     ['of a server that shuts down', fromServer('57P01'), 'refused'],
     ['of a server that starts up', fromServer('57P03'), 'refused'],
     ['of a server with too many connections', fromServer('53300'), 'refused'],
+    ['of a server that takes no writes', fromServer('25006'), 'refused'],
     ['of a server whose disk is full', fromServer('53100'), 'refused'],
     ['of a server that cannot read its files', fromServer('58030'), 'refused'],
     ['of a serialization failure', fromServer('40001'), 'contended'],

@@ -38,6 +38,7 @@ function fromSqlState(state: string): StoreUnavailableCode | undefined {
   if (state === '57014') return 'timed_out'; // query_canceled: statement_timeout
   if (state === '25P03') return 'timed_out'; // idle_in_transaction_session_timeout
   if (state === '40P01' || state === '40001') return 'contended'; // deadlock_detected, serialization_failure
+  if (state === '25006') return 'refused'; // read_only_sql_transaction: a demoted primary, or one without space
   if (state.startsWith('08')) return 'unreachable'; // connection exceptions
   if (state.startsWith('57P')) return 'refused'; // shutting down, starting up
   if (state.startsWith('53') || state.startsWith('58')) return 'refused'; // out of resources, system errors
