@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { readdir, readlink } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
+import { createSecureServer } from 'node:http2';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { makeCertificate } from '@ori/test-env/certificate';
@@ -59,27 +60,45 @@ const tls = {
   'not for this address': makeCertificate({ name: 'address' }),
 };
 
+/** Trusts all of these certificates but the unknown one. */
+async function listenTrusted(server: Server) {
+  const trusted = getCACertificates('default');
+  setDefaultCACertificates([tls.expired.cert, tls['not for this address'].cert]);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.dispose]() {
+      setDefaultCACertificates(trusted);
+      server.close();
+    },
+  };
+}
+
 it.each([
   ['expired', 'localhost', 'its certificate has expired'],
   ['unknown', 'localhost', 'its certificate is self-signed'],
   ['not for this address', '127.0.0.1', 'its certificate is for another host'],
 ] as const)('a daemon whose certificate is %s is 502, and the log says why', async (which, host, why) => {
-  const trusted = getCACertificates('default');
-  setDefaultCACertificates([tls.expired.cert, tls['not for this address'].cert]);
-  const server = createServer(tls[which], () => expect.unreachable()).listen(0, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-    const { log, lines } = capturedLog();
-    const { port } = server.address() as AddressInfo;
-    await using world = await openGuardWorld({ log, env: { GUARD_DAEMON_URL: `https://${host}:${port}` } });
-    const answer = await world.raw(world.signed(CALL));
-    expect(answer.status).toBe(502);
-    expect(codeOf(answer)).toBe('daemon_unreachable');
-    await expect.poll(() => lines.at(-1)).toMatchObject({ status: 502, why: expect.stringContaining(why) });
-  } finally {
-    setDefaultCACertificates(trusted);
-    server.close();
-  }
+  using server = await listenTrusted(createServer(tls[which], () => expect.unreachable()));
+  const { log, lines } = capturedLog();
+  await using world = await openGuardWorld({
+    log,
+    env: { GUARD_DAEMON_URL: `https://${host}:${server.port}` },
+  });
+  // The caller does not choose the name that the certificate must have.
+  const answer = await world.raw(world.signed(CALL).replace('Host: daemon.example', 'Host: localhost'));
+  expect(answer.status).toBe(502);
+  expect(codeOf(answer)).toBe('daemon_unreachable');
+  await expect.poll(() => lines.at(-1)).toMatchObject({ status: 502, why: expect.stringContaining(why) });
+});
+
+it('a daemon with TLS is called by the name in its address, whatever Host says, and over HTTP/1.1', async () => {
+  const secure = { ...tls['not for this address'], allowHTTP1: true };
+  using server = await listenTrusted(
+    createSecureServer(secure, ({ httpVersion, headers }, res) => res.end(`${httpVersion} ${headers.host}`)),
+  );
+  await using world = await openGuardWorld({ env: { GUARD_DAEMON_URL: `https://localhost:${server.port}` } });
+  expect(await world.raw(world.signed(CALL))).toMatchObject({ status: 200, body: '1.1 daemon.example' });
 });
 
 it('an answer streams: each part arrives before the next is written, and a client that goes away ends the call', async () => {

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
 import { LIMITS } from '@ori/runtime/limits';
-import { type Dispatcher, errors, Pool } from 'undici';
+import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
 import type { GuardConfig } from './config.ts';
 import { headersForClient } from './headers.ts';
 
@@ -35,10 +35,14 @@ const CONNECT_MS = 1000;
 
 /** The daemon behind the guard. A call is never sent twice: if its connection breaks, it has failed. */
 export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardConfig) {
+  // Over HTTP/2, undici sends a call again that a stream refused.
+  const connectTo = buildConnector({ timeout: CONNECT_MS, allowH2: false });
   const pool = new Pool(daemonUrl, {
     connections: null,
     pipelining: 1,
-    connect: { timeout: CONNECT_MS },
+    allowH2: false,
+    // The name that undici takes from the client's Host must not be the one of the daemon's certificate.
+    connect: ({ servername: _, ...address }, done) => connectTo(address, done),
     headersTimeout: daemonAnswerMs,
     bodyTimeout: 0,
     keepAliveTimeout: daemonIdleMs,
