@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { LIMITS } from '@ori/runtime/limits';
 import { openGuardWorld } from '@ori/test-env/guard-world';
@@ -36,6 +36,27 @@ it('with GUARD_ANSWERS, goes on when the client leaves, and gives the answer aga
   await expect.poll(ask).toMatchObject({ status: 201, body: 'done' });
   expect((await ask()).headers.get('ori-answer')).toBe('kept');
   expect(called).toHaveBeenCalledOnce();
+});
+
+it('gives a call whose client left the grace of a stop, and no more', async () => {
+  for (const GUARD_SHUTDOWN_GRACE_MS of ['60000', '0']) {
+    const called = Promise.withResolvers<ServerResponse>();
+    const env = { GUARD_ANSWERS: 'true', GUARD_SHUTDOWN_GRACE_MS };
+    const { world, request } = await lostCall({ env, daemon: (_req, res) => called.resolve(res) });
+    await using _ = world;
+    const socket = connect(world.port, '127.0.0.1');
+    socket.write(request);
+    const answer = await called.promise;
+    const over = once(answer, 'close');
+    socket.destroy();
+    const stopped = world.guard.stop();
+    if (GUARD_SHUTDOWN_GRACE_MS !== '0') {
+      await expect.poll(() => fetch(world.guard.url).catch(() => 'stopped')).toBe('stopped');
+      answer.end('done');
+    }
+    await Promise.all([over, stopped]);
+    expect(answer.writableFinished).toBe(GUARD_SHUTDOWN_GRACE_MS !== '0');
+  }
 });
 
 it('goes on when the client reads nothing, and is cut off', async () => {

@@ -68,7 +68,12 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
       await once(socket, 'connect');
       socket.destroy();
     },
-    close: () => pool.destroy(),
+    /** Waits so long for the calls in progress: those of clients that left hold no connection of the guard open. */
+    async close(graceMs: number): Promise<void> {
+      const late = setTimeout(() => void pool.destroy(), graceMs);
+      await pool.close();
+      clearTimeout(late);
+    },
   };
 }
 

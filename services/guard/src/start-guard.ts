@@ -42,7 +42,8 @@ export async function startGuard(
     replay: replay.check,
   };
   const daemon = createDaemon(config);
-  stack.defer(daemon.close);
+  let endsAtMs = 0;
+  stack.defer(() => daemon.close(Math.max(0, endsAtMs - performance.now())));
   const app =
     mode === 'proxy'
       ? createProxy({ config, verifier, daemon, onFailure: metrics.daemonFailed })
@@ -59,7 +60,14 @@ export async function startGuard(
     stack,
   );
   log.info({ url: api.url, opsUrl, mode, replay: config.replay }, 'listening');
-  return { url: api.url, opsUrl, stop };
+  return {
+    url: api.url,
+    opsUrl,
+    stop(): Promise<void> {
+      endsAtMs = performance.now() + config.shutdownDrainMs + config.shutdownGraceMs;
+      return stop();
+    },
+  };
 }
 
 export type RunningGuard = Awaited<ReturnType<typeof startGuard>>;
