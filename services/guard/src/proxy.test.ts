@@ -10,7 +10,9 @@ const CALL = { path: '/api/%2e/in%20voke;a=b', body: '{"prompt":"hé"}', user: '
 
 it('passes a proven request on byte for byte, with the caller as headers, once', async () => {
   await using world = await openGuardWorld();
-  const request = world.signed({ ...CALL, lines: 'X-Own: a\r\nX-Own: b\r\n' });
+  const twice = (line: string) => `${line}\r\n${line}\r\n`;
+  const lines = twice('X-Own: a') + twice('Content-Encoding: identity');
+  const request = world.signed({ ...CALL, lines });
   const answer = await world.raw(request);
   expect(answer).toMatchObject({ status: 200, body: 'user_ada' });
   const [seen] = world.seen;

@@ -40,16 +40,12 @@ export interface ReadBodyOptions {
   deadline?: Pick<Deadline, 'check' | 'signal'>;
 }
 
-/** Checks the headers, tells a waiting client to continue, and returns a body that has already arrived. */
+/** Checks the length, tells a waiting client to continue, and returns a body that has already arrived. */
 export function beginBody(
   req: IncomingMessage,
   { bytesMax, deadline, onContent }: ReadBodyOptions,
 ): Buffer | undefined {
   deadline?.check();
-  const encoding = req.headers['content-encoding'];
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
-    throw new BodyError('content_encoding_unsupported', 'the body has a content encoding');
-  }
   if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
   const held = awaitingContinue.get(req);
   if (held !== undefined) {

@@ -14,12 +14,17 @@ const JSON_BUDGET: JsonBudget = { bytesMax: 512 * 1024, depthMax: 16, valuesMax:
  * that is also too long is refused for its length. Call it once the caller is known, because it
  * sends `100 Continue`. It checks neither media type nor syntax.
  *
- * @throws as `readChunks` does, and {BodyError} `json_beyond_budget` at the end
+ * @throws as `readChunks` does, and {BodyError} `content_encoding_unsupported` (anything but identity) before a byte is read,
+ * `json_beyond_budget` at the end
  */
 export async function readJsonBody(
   req: IncomingMessage,
   options: ReadBodyOptions & { json?: JsonBudget },
 ): Promise<Buffer> {
+  const encoding = req.headers['content-encoding'];
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+    throw new BodyError('content_encoding_unsupported', 'the body has a content encoding');
+  }
   let grown = 0;
   const scanner = new JsonScanner(options.json ?? JSON_BUDGET, (bytes) => {
     grown += bytes;

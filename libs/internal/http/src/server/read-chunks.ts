@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import { beginBody, drainBody, type ReadBodyOptions } from './body.ts';
 
 /**
- * Passes a body that is not JSON on as it arrives, byte for byte, without keeping it. Call it once the caller is known, because it
- * sends `100 Continue`.
+ * Passes a body on as it arrives, byte for byte and whatever its content encoding, without keeping it. Call it once the caller is
+ * known, because it sends `100 Continue`.
  *
  * @param take returns how many bytes of a chunk stay in memory until the body has ended; must not throw
- * @throws {BodyError} `content_encoding_unsupported` (anything but identity) and `body_too_large` (announced) before a byte is
- * read, `body_too_large` as soon as it exceeds the limit, `body_aborted` when the client went away
+ * @throws {BodyError} `body_too_large` before a byte is read (announced) or as soon as it exceeds the limit, `body_aborted` when the
+ * client went away
  * @throws {BusyError} `bodies`, if another body needs room and this one is the oldest of the network that has most
  * @throws {DeadlineError}
  */
