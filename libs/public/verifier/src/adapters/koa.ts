@@ -30,7 +30,13 @@ export function requireProof(
       const given = toNodeProven(proven);
       // Body parsers of Koa pass over a request that has one; otherwise they fail on a stream that was read.
       Object.assign(context.request, { body: given.body });
-      await handler(context, given, next);
+      try {
+        await handler(context, given, next);
+      } catch (error) {
+        // Koa leaves an answer that has begun as it is.
+        if (context.headerSent) recorder?.lose();
+        throw error;
+      }
       return;
     }
     if (closesConnection(req, guard.bodyBytesMax, closes)) context.set({ connection: 'close' });

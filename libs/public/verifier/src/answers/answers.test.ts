@@ -33,7 +33,7 @@ async function world(
   const ran = vi.fn(handler);
   const options = { bodyBytesMax: 1000 };
   const guarded = isKoa
-    ? new Koa()
+    ? Object.assign(new Koa(), { silent: true })
         .use(requireProofInKoa(verifier, options, (ctx, proven) => ran(ctx.req, ctx as never, proven)))
         .callback()
     : requireProof(verifier, options, ran);
@@ -213,6 +213,18 @@ test.each<[string, Handler, number, string]>([
   expect(await codeOf(await ask())).toEqual([status, code]);
 });
 
+test('Koa: the answer of a handler that throws in the middle of it is lost at once', async () => {
+  const { lose, ask } = await world(
+    (_request, context) => {
+      (context as unknown as Koa.Context).res.write('half of');
+      throw new Error('mine');
+    },
+    { isKoa: true },
+  );
+  await lose();
+  expect(await codeOf(await ask())).toEqual([410, 'answer_lost']);
+});
+
 test('keeps an answer that no cache may store only if asked to', async () => {
   const handler: Handler = (_q, response) => response.setHeader('cache-control', 'no-store').end('mine');
   const { call, ask } = await world(handler, { answers: { noStore: true } });
@@ -245,6 +257,20 @@ test.each([
   vi.spyOn(replay.answers as AnswerStore, 'ask').mockRejectedValueOnce(failure);
   const { ask } = await world((_request, response) => response.end(), { replay });
   expect(await codeOf(await ask())).toEqual([503, code]);
+});
+
+test.each([
+  undefined,
+  'spent',
+  'toString',
+  { headers: {}, body: new Uint8Array() },
+  { status: 20, headers: {}, body: new Uint8Array() },
+  { status: 200, headers: {}, body: 'text' },
+])('does not answer a question if the store says %o', async (said) => {
+  const replay = createTestReplayStore();
+  vi.spyOn(replay.answers as AnswerStore, 'ask').mockResolvedValueOnce(said as never);
+  const { ask } = await world((_request, response) => response.end(), { replay });
+  expect(await codeOf(await ask())).toEqual([503, 'replay_store_unavailable']);
 });
 
 test('asks no store about what cannot be a nonce', async () => {

@@ -1,7 +1,7 @@
 import { isNonce, UnavailableError } from '@ori/proof/wire';
 import type { Policy } from '../policy.ts';
 import { type Answer, errorAnswer } from '../refusal.ts';
-import type { AnswerStore, Question } from '../replay/replay-store.ts';
+import type { AnswerStore, KeptAnswer, Question } from '../replay/replay-store.ts';
 import type { VerifiedProof } from '../verified-proof.ts';
 import { createKeeper } from './keeper.ts';
 import { Recorder } from './recorder.ts';
@@ -42,15 +42,17 @@ export function createAnswers({ answers, replay, ...policy }: Policy): Answers |
 async function answerTo(store: AnswerStore, question: Question): Promise<Answer> {
   // No proof has such a nonce.
   if (!isNonce(question.nonce)) return REFUSALS.not_received;
-  let end: Awaited<ReturnType<AnswerStore['ask']>>;
   try {
-    end = await store.ask(question);
+    const end = await store.ask(question);
+    if (typeof end === 'string' && Object.hasOwn(REFUSALS, end)) return REFUSALS[end];
+    const { status, headers, body } = end as KeptAnswer;
+    if (!(status >= 200 && status <= 999 && body instanceof Uint8Array))
+      throw new TypeError('ask: expected from the replay store how the call ended');
+    return { status, headers: { ...headers, 'ori-answer': 'kept' }, body };
   } catch (cause) {
     if (cause instanceof UnavailableError) throw cause;
     throw new UnavailableError('replay_store_unavailable', 'the replay store failed', { cause });
   }
-  if (typeof end === 'string') return REFUSALS[end];
-  return { ...end, headers: { ...end.headers, 'ori-answer': 'kept' } };
 }
 
 const REFUSALS = {
