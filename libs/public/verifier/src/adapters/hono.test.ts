@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { expect, test } from 'vitest';
 import { createLocalKeySet } from '../keys/local.ts';
 import type { ReplayStore } from '../replay/replay-store.ts';
@@ -34,15 +34,13 @@ test('a handler sees the variables of the application, and their types', async (
   expect(await response.json()).toEqual({ user: 'user_test', tenant: 'ACME' });
 });
 
-test('with answers, a handler behind middleware may set the response and return it', async () => {
+/** With answers, behind middleware: what a call of the handler gives, and what a question about it does. */
+async function callAndAsk(handler: (c: Context) => Response) {
   const signer = createTestSigner({ internId: 'int_1' });
   const [keys, replay] = [createLocalKeySet(signer.jwks), createTestReplayStore()];
   const verifier = createVerifier({ internId: 'int_1', keys, replay, answers: true });
-  const app = new Hono().use((_c, next) => next());
-  const guard = requireProof(verifier, { bodyBytesMax: 1000 }, (c) => {
-    c.res = new Response('set');
-    return c.res;
-  });
+  const app = new Hono().use((_c, next) => next()).onError((_error, c) => c.text('failed', 500));
+  const guard = requireProof(verifier, { bodyBytesMax: 1000 }, handler);
   app.post('/a', guard).post('/.well-known/ori/calls/:nonce', guard);
   const send = (path: string, body: string, proof: object) => {
     const headers = { 'content-type': 'application/json', ...proof };
@@ -50,8 +48,43 @@ test('with answers, a handler behind middleware may set the response and return 
   };
   const proof = signer.sign({ path: '/a', body: '{}' });
   const path = `/.well-known/ori/calls/${proof['x-ori-invoke-nonce']}`;
-  expect(await (await send('/a', '{}', proof)).text()).toBe('set');
-  expect(await (await send(path, '', signer.sign({ path, body: '' }))).text()).toBe('set');
+  const answers = [await send('/a', '{}', proof), await send(path, '', signer.sign({ path, body: '' }))];
+  return Promise.all(
+    answers.map(async (answer) => [answer.status, answer.headers.get('x-own'), await answer.text()]),
+  );
+}
+
+test.each<[how: string, handler: (c: Context) => Response]>([
+  [
+    'set and returned',
+    (c) => {
+      c.res = new Response('yes', { headers: { 'x-own': '1' } });
+      return c.res;
+    },
+  ],
+  [
+    'returned beside its headers',
+    (c) => {
+      c.res.headers.set('x-own', '1');
+      return new Response('yes');
+    },
+  ],
+])('keeps the answer of a handler that is %s', async (_how, handler) => {
+  const answer = [200, '1', 'yes'];
+  expect(await callAndAsk(handler)).toEqual([answer, answer]);
+});
+
+test('keeps no answer that no cache may store, as is set beside it', async () => {
+  const [, asked] = await callAndAsk((c) => {
+    c.res.headers.set('cache-control', 'no-store');
+    return new Response('secret');
+  });
+  expect(asked).toEqual([410, null, expect.stringContaining('answer_lost')]);
+});
+
+test('a handler that returns nothing fails, and its answer is lost', async () => {
+  const [called, asked] = await callAndAsk(() => undefined as never);
+  expect([called?.[0], asked?.[0]]).toEqual([500, 410]);
 });
 
 test.each(['json', 'text', 'arrayBuffer', 'blob', 'formData'] as const)(

@@ -30,9 +30,15 @@ export function requireProof<E extends Env = any, Answered extends Response = Re
     // Hono's own cache of a body that was read.
     const bytes = proven.body.slice().buffer;
     Object.assign(context.req.bodyCache, { arrayBuffer: Promise.resolve(bytes) });
-    const response = await recordResponse(recorder, context.req.raw, () => handler(context, proven));
-    // Hono overlooks what is returned if the handler has set it.
-    if (context.finalized) context.res = response;
+    if (recorder === undefined) return handler(context, proven);
+    const response = await recordResponse(recorder, context.req.raw, async () => {
+      const given = await handler(context, proven);
+      // Hono adds the headers that were set beside it.
+      if (given !== undefined) context.res = given;
+      return context.finalized ? (context.res as Answered) : given;
+    });
+    // Hono overlooks what is returned after that.
+    context.res = response;
     return response;
   };
 }
