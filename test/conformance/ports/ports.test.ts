@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import {
   type RunningStandalone,
   type StandaloneHome,
 } from '../../e2e/standalone-process.ts';
+import { STATUSES } from '../daemon/bench.ts';
 import { openPorts } from './open-ports.ts';
 
 // Enough to build a port, start a standalone, and wait for a fence.
@@ -32,6 +33,15 @@ beforeAll(async () => {
 afterAll(async () => {
   await standalone?.stop();
   await home?.[Symbol.asyncDispose]();
+});
+
+const SAY_STATUSES = 'import json, oriproof; print(json.dumps(oriproof.STATUSES))';
+const said = spawnSync('python3', ['-c', SAY_STATUSES], { cwd: join(import.meta.dirname, 'python') }).stdout;
+
+test.skipIf(said.length === 0)('the port in Python answers each refusal with the status of its code', () => {
+  const { internal_error: _, ...statuses } = STATUSES;
+  const others = Object.entries(statuses).filter(([, status]) => status !== 401);
+  expect(JSON.parse(String(said))).toEqual(Object.fromEntries(others));
 });
 
 async function sign(): Promise<Record<string, string>> {

@@ -109,7 +109,7 @@ func writeRefusal(w http.ResponseWriter, err error) {
 		status = http.StatusRequestEntityTooLarge
 	case "body_incomplete":
 		status = http.StatusBadRequest
-	case "keys_unavailable", "replay_store_full":
+	case "keys_unavailable", "replay_store_full", "replay_store_unavailable", "replay_store_unsafe":
 		status = http.StatusServiceUnavailable
 	default:
 		w.Header().Set("WWW-Authenticate", "Ori-Proof")

@@ -10,10 +10,9 @@ from collections.abc import Awaitable, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from oriproof import BODY_SECONDS, MemoryStore, Proof, Refused, RemoteKeys, Verifier
+from oriproof import BODY_SECONDS, STATUSES, MemoryStore, Proof, Refused, RemoteKeys, Verifier
 
 BODY_BYTES_MAX = 1_000_000
-STATUSES = {"body_incomplete": 400, "body_too_large": 413, "keys_unavailable": 503, "replay_store_full": 503}
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -10,10 +10,9 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from oriproof import BODY_SECONDS, MemoryStore, Proof, Refused, RemoteKeys, Verifier
+from oriproof import BODY_SECONDS, STATUSES, MemoryStore, Proof, Refused, RemoteKeys, Verifier
 
 BODY_BYTES_MAX = 1_000_000
-STATUSES = {"body_incomplete": 400, "body_too_large": 413, "keys_unavailable": 503, "replay_store_full": 503}
 
 
 class Handler(BaseHTTPRequestHandler):

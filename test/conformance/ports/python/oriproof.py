@@ -47,6 +47,9 @@ HEADERS = {
 }
 ALWAYS = list(HEADERS)[:3]
 VERSION_2 = list(HEADERS)[3:]
+# SPEC.md, section 5. All others are 401.
+STATUSES = {"body_incomplete": 400, "body_too_large": 413, "keys_unavailable": 503, "replay_store_full": 503}
+STATUSES.update(replay_store_unavailable=503, replay_store_unsafe=503)
 
 
 class Refused(Exception):
