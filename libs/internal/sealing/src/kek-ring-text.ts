@@ -100,9 +100,16 @@ export async function unwrapKekRing(text: string, kms: KeyWrapper): Promise<stri
   });
 }
 
-/** The text of the ring with each key as `change` returns it. @throws SealingError; what `change` throws */
+/**
+ * The text of the ring with each key as `change` returns it, one key after the other: an HSM answers one call at a time, so of
+ * calls that are made together the last would time out, and again at each attempt.
+ *
+ * @throws SealingError; what `change` throws
+ */
 export async function rewriteEach(text: string, change: (key: KekJwk) => Promise<KekJwk>): Promise<string> {
-  return renderRing(await Promise.all(readRing(text, {}, 'either').map(change)));
+  const changed: KekJwk[] = [];
+  for (const key of readRing(text, {}, 'either')) changed.push(await change(key));
+  return renderRing(changed);
 }
 
 export function renderRing(keys: readonly KekJwk[]): string {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { generateKekRing, wrapKekRing } from './change-kek-ring.ts';
+import { extendKekRing, generateKekRing, wrapKekRing } from './change-kek-ring.ts';
 import { openKekRing, parseKekRing } from './kek-ring-text.ts';
 import { createTransit, isKmsUrl } from './transit.ts';
 
@@ -53,6 +53,24 @@ afterAll(() => {
 const RULES = { owner: 'signer' } as const;
 const transit = (timeoutMs?: number) => createTransit({ kmsUrl, kmsTokenFile: tokenFile, timeoutMs });
 const failure = (code: string) => ({ name: 'KmsError', code });
+
+it('asks for one key of a ring at a time, because an HSM answers one call after the other', async () => {
+  let [underWay, most] = [0, 0];
+  const alone = async <T>(answer: T): Promise<T> => {
+    most = Math.max(most, ++underWay);
+    await new Promise(setImmediate);
+    underWay -= 1;
+    return answer;
+  };
+  const kms = {
+    wrap: (kek: Uint8Array) => alone(Buffer.from(kek).toString('base64')),
+    unwrap: (wrapped: string) => alone(Buffer.from(wrapped, 'base64')),
+  };
+  const text = extendKekRing(extendKekRing(generateKekRing('signer'), 'signer'), 'signer');
+  const ring = await openKekRing(await wrapKekRing(text, kms), RULES, kms);
+  expect(ring.kids).toEqual(parseKekRing(text).kids);
+  expect(most).toBe(1);
+});
 
 it('wraps and unwraps the keys of a ring, each call with the token that the file holds then', async () => {
   const text = generateKekRing('signer');
