@@ -41,7 +41,7 @@ export async function openServiceRing(owner: KekOwner, config: RingConfig, log: 
   const file = fileOf(owner, config);
   const { first: ring, close } = await followFiles(
     [file.path],
-    (signal) => untilKmsAnswers(file, log, signal),
+    (signal) => untilKmsAnswers('the KEK ring', () => openRingFile(file), log, signal),
     {
       changed(next, ring) {
         ring.replaceBy(next);
@@ -53,13 +53,24 @@ export async function openServiceRing(owner: KekOwner, config: RingConfig, log: 
   return { ring, close };
 }
 
-async function untilKmsAnswers(file: RingFile, log: RingLog, signal?: AbortSignal): Promise<KekRing> {
+/**
+ * What `open` returns, which is repeated every two seconds while the KMS does not unwrap what it needs.
+ *
+ * @param what for the log, as in `the KEK ring`
+ * @throws what `open` throws, other than KmsError; the reason of the signal
+ */
+export async function untilKmsAnswers<T>(
+  what: string,
+  open: () => Promise<T>,
+  log: Pick<Logger, 'error'>,
+  signal?: AbortSignal,
+): Promise<T> {
   for (;;) {
     try {
-      return await openRingFile(file);
+      return await open();
     } catch (err) {
       if (!(err instanceof KmsError)) throw err;
-      log.error({ err }, 'the KMS did not unwrap the KEK ring; trying again');
+      log.error({ err }, `the KMS did not unwrap ${what}; trying again`);
     }
     // The timer must keep the process alive during the start, and not afterwards.
     await pause(ASK_KMS_EVERY_MS, undefined, signal ? { signal, ref: false } : {});

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { encodeSignature } from '@ori/proof/signature';
 import type { Role } from '@ori/proof/statements';
 import { setStatementInput } from '@ori/proof/statements';
@@ -9,6 +10,7 @@ import { ConfigError } from '@ori/runtime/config';
 import type { KeyWrapper } from '@ori/sealing/key-wrapper';
 import { createRoleKey, generateRoleKey } from '@ori/sealing/new-roles';
 import type { DelegationLine } from '@ori/sealing/roles';
+import { createTransit } from '@ori/sealing/transit';
 import { createWorldRoot, type WorldRoot } from '@ori/test-env/root';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -99,8 +101,10 @@ test('the metric is the end of the roles at each scrape', async () => {
     expect(await registry.metrics()).toContain(`\nsigner_key_set_roles_end_timestamp_seconds ${end}\n`);
 });
 
-async function open(parts: Partial<Parameters<typeof openKeySetRoles>[0]> = {}) {
-  const log = { info: vi.fn(), error: vi.fn() };
+async function open(
+  parts: Partial<Parameters<typeof openKeySetRoles>[0]> = {},
+  log = { info: vi.fn(), error: vi.fn() },
+) {
   const files = { freshnessKeyFile: keyFile, delegationsFile: root.delegationsFile };
   const config = { ...files, kmsUrl: undefined, kmsTokenFile: undefined, baseUrl: BASE, ...parts };
   const roles = await openKeySetRoles(config, log);
@@ -141,13 +145,47 @@ test.each([
 });
 
 test.each([
-  ['its KMS, which is not there', 'unavailable', {}],
-  ['its token, which is not there', 'refused', { kmsTokenFile: '/nonexistent/token' }],
-])('opens a wrapped key with %s', async (_, code, parts) => {
-  const { publicJwk } = await generateRoleKey();
-  await writeFile(keyFile, JSON.stringify({ ...publicJwk, wrapped: 'kms:1' }));
-  const kmsUrl = `unix:${join(directory, 'absent.sock')}`;
-  await expect(open({ kmsUrl, ...parts })).rejects.toMatchObject({ name: 'KmsError', code });
+  ['KMS', 'unavailable', 'kms.sock'],
+  ['token for its KMS', 'refused', 'token'],
+])('waits for the %s of a wrapped key, at the start and after a change', async (_, code, missing) => {
+  const kms = createServer(async (request, response) => {
+    const { plaintext, ciphertext } = (await json(request)) as Record<string, string>;
+    response.end(JSON.stringify({ data: { plaintext: ciphertext, ciphertext: plaintext } }));
+  });
+  const [socket, token] = [join(directory, 'kms.sock'), join(directory, 'token')];
+  await new Promise<void>((resolve) => kms.listen(socket, resolve));
+  closing.push(() => kms.close());
+  await writeFile(token, 'token', { mode: 0o600 });
+  const access = { kmsUrl: `unix:${socket}`, kmsTokenFile: token };
+  const away = () => rename(join(directory, missing), join(directory, 'away'));
+  const back = () => rename(join(directory, 'away'), join(directory, missing));
+  const wrapped = async (expiresAt: number) => {
+    const { text, publicJwk } = await generateRoleKey(createTransit(access));
+    const publicKey = Buffer.from((publicJwk as { x: string }).x, 'base64url');
+    const key = { publicKey } as unknown as WorldRoot['freshness'];
+    const lines = root.delegate('keys', root.stater) + root.delegate('freshness', key, { expiresAt });
+    return [text, lines] as const;
+  };
+  const end = Math.floor(Date.now() / 1000) + 1000;
+  const [first, next] = [await wrapped(end), await wrapped(end + 1)];
+  await Promise.all([writeFile(keyFile, first[0]), writeFile(root.delegationsFile, first[1] + next[1])]);
+  await away();
+  const log = { info: vi.fn(), error: vi.fn() };
+  const opening = open(access, log);
+  const refused = [{ err: expect.objectContaining({ name: 'KmsError', code }) }, expect.any(String)];
+  await expect.poll(() => log.error.mock.lastCall).toEqual(refused);
+  await back();
+  const { now } = await opening;
+  expect(now()[0]).toBe(end);
+  await away();
+  log.error.mockClear();
+  // Once: each further change would have the key read again.
+  await writeFile(`${keyFile}.new`, next[0], { mode: 0o600 });
+  await rename(`${keyFile}.new`, keyFile);
+  await expect.poll(() => log.error.mock.lastCall).toEqual(refused);
+  expect(now()[0]).toBe(end);
+  await back();
+  await expect.poll(() => now()[0]).toBe(end + 1);
 });
 
 test('watches the files without keeping the process alive', async () => {

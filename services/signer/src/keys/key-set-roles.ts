@@ -6,6 +6,7 @@ import { followFiles } from '@ori/runtime/follow-files';
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
 import type { Logger } from '@ori/runtime/log';
 import { type DelegationLine, openRoleKey, publicJwkOf, readDelegations } from '@ori/sealing/roles';
+import { untilKmsAnswers } from '@ori/sealing/service-ring';
 import type { SignerConfig } from '../config.ts';
 import { DependencyError } from '../core/dependency-error.ts';
 
@@ -53,10 +54,11 @@ export function createKeySetRoles({ baseUrl }: Pick<RolesConfig, 'baseUrl'>, hel
 export type KeySetRoles = ReturnType<typeof createKeySetRoles>;
 
 /**
- * Reads the key of the freshness role and the delegations, and reloads both files when they change.
+ * Reads the key of the freshness role and the delegations, and reloads both files when they change. A KMS that does not unwrap
+ * the key is asked again, as for the ring.
  *
  * @returns undefined if neither is configured
- * @throws ConfigError; KmsError
+ * @throws ConfigError
  */
 export async function openKeySetRoles(
   config: RolesConfig,
@@ -65,7 +67,8 @@ export async function openKeySetRoles(
   const { freshnessKeyFile, delegationsFile } = config;
   if (freshnessKeyFile === undefined || delegationsFile === undefined) return undefined;
   const read = () => load(config, freshnessKeyFile, delegationsFile);
-  const { inUse, close } = await followFiles([freshnessKeyFile, delegationsFile], read, {
+  const unwrapped = (signal?: AbortSignal) => untilKmsAnswers('the freshness key', read, log, signal);
+  const { inUse, close } = await followFiles([freshnessKeyFile, delegationsFile], unwrapped, {
     changed: () => log.info('key-set roles reloaded'),
     failed: (err) => log.error({ err }, 'could not reload the key-set roles; the previous ones stay in use'),
   });
