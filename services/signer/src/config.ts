@@ -41,7 +41,9 @@ export const SIGNER_SPEC = {
     optional: true,
     doc: 'The delegations of the root, one line each, as `ori-admin root delegate` prints them',
   }),
-  auditFile: path({ doc: 'Where the audit lines are appended; created with mode 0640 less the umask' }),
+  auditFile: path({
+    doc: 'Its own file, to which audit lines are appended; created with mode 0640 less the umask',
+  }),
   auditSync: choice(['kernel', 'disk'], {
     default: 'kernel',
     doc: 'When a line counts as written: handed to the kernel, or on the disk (`O_DSYNC`)',

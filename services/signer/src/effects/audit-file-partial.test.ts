@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -50,6 +50,25 @@ test('a torn line is not acknowledged, and the next one does not continue it', a
   await log.append('next');
   await log.append('one more');
   expect(await readFile(path, 'utf8')).toBe('0123\nnext\none more\n');
+  await log.close();
+});
+
+test('a line that an earlier process left torn is not continued', async () => {
+  await writeFile(path, '0123');
+  const log = await openAuditFile(path);
+  await log.append('next');
+  await log.append('one more');
+  expect(await readFile(path, 'utf8')).toBe('0123\nnext\none more\n');
+  await log.close();
+});
+
+test('a torn line is not continued after the same file is opened again', async () => {
+  const log = await openAuditFile(path);
+  plan.push(4, 'fails');
+  await expect(log.append('0123456789')).rejects.toMatchObject({ dependency: 'audit' });
+  await log.reopen();
+  await log.append('next');
+  expect(await readFile(path, 'utf8')).toBe('0123\nnext\n');
   await log.close();
 });
 

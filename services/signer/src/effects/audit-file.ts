@@ -40,7 +40,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
   let successor: number | undefined;
   let waiting: Waiting[] = [];
   let work: Promise<void> | undefined;
-  let torn = false;
+  let torn = await mayBeTorn(fd);
   let isFailing = false;
 
   async function drain(): Promise<void> {
@@ -91,7 +91,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
     const former = fd;
     fd = next;
     successor = undefined;
-    torn = false;
+    torn = await mayBeTorn(fd);
     await closeFile(former).catch(() => undefined);
   }
 
@@ -144,6 +144,11 @@ async function inTime(work: Promise<void>): Promise<boolean> {
   const ended = await Promise.race([work.then(() => true), late]);
   clearTimeout(timer);
   return ended;
+}
+
+/** What an earlier process wrote last may be unfinished; this one may not read it. An empty line is skipped by readers. */
+async function mayBeTorn(fd: number): Promise<boolean> {
+  return (await statFile(fd).catch(() => undefined))?.size !== 0;
 }
 
 function openOrFail(path: string, flags: number): Promise<number> {
