@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { LOG_SPEC } from '@ori/log/config';
 import { afterAll, describe, expect, test } from 'vitest';
 import { findProgram, openRoom } from '../../env/room.ts';
@@ -185,6 +187,24 @@ test('the README lists every secret that a unit loads', async () => {
   const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
   for (const line of UNITS.flatMap((name) => valuesOf(name, 'LoadCredential'))) {
     expect(readme).toContain(`| \`${line.split('/').at(-1)?.replace('%i', 'signer')}\``);
+  }
+});
+
+test('the command of the README that installs Node also replaces one that runs, as an upgrade does', async () => {
+  const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
+  const command = /^ {4}(cp .*node-linux.*)$/m.exec(readme)?.[1] ?? '';
+  const [made, installed] = [`node_modules/node-linux-${process.arch}/bin`, 'installed/node/bin'];
+  for (const place of [made, installed]) {
+    await mkdir(join(folder, place), { recursive: true });
+    await copyFile('/bin/sleep', join(folder, place, 'node'));
+  }
+  const running = spawn(join(folder, installed, 'node'), ['60']);
+  try {
+    await once(running, 'spawn');
+    const copy = command.replace('/opt/ori/', 'installed/');
+    await promisify(execFile)('sh', ['-c', copy], { cwd: folder });
+  } finally {
+    running.kill();
   }
 });
 
