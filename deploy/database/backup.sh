@@ -2,7 +2,7 @@
 # sh backup.sh FILE: the whole database, without its logins. README.md says what else to keep.
 set -eu
 # A dump that fails, as without the database, must not take the place of the former one.
-pg_dump --format=custom --no-owner --no-privileges --file="$1.new"
+(umask 077 && pg_dump --format=custom --no-owner --no-privileges --file="$1.new")
 mv "$1.new" "$1"
 # For the alert OriBackupOld.
 if [ -n "${METRICS_FOLDER:-}" ]; then

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
@@ -39,6 +39,8 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
     const metric = readFileSync(join(room.directory, 'ori_backup.prom'), 'utf8');
     const [, seconds] = /^ori_backup_timestamp_seconds (\d+)\n$/.exec(metric) ?? [];
     expect(Number(seconds) * 1000).toBeGreaterThan(startedAt - 1000);
+    // Names and memberships; the exporter of another user reads the metric.
+    expect(statSync(dump).mode & 0o077).toBe(0);
     const whole = readFileSync(dump);
     const backup = run(['sh', join(SCRIPTS, 'backup.sh'), dump], 'postgres://nobody@127.0.0.1:1/ori');
     await expect(backup).rejects.toThrow('connection');
