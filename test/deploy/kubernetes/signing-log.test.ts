@@ -1,4 +1,10 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { openRoom } from '../../env/room.ts';
+import { ROOT } from '../root.ts';
 import { find, type Manifest, podOf, render } from './render.ts';
 
 const manifests = render('overlays/signing-log');
@@ -25,4 +31,16 @@ test('the gateway reaches it through a Service whose name resolves even while th
   const { spec } = find(manifests, 'log', 'Service');
   expect(spec).toMatchObject({ ports: [{ port: 8084, targetPort: 'api' }] });
   expect(spec.clusterIP).toBeUndefined();
+});
+
+test('an audit file rotated as the README says has a name that the log looks for after a restart', async () => {
+  await using room = await openRoom('ori-rotation');
+  const readme = await readFile(join(ROOT, 'deploy/kubernetes/README.md'), 'utf8');
+  const command = /node -e "(.+)"`/.exec(readme)?.[1] ?? '';
+  const here = command
+    .replaceAll('/var/lib/ori/audit', room.directory)
+    .replace("process.kill(1,'SIGHUP')", '');
+  await writeFile(join(room.directory, 'audit.jsonl'), '');
+  await promisify(execFile)(process.execPath, ['-e', here]);
+  expect(await readdir(room.directory)).toEqual([expect.stringMatching(/^audit\.jsonl\.\d+$/)]);
 });
