@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { exposedPorts } from '../image/dockerfile.ts';
+import { ROOT } from '../root.ts';
 import { find, type Manifest, podOf, render } from './render.ts';
 
 const manifests = render('base');
@@ -24,6 +27,13 @@ test('the namespace refuses pods that are not restricted', () => {
   expect(find(manifests, 'ori', 'Namespace').metadata.labels).toMatchObject({
     'pod-security.kubernetes.io/enforce': 'restricted',
   });
+});
+
+test('an upgrade can select the migrations alone, to run them before the services change', async () => {
+  const readme = await readFile(join(ROOT, 'deploy/kubernetes/README.md'), 'utf8');
+  const [, label = '', value] = /^ {4}kubectl apply -k \S+ -l ([^=\s]+)=(\S+)$/m.exec(readme) ?? [];
+  const selected = manifests.filter(({ metadata }) => metadata.labels[label] === value);
+  expect(selected).toEqual([find(manifests, 'migrate', 'Job')]);
 });
 
 describe.each(workloads.map((each) => [each.metadata.name as string, each] as const))(
