@@ -44,3 +44,8 @@ test('an audit file rotated as the README says has a name that the log looks for
   await promisify(execFile)(process.execPath, ['-e', here]);
   expect(await readdir(room.directory)).toEqual([expect.stringMatching(/^audit\.jsonl\.\d+$/)]);
 });
+
+test('it is reached while it is not ready: what it has can be verified although an audit file fails', () => {
+  expect(container.readinessProbe.httpGet.path).toBe('/readyz');
+  expect(find(manifests, 'log', 'Service').spec.publishNotReadyAddresses).toBe(true);
+});
