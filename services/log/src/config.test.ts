@@ -37,6 +37,15 @@ it.each(['/log', '/log/', '/log/guard', '/guard/../log/guard'])(
   },
 );
 
+it('refuses an audit file whose name begins as that of another, which would be read twice', () => {
+  const problems = (LOG_AUDIT_FILES: string) =>
+    problemsOf(() => loadLogConfig({ ...VALID, LOG_AUDIT_FILES }));
+  expect(problems('/audit-10,/audit-2,/audit-1')).toEqual([
+    'LOG_AUDIT_FILES: /audit-10 would be taken for a file that was rotated away from /audit-1',
+  ]);
+  expect(problems('/audit-1.jsonl,/audit-10.jsonl,/audit-1.jsonl')).toEqual([]);
+});
+
 it('refuses client certificates without a certificate of its own', () => {
   const problems = problemsOf(() =>
     loadLogConfig({ ...VALID, LOG_TLS_CLIENT_CA_FILE: import.meta.filename }),

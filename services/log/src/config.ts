@@ -74,6 +74,11 @@ export function loadLogConfig(env: Environment): LogConfig {
   const [folder, guard] = [config.folder, config.guardFolder].map((path) => `${resolve(path)}/`);
   if (folder !== undefined && guard?.startsWith(folder))
     problems.push('LOG_GUARD_FOLDER: expected a folder outside LOG_FOLDER');
+  for (const file of config.auditFiles) {
+    const other = config.auditFiles.find((one) => one !== file && one.startsWith(file));
+    if (other !== undefined)
+      problems.push(`LOG_AUDIT_FILES: ${other} would be taken for a file that was rotated away from ${file}`);
+  }
   if (problems.length > 0) throw new ConfigError(problems);
   return { ...config, policy: readPolicy(config.policyFile) };
 }
