@@ -16,7 +16,7 @@ export type LogErrorCode =
   | 'witness_is_ahead'
   /** A witness did not say whether it has seen more of the log. */
   | 'witness_silent'
-  /** The audit file that was being read is gone. */
+  /** There is no audit file, or the one that was being read is gone. */
   | 'audit_file_missing'
   /** A line of the audit file is not the one that was read. */
   | 'audit_file_changed';

@@ -1,4 +1,4 @@
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
 import { appendLines, auditLines } from '@ori/test-env/signer-lines';
@@ -37,6 +37,23 @@ it('tells apart the audit files of two signers, whose names are the same', async
   const metrics = async () => await (await fetch(`${log.opsUrl}/metrics`)).text();
   await expect.poll(metrics).toContain(`log_source_failing{source="${broken}"} 1`);
   expect(await metrics()).toContain(`log_source_failing{source="${whole}"} 0`);
+});
+
+it('goes on with an audit file of another name, where the former was lost', async () => {
+  await using world = await openLogWorld();
+  const lines = auditLines(3);
+  await writeFile(world.auditFile, '');
+  await appendLines(world.auditFile, lines.slice(0, 2));
+  const log = await world.start();
+  await untilSize(clientOf(log), 2);
+  await log.stop();
+  await rm(world.auditFile);
+  const next = join(world.folder, 'next.jsonl');
+  await writeFile(next, '');
+  const again = await world.start({ LOG_AUDIT_FILES: next });
+  await appendLines(next, lines.slice(2));
+  const { witnessed } = await untilSize(clientOf(again), 3);
+  expect(witnessed.has('complete')).toBe(true);
 });
 
 it('compacts its journal, and goes on from there after a restart', async () => {

@@ -174,10 +174,12 @@ it('refuses a pipe, whose lines a restart would lose, in place of the file and a
   await expect((await follow()).peek()).rejects.toMatchObject(error);
 });
 
-it('is not at its end while a file is missing that was not read yet', async () => {
+it('reports that no file is there, until one is', async () => {
   await rm(path);
   const source = await follow();
-  expect((await source.peek()).isAtEnd).toBe(false);
+  await expect(source.peek()).rejects.toMatchObject({ code: 'audit_file_missing' });
+  await writeFile(path, '');
+  expect((await source.peek()).isAtEnd).toBe(true);
 });
 
 /** Renames the file, and begins the next with a line. */

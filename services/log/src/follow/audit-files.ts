@@ -115,8 +115,10 @@ export async function followFile(path: string, start: Position | undefined) {
     async peek(): Promise<Peeked> {
       for (;;) {
         file ??= await openCurrent();
-        if (file === undefined)
-          return { lines: [], position: undefined, isAtEnd: (await inodeAt(path)) !== undefined };
+        if (file === undefined) {
+          if ((await inodeAt(path)) !== undefined) return { lines: [], position: undefined, isAtEnd: true };
+          throw new LogError('audit_file_missing', `${JSON.stringify(path)} is not there`);
+        }
         // Checked before the read: if there is a next file or a copy, nothing will be appended to this one.
         const isOver = await isReplaced(file);
         const next = await openNext(file);
