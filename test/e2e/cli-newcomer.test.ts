@@ -118,6 +118,8 @@ it('makes any request to the API, and reads all pages of a list', async () => {
 
   world.scripted.push({ status: 403, body: { error: { code: 403, message: 'No.' } } });
   expect(await ori(['api', '/hello'])).toMatchObject({ exit: 4, stdout: '' });
+  world.scripted.push({ status: 307, headers: { location: '/elsewhere' } });
+  expect(await ori(['api', '/hello'])).toMatchObject({ exit: 4, stdout: '' });
 });
 
 it('sends the token nowhere but below the base address', async () => {
@@ -125,6 +127,8 @@ it('sends the token nowhere but below the base address', async () => {
   for (const path of ['https://elsewhere.example/v1/x', '../../x', '//elsewhere.example/x', '/../x']) {
     await ori(['api', path]);
   }
+  for (const path of ['', '/v1x', '/v1/../x'])
+    expect((await ori(['headers', 'GET', new URL(world.baseUrl).origin + path])).exit).toBe(2);
   for (const { url } of world.requests) expect(url).toMatch(/^\/v1\//);
 });
 

@@ -86,7 +86,8 @@ async function request(context: Context, { method, path, query, body }: Request)
     const asked = { method, credential, ...(body !== undefined && { body }) };
     const answer = await requestApi(url.href, asked, context.interrupted);
     if (answer.status === 401) throw new TokenRefused(answer);
-    if (answer.status >= 400) throw judgeAnswer(answer);
+    // A redirect is not followed, and is not the answer either.
+    if (answer.status >= 300) throw judgeAnswer(answer);
     return answer;
   });
 }

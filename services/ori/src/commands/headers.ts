@@ -22,8 +22,8 @@ export async function headers(
   const { accessToken, key } = credential;
   if (!/^[A-Z]+$/.test(method)) throw usage('Write the method in capitals, such as POST.');
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.origin !== new URL(session.base_url).origin)
-    throw usage(`The address is not on ${session.base_url}.`);
+  if (url === undefined || !url.href.startsWith(`${session.base_url}/`))
+    throw usage(`The address is not below ${session.base_url}.`);
   const lines: Record<string, string> = { authorization: `Bearer ${accessToken}` };
   if (key !== undefined) {
     const contentSha256 = await digestOf(context, options);
