@@ -345,6 +345,33 @@ it('signs in when nobody is signed in any more: of several, one; and then all an
   expect(results.filter(({ stderr }) => stderr.includes('Open this page'))).toHaveLength(1);
 });
 
+it('ends after its client although the server has not answered initialize, and goes on sending', async () => {
+  await using daemon = await listen((_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    const sending = setInterval(() => res.write(': alive\n\n'), 100);
+    res.on('close', () => clearInterval(sending));
+  });
+  const stdin = [requestOf(1, 'initialize'), requestOf(2)].join('\n');
+  const run = { stdin, env: { ORI_DAEMON_URL: daemon.url } };
+  const { exit, stdout } = await home.ori(['mcp', INTERN_ID, '--timeout', '1'], run);
+  expect(exit).toBe(0);
+  expect(messagesOf({ stdout })).toMatchObject(
+    [1, 2].map((id) => ({ id, error: { data: { code: 'answer_lost' } } })),
+  );
+});
+
+it('does not wait for a sign-in longer than for an answer once its client is gone', async () => {
+  const stranger = await world.newHome({ BROWSER: 'true' });
+  onTestFinished(() => stranger[Symbol.asyncDispose]());
+  await world.signIn(stranger);
+  await rm(stranger.sessionFile);
+  const bridge = stranger.start(['mcp', INTERN_ID, '--timeout', '1'], { stdin: requestOf(1) });
+  await bridge.told(/sign in:\n {2}(\S+)\n/);
+  const { exit, stdout } = await bridge.result;
+  expect(exit).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { data: { code: 'sign_in_timed_out' } } });
+});
+
 /** A server whose tools ask the client, report progress, and say who called. */
 function talkingServer(calls: string[]): McpServer {
   const server = new McpServer({ name: 'talking', version: '1.0.0' });

@@ -11,7 +11,7 @@ export interface Exchange {
   readonly message: JsonRpcText;
   /** The requests without an answer. */
   readonly awaited: Set<string | number>;
-  /** Ends the request. Its reason is a CliError if the client is to be told. */
+  /** Ends the request, because the client does not want its answer any more. */
   readonly ended: AbortController;
 }
 

@@ -23,8 +23,8 @@ export interface McpSessionOptions {
   readonly path: string;
   readonly options: TargetOptions;
   readonly print: (line: string) => Promise<void>;
-  /** Runs `work`, and once more after a sign-in if one was needed. */
-  readonly signedIn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Runs `work`, and once more after a sign-in if one was needed, which `over` ends. */
+  readonly signedIn: <T>(work: () => Promise<T>, over: AbortSignal) => Promise<T>;
   /** Tells the client about requests that get no answer. */
   readonly fail: (ids: readonly (string | number)[], error: unknown) => Promise<void>;
 }
@@ -50,6 +50,8 @@ export function createMcpSession(given: McpSessionOptions) {
   /** The messages that began the session. */
   let opening: Pick<Exchange, 'line' | 'message'>[] = [];
   let renewing: Promise<boolean> | undefined;
+  /** Aborted when no answer is waited for any more, with what the client is told. */
+  const over = new AbortController();
 
   const { note } = context.terminal;
   const onVersion = (version: string): void => {
@@ -63,7 +65,7 @@ export function createMcpSession(given: McpSessionOptions) {
   }
 
   async function send({ line, message, ended }: Exchange, onFlushed?: () => void): Promise<Sent> {
-    const interrupted = AbortSignal.any([context.interrupted, ended.signal]);
+    const interrupted = AbortSignal.any([context.interrupted, ended.signal, over.signal]);
     const isOutside = message.method === 'initialize' || message.version !== undefined;
     return signedIn(async () => {
       target ??= await findTarget(context, given.intern, given.options);
@@ -72,7 +74,7 @@ export function createMcpSession(given: McpSessionOptions) {
       const request = { path, headers, body: bodyOf(line), silenceSeconds, onFlushed };
       const { answer } = await readyCall({ ...context, interrupted }, target, request).send();
       return { answer, agreed: carried, origin: target.origin };
-    });
+    }, over.signal);
   }
 
   /** Keeps the session that an answer to `initialize` begins. */
@@ -100,9 +102,7 @@ export function createMcpSession(given: McpSessionOptions) {
       }
       if (awaited.size > 0) throw lost(sent.origin, 'it ended without a response', true);
     } catch (error) {
-      const { aborted, reason } = ended.signal;
-      if (!aborted) await fail([...awaited], error);
-      else if (reason instanceof CliError) await fail([...awaited], reason);
+      if (!ended.signal.aborted) await fail([...awaited], over.signal.aborted ? over.signal.reason : error);
     }
   }
 
@@ -180,9 +180,11 @@ export function createMcpSession(given: McpSessionOptions) {
       for (const { message, ended } of exchanges)
         if (message.method === 'subscriptions/listen') ended.abort();
       setTimeout(() => {
-        if (target === undefined) return;
-        const late = lost(target.origin, `nothing arrived within ${silenceSeconds} s`);
-        for (const { ended } of exchanges) ended.abort(late);
+        over.abort(
+          target === undefined
+            ? new CliError('sign_in_timed_out', { seconds: silenceSeconds })
+            : lost(target.origin, `nothing arrived within ${silenceSeconds} s`),
+        );
       }, silenceSeconds * 1000).unref();
     },
   };

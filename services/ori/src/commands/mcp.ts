@@ -14,7 +14,7 @@ import type { TargetOptions } from './signed-call.ts';
 const MCP_PATH = '/mcp';
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
-/** How many messages may wait for their answers; further ones are read when one of them has it. */
+/** How many messages may wait for their answers, and how many for those before; further ones are read later. */
 const OPEN_MAX = 256;
 
 /**
@@ -39,15 +39,28 @@ export async function mcp(
     path,
     options,
     print,
-    signedIn: (work) => signedIn(context, work),
+    signedIn: (work, over) => {
+      const interrupted = AbortSignal.any([context.interrupted, over]);
+      return signedIn({ ...context, interrupted }, work);
+    },
     fail: (ids, error) => fail(context, print, ids, error),
   });
   const open = new Set<Promise<void>>();
-  for await (const line of linesOf(context.stdin, LINE_BYTES_MAX, context.interrupted)) {
+  let waiting = 0;
+  let taken: Promise<void> = Promise.resolve();
+  const take = async (line: Buffer | undefined) => {
     await takeLine(session, line, open, (code, message) => print(errorOf(null, code, message)));
     if (open.size >= OPEN_MAX) await Promise.race(open);
+    waiting -= 1;
+  };
+  // Reads on while a message waits for the one before, so that the end of stdin is noticed.
+  for await (const line of linesOf(context.stdin, LINE_BYTES_MAX, context.interrupted)) {
+    waiting += 1;
+    taken = taken.then(() => take(line));
+    if (waiting >= OPEN_MAX) await taken;
   }
   session.end();
+  await taken;
   await Promise.all(open);
   if (context.interrupted.aborted) throw new CliError('interrupted', {});
 }
