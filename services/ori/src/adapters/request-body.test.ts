@@ -70,6 +70,15 @@ it('stores a large body where no other process can open it', async () => {
   expect((await read(body)).equals(sample(5 * MIB))).toBe(true);
 });
 
+it('names the folder that cannot keep a large body', async () => {
+  vi.stubEnv('TMPDIR', join(folder, 'nowhere'));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await expect(bodyOfStream(Readable.from([sample(5 * MIB)]), 'stdin', signal)).rejects.toMatchObject({
+    code: 'body_not_kept',
+    facts: { folder: join(folder, 'nowhere') },
+  });
+});
+
 it.each([
   ['a byte of it', (name: string) => overwrite(name, 5)],
   ['its last byte', (name: string) => overwrite(name, 2 * MIB - 1)],

@@ -54,7 +54,8 @@ export async function bodyOfFile(file: string, signal: AbortSignal): Promise<Req
 }
 
 /**
- * The whole content of a stream, in memory or, if it is larger, in an unlinked temporary file.
+ * The whole content of a stream, in memory or, if it is larger, in an unlinked temporary file. Throws CliError
+ * `body_unreadable`, `body_not_kept`.
  */
 export async function bodyOfStream(
   stream: Readable,
@@ -72,9 +73,14 @@ export async function bodyOfStream(
       bytes += chunk.length;
       if (spool === undefined && bytes <= MEMORY_BYTES_MAX) kept.push(chunk);
       else {
-        spool ??= await openSpool();
-        for (const waiting of kept.splice(0)) await spool.writeFile(waiting);
-        await spool.writeFile(chunk);
+        try {
+          spool ??= await openSpool();
+          for (const waiting of kept.splice(0)) await spool.writeFile(waiting);
+          await spool.writeFile(chunk);
+        } catch (error) {
+          const facts = { folder: tmpdir(), why: explainSystemError(error) };
+          throw new CliError('body_not_kept', facts, { cause: error });
+        }
       }
     }
     return spool === undefined ? bodyOf(Buffer.concat(kept)) : await hashedFile(spool, name, signal);

@@ -88,6 +88,10 @@ export const FAILURES = {
     what: ({ file, why }) => `Cannot read ${file}: ${why}.`,
     next: () => 'Check the name and its permissions.',
   }),
+  body_not_kept: failure.unexpected<{ folder: string; why: string }>({
+    what: ({ folder, why }) => `The body is too large for memory, and ${folder} cannot keep it: ${why}.`,
+    next: () => 'Make room there, or set TMPDIR to another folder.',
+  }),
   body_changed: failure.unexpected<{ file: string }>({
     what: ({ file }) => `${file} changed between hashing and sending, so the call was aborted.`,
     next: () =>
