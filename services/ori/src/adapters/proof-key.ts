@@ -26,14 +26,20 @@ export interface ProofKey {
   prove(method: string, url: URL, accessToken: string, contentSha256: string): string;
 }
 
+/** By thumbprint. Each call reads the key anew, and without its nonce would be refused first. */
+const known = new Map<string, ProofKey>();
+
 /** Uses node:crypto, because a library would take longer to load than most commands take to run. */
 export function proofKeyOf(jwk: PrivateJwk): ProofKey {
   const { kty, crv, x, y } = jwk;
+  // RFC 7638, section 3.2: these members in this order.
+  const thumbprint = sha256(JSON.stringify({ crv, kty, x, y }));
+  const before = known.get(thumbprint);
+  if (before !== undefined) return before;
   const key: KeyObject = createPrivateKey({ key: { ...jwk }, format: 'jwk' });
   const header = encode({ alg: 'ES256', typ: 'dpop+jwt', jwk: { kty, crv, x, y } });
-  return {
-    // RFC 7638, section 3.2: these members in this order.
-    thumbprint: sha256(JSON.stringify({ crv, kty, x, y })),
+  const proofKey: ProofKey = {
+    thumbprint,
     nonce: undefined,
     prove(method, url, accessToken, contentSha256) {
       const claims = {
@@ -51,6 +57,8 @@ export function proofKeyOf(jwk: PrivateJwk): ProofKey {
       return `${input}.${signature.toString('base64url')}`;
     },
   };
+  known.set(thumbprint, proofKey);
+  return proofKey;
 }
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
