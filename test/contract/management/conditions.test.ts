@@ -57,6 +57,16 @@ describe('ETag and If-Match', () => {
     expect((await world.call({ path })).json.data).toMatchObject({ name: 'changed', limit_usd: null });
   });
 
+  it('judges patterns before it locks the record or takes a connection', async () => {
+    const { path, tag } = await create();
+    const id = path.split('/').at(-1);
+    const json = { content_filters: [{ pattern: '(', action: 'block' }] };
+    await world.store.kysely.transaction().execute(async (trx) => {
+      await sql`select from guardrails where id = ${id} for update`.execute(trx);
+      expect((await world.call({ method: 'PATCH', path, json, ...ifMatch(tag) })).status).toBe(400);
+    });
+  });
+
   it('has a record to compare with in every operation that changes or deletes one', () => {
     const conditional = OPERATIONS.filter(({ method }) => method === 'PATCH' || method === 'DELETE');
     const without = conditional.filter((operation) => readerOf(operation, OPERATIONS) === undefined);

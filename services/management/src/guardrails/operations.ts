@@ -1,6 +1,7 @@
-import { found, notFound, requireManager } from '../callers/caller.ts';
+import type { z } from 'zod';
+import { found, type Manager, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
-import { jsonOperation, type Operation } from '../http/operation.ts';
+import { type Call, jsonOperation, type Operation, type Services } from '../http/operation.ts';
 import { dataOf, renderPage } from '../page.ts';
 import { evaluate } from './evaluation/evaluate.ts';
 import { Evaluation, EvaluationRequest } from './evaluation/shape.ts';
@@ -48,9 +49,9 @@ const create = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [403],
   invalidExample: { body: { name: 'Support team', allowed_models: [] } },
-  async run({ principal, body, deadline }, { db, patterns, guardrailBytesMax }) {
+  judge: requireLinear,
+  async run({ principal, body }, { db, guardrailBytesMax }) {
     const { workspace_id: workspaceId, ...policy } = body;
-    await patterns.requireLinear(policy.content_filters, principal.account, deadline.signal);
     const columns = spreadEnforceZdr(policy);
     const created = await createGuardrail(db, principal, workspaceId, columns, guardrailBytesMax);
     return { data: renderGuardrail(created) };
@@ -83,8 +84,8 @@ const update = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [404],
   invalidExample: { body: { limit_usd: -1 } },
-  async run({ principal, id, body, deadline }, { db, patterns, guardrailBytesMax }) {
-    await patterns.requireLinear(body.content_filters, principal.account, deadline.signal);
+  judge: requireLinear,
+  async run({ principal, id, body }, { db, guardrailBytesMax }) {
     const columns = spreadEnforceZdr(body);
     const changed = await changeGuardrail(db, principal, id, columns, guardrailBytesMax);
     return { data: renderGuardrail(found(changed)) };
@@ -126,6 +127,13 @@ const evaluation = jsonOperation({
 });
 
 export const GUARDRAIL_OPERATIONS: readonly Operation[] = [list, create, get, update, remove, evaluation];
+
+function requireLinear(
+  { principal, body, deadline }: Call<Manager, unknown, z.output<typeof GuardrailUpdate>>,
+  { patterns }: Services,
+): Promise<void> {
+  return patterns.requireLinear(body.content_filters, principal.account, deadline.signal);
+}
 
 const FLAGS = [
   'enforce_zdr_anthropic',

@@ -142,6 +142,7 @@ export function createApp({
       ifNoneMatch: req.headers['if-none-match'],
       idempotencyKey: onlyOne(valuesOf(req, 'idempotency-key')),
     };
+    if ('judge' in operation) await deadline.race(operation.judge(call, services));
     const executed = inPlace(call, () => execute(operation, call, conditions, { services, reader }));
     sendExecuted(res, await deadline.race(executed));
   }
