@@ -1,4 +1,5 @@
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { AuditEntry } from '@ori/store/admin';
 import { UsageError } from './failure.ts';
 
@@ -21,7 +22,7 @@ export async function openExportFile(path: string) {
     if (rest !== BEGINNING.slice(0, rest.length)) throw notAnExport(path);
     return {
       /** The last change in it; undefined for a new file. */
-      last: line === undefined ? undefined : parseExport(path, line)[0],
+      last: line === undefined ? undefined : parseExport(path, [line])[0],
       /** Removes an incomplete last line, then appends. Returns the number of changes once they are on disk. */
       async append(entries: AsyncIterable<AuditEntry>): Promise<number> {
         await file.truncate(end);
@@ -38,29 +39,33 @@ export async function openExportFile(path: string) {
 }
 
 /**
- * The changes in an export, which may have been interrupted.
+ * The changes in an export, which may have been interrupted; of years, it is larger than a string may be.
  *
  * @throws UsageError if the file is not an export
  */
-export async function readExport(path: string): Promise<AuditEntry[]> {
-  return parseExport(path, withoutCutLine(await readFile(path, 'utf8')));
+export async function* readExport(path: string): AsyncGenerator<AuditEntry> {
+  let rest = '';
+  for await (const text of createReadStream(path, 'utf8')) {
+    const lines = `${rest}${text}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* parseExport(path, lines);
+  }
+  if (!isCut(rest)) yield* parseExport(path, [rest]);
 }
 
-function withoutCutLine(text: string): string {
-  const end = text.lastIndexOf('\n') + 1;
-  if (!BEGINNING.startsWith(text.slice(end, end + BEGINNING.length))) return text;
+function isCut(line: string): boolean {
+  if (!BEGINNING.startsWith(line.slice(0, BEGINNING.length))) return false;
   try {
-    JSON.parse(text.slice(end));
-    return text;
+    JSON.parse(line);
+    return false;
   } catch {
-    return text.slice(0, end);
+    return true;
   }
 }
 
-function parseExport(path: string, text: string): AuditEntry[] {
-  const lines = text.split('\n').filter((line) => line !== '');
+function parseExport(path: string, lines: readonly string[]): AuditEntry[] {
   try {
-    const entries = lines.map((line): AuditEntry => JSON.parse(line));
+    const entries = lines.filter((line) => line !== '').map((line): AuditEntry => JSON.parse(line));
     if (entries.every(({ seq, transaction }) => Number.isInteger(seq) && typeof transaction === 'string'))
       return entries;
   } catch {

@@ -58,11 +58,12 @@ export function addAdminAuditCommands(audit: Command): void {
     .argument('<file>', 'the output of audit export')
     .examples('ori-admin audit compare /backup/ori-admin-audit.jsonl')
     .does(async (admin, file: string) => {
-      const exported = await readExport(file);
-      const { missing, changed } = await admin.withDatabase((db) => compareAudit(db, exported));
+      const { compared, missing, changed } = await admin.withDatabase((db) =>
+        compareAudit(db, readExport(file)),
+      );
       admin.report(
         { missing: missing.map(({ seq }) => seq), changed: changed.map(({ seq }) => seq) },
-        { note: `${exported.length} compared: ${missing.length} missing, ${changed.length} altered.` },
+        { note: `${compared} compared: ${missing.length} missing, ${changed.length} altered.` },
       );
       if (missing.length + changed.length > 0) {
         throw new PartialFailure(

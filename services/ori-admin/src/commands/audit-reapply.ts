@@ -35,10 +35,9 @@ ${examples('ori-admin audit reapply /backup/ori-admin-audit.jsonl --dry-run')}`,
     .does(async (admin, file: string, { dryRun = false, yes = false }: ReapplyOptions) => {
       if (dryRun === yes) throw new UsageError('Give --dry-run or --yes. Nothing was done.');
       admin.config('databaseUrl');
-      const exported = await readExport(file);
       const stater = await staterOf(admin);
       const failed = await admin.withDatabase(async (db) => {
-        const { missing } = await compareAudit(db, exported);
+        const { missing } = await compareAudit(db, readExport(file));
         let failures = 0;
         for (const revocation of revocationsOf(missing)) {
           if (dryRun) {

@@ -132,6 +132,8 @@ export async function whileExporting<Result>(
 }
 
 export interface AuditDifference {
+  /** How many changes were exported. */
+  readonly compared: number;
   /** Exported, but not in this database: lost by a restore, or deleted. */
   readonly missing: AuditEntry[];
   /** In both, but different. */
@@ -139,11 +141,15 @@ export interface AuditDifference {
 }
 
 /** Compares exported entries, oldest first, with those in the database. */
-export async function compareAudit(db: Handle, exported: readonly AuditEntry[]): Promise<AuditDifference> {
+export async function compareAudit(
+  db: Handle,
+  exported: AsyncIterable<AuditEntry> | readonly AuditEntry[],
+): Promise<AuditDifference> {
   const missing: AuditEntry[] = [];
   const changed: AuditEntry[] = [];
-  for (let start = 0; start < exported.length; start += PAGE) {
-    const page = exported.slice(start, start + PAGE);
+  let compared = 0;
+  for await (const page of pagesOf(exported)) {
+    compared += page.length;
     const { rows } = await sql<Row>`
       select ${COLUMNS} from admin_audit where seq = any (${page.map(({ seq }) => seq)}::bigint[])`.execute(
       db.kysely,
@@ -157,7 +163,19 @@ export async function compareAudit(db: Handle, exported: readonly AuditEntry[]):
       else if (canonical(here) !== canonical(entry)) changed.push(entry);
     }
   }
-  return { missing, changed };
+  return { compared, missing, changed };
+}
+
+async function* pagesOf(entries: AsyncIterable<AuditEntry> | readonly AuditEntry[]) {
+  let page: AuditEntry[] = [];
+  for await (const entry of entries) {
+    if (page.length === PAGE) {
+      yield page;
+      page = [];
+    }
+    page.push(entry);
+  }
+  if (page.length > 0) yield page;
 }
 
 function canonical(value: unknown): string {
