@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
 import { AdminError } from '@ori/store/admin';
 import { InvalidCredential } from '@ori/store/byok/credential';
@@ -29,6 +29,7 @@ test.each([
   [failureOf(() => readFileSync('/nonexistent/policy')), 2],
   [failureOf(() => mkdirSync('/dev/null/keys')), 2],
   [failureOf(() => readFileSync('/')), 2],
+  [failureOf(() => writeSync(openSync('/dev/full', 'w'), 'x')), 2],
 ])('%s is explained with the next step, and exits with %i', (error, exit) => {
   expect(tell(error)).toMatchObject({ exit, next: expect.stringMatching(/\.$/) });
 });

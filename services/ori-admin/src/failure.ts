@@ -75,13 +75,15 @@ export function tell(error: unknown): Told | undefined {
   return tellDatabaseError(error) ?? tellFileError(error);
 }
 
+/** For which Node does not name the file: a folder that was read as one, a full disk. */
+const UNNAMED = ['EISDIR', 'ENOSPC', 'EDQUOT', 'EFBIG', 'EIO'];
+
 /** Of any file that the command line names. */
 function tellFileError(error: unknown): Told | undefined {
   if (!(error instanceof Error && 'syscall' in error)) return undefined;
   const code = systemErrorCode(error);
-  // Node does not name the folder that was read as a file.
-  if (!('path' in error) && code !== 'EISDIR') return undefined;
-  const what = 'path' in error ? JSON.stringify(error.path) : 'a folder';
+  if (!('path' in error) && !UNNAMED.includes(code)) return undefined;
+  const what = 'path' in error ? JSON.stringify(error.path) : 'a file';
   const next = 'Check the path, and who may read or write there.';
   return told(EXIT.usage, 'file_unusable', `Cannot use ${what} (${code}).`, next);
 }
