@@ -1,6 +1,9 @@
+import { openPostgres } from '@ori/store/postgres';
 import { createDpopKey, dpopHeaders } from '@ori/test-env/dpop';
 import { sql } from 'kysely';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { databaseSpentProofs } from '../../../services/management/src/callers/spent-proofs.ts';
+import { createDatabase } from '../../env/postgres.ts';
 import { startManagementWorld, useManagementWorld } from './world.ts';
 
 const world = await useManagementWorld();
@@ -50,6 +53,18 @@ test('a proof that one process took is refused by every other process, and after
   ]);
   const renewed = String(refused.headers['dpop-nonce']);
   expect((await list(await key.proof({ method: 'GET', url, accessToken, nonce: renewed }))).status).toBe(200);
+});
+
+test('takes no proof of before on a dump that was restored beside the database, or in its place', async () => {
+  await using restored = await createDatabase();
+  const copy = openPostgres({ url: restored.url, poolMax: 1 });
+  onTestFinished(() => copy.close());
+  const spent = databaseSpentProofs(world.store);
+  await spent.learn();
+  const epoch = spent.epoch() ?? '';
+  const [row] = await world.store.query<{ server: string }>('select server from dpop_epoch');
+  await copy.query('insert into dpop_epoch (server, epoch) values ($1, $2)', [row?.server, epoch]);
+  expect(await databaseSpentProofs(copy).spend({ id: 'p'.repeat(43), epoch })).toBe('forgotten');
 });
 
 test('refuses a proof without the claim over the content, and content that the proof does not cover', async () => {

@@ -5,9 +5,9 @@ import type { Statements } from '@ori/store/statements';
 /** Each new row takes up to this many old ones with it. */
 const FORGOTTEN_AT_ONCE = 4;
 
-/** Which run of which server on which timeline this is: what was lost between two of them is not known. */
+/** Which file of which run of which server on which timeline has them: what was lost between two of these is not known. */
 const SERVER = `concat_ws(':', (select system_identifier from pg_control_system()),
-  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), extract(epoch from pg_postmaster_start_time()))`;
+  substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), extract(epoch from pg_postmaster_start_time()), pg_relation_filepath('spent_dpop_proofs'))`;
 
 /** `$1`: the new epoch, if proofs may have been lost since the last. No row if another process began one meanwhile. */
 const EPOCH = `
