@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import { connect, createServer } from 'node:http2';
+import { type AddressInfo, Socket } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { CallEnd } from '../replay/replay-store.ts';
 import { recordAnswer } from './record-node.ts';
@@ -229,6 +231,33 @@ test('leaves no timer behind, and tells no listener that the client left', () =>
     expect(vi.getTimerCount()).toBe(0);
   }
 });
+
+test.each([
+  ['ends', 'object'],
+  ['does not end', 'string'],
+])(
+  'the answer of a handler that %s after its client left over HTTP/2 is no longer open after ten minutes',
+  async (how, end) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    client.request({ ':method': 'POST' }).on('error', () => undefined);
+    const [, response] = await once(server, 'request');
+    vi.useFakeTimers();
+    const settle = vi.fn<(end: CallEnd) => void>();
+    recordAnswer(response, new Recorder({ bytesMax: 100, noStore: false }, settle));
+    const closed = once(response, 'close');
+    client.destroy();
+    await closed;
+    if (how === 'ends') response.end('x');
+    vi.advanceTimersByTime(599_999);
+    expect(settle).toHaveBeenCalledTimes(how === 'ends' ? 1 : 0);
+    vi.advanceTimersByTime(1);
+    expect(typeof settle.mock.lastCall?.[0]).toBe(end);
+    expect(settle).toHaveBeenCalledOnce();
+    server.close();
+  },
+);
 
 test('only an answer that is kept counts as written', () => {
   const { response } = record();

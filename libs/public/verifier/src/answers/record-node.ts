@@ -103,12 +103,17 @@ function recordDestroy(this: Recorded, ...args: unknown[]): unknown {
 }
 
 function recordEmit(this: Recorded, ...args: unknown[]): unknown {
-  const { recorder, emit, destroy, isGone } = this[RECORDING];
+  const recording = this[RECORDING];
+  const { recorder, emit, destroy, isGone } = recording;
   const [event] = args;
   if (event !== 'finish' && event !== 'close') return Reflect.apply(emit, this, args);
-  if (event === 'close' && !recorder.isOver && this instanceof ServerResponse) {
-    leave(this);
-    return false;
+  if (event === 'close' && !recorder.isOver) {
+    if (this instanceof ServerResponse) {
+      leave(this);
+      return false;
+    }
+    // Over HTTP/2 the handler is told, and may yet end its answer.
+    recording.patience = setTimeout(() => recorder.lose(), ANSWER_SECONDS * 1000).unref();
   }
   // What will be given again counts as written, so that `pipeline` succeeds.
   if (event === 'close' && recorder.isKept && !this.writableFinished)
