@@ -66,7 +66,7 @@ export interface AnswerStore {
 /**
  * Remembers spent proofs. `spend` is the last step of verification. It resolves to 'spent' for one caller among all processes that
  * present the same proof; for the others, and whenever the store is not certain, it throws. Any other result refuses the proof (the
- * type is `string` because TypeScript widens what an `async` method of a plain object returns).
+ * type is `string` because TypeScript widens what an `async` method of a plain object returns). The verifier sets it no time limit.
  * `requireReplayStore` of '@ori/verifier/testing' tests a store of your own.
  */
 export interface ReplayStore {
