@@ -59,6 +59,7 @@ it.each([
   ],
   [{ GUARD_DAEMON_URL: 'http://127.0.0.1:8086' }, /^GUARD_DAEMON_URL: .*the guard itself/],
   [{ GUARD_DAEMON_URL: 'http://localhost:81', GUARD_PORT: '81' }, /^GUARD_DAEMON_URL: .*the guard itself/],
+  [{ GUARD_DAEMON_URL: 'http://127.0.0.1', GUARD_PORT: '80' }, /^GUARD_DAEMON_URL: .*the guard itself/],
   [{ GUARD_DAEMON_URL: 'http://[::1]:8086', GUARD_HOST: '0.0.0.0' }, /^GUARD_DAEMON_URL: .*the guard itself/],
 ])('refuses %o', (env, problem) => {
   expect(problemsOf(env)).toContainEqual(expect.stringMatching(problem));

@@ -149,7 +149,7 @@ export function loadGuardConfig(env: Environment): GuardConfig {
   const daemon = new URL(config.daemonUrl);
   if (daemon.pathname !== '/' || daemon.search !== '' || daemon.hash !== '')
     problems.push('GUARD_DAEMON_URL: expected an origin without a path: paths are passed on unchanged');
-  const isOwnPort = config.mode === 'proxy' && daemon.port === `${config.port}`;
+  const isOwnPort = config.mode === 'proxy' && portOf(daemon) === config.port;
   if (isOwnPort && isOfMachine(daemon.hostname) && isOfMachine(config.host))
     problems.push('GUARD_DAEMON_URL: expected the daemon, got the address of the guard itself');
   const root = readRoot(config.rootFile, problems);
@@ -167,6 +167,9 @@ export function loadGuardConfig(env: Environment): GuardConfig {
   if (problems.length > 0) throw new ConfigError(problems);
   return { ...config, root };
 }
+
+/** Of a URL that names none, the port of its protocol. */
+export const portOf = ({ port, protocol }: URL) => Number(port) || (protocol === 'https:' ? 443 : 80);
 
 /** An address that only this machine has, or all that it has. */
 const isOfMachine = (host: string) => /^(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1?\]?)$/.test(host);

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
 import { LIMITS } from '@ori/runtime/limits';
 import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
-import type { GuardConfig } from './config.ts';
+import { type GuardConfig, portOf } from './config.ts';
 import { headersForClient } from './headers.ts';
 
 /** How the daemon failed: `connect` (it did not receive the call), `time` (no answer in time), `broken` (anything else). */
@@ -61,9 +61,8 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
       }),
     /** Resolves if the daemon accepts connections. */
     async check(): Promise<void> {
-      const { hostname, port, protocol } = new URL(daemonUrl);
-      const host = hostname.replace(/^\[|\]$/g, '');
-      const socket = connect(Number(port) || (protocol === 'https:' ? 443 : 80), host);
+      const url = new URL(daemonUrl);
+      const socket = connect(portOf(url), url.hostname.replace(/^\[|\]$/g, ''));
       socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('timed out connecting')));
       await once(socket, 'connect');
       socket.destroy();
