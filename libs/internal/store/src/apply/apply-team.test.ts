@@ -298,6 +298,10 @@ it.each([
       ],
     },
   ],
+  ...['no host', 'babbage.example.com'].map((hostname): [string, object] => [
+    `the host name ${hostname}`,
+    { name: 'x', workspaces: [{ name: 'a', interns: [{ name: 'charles', hostname }] }] },
+  ]),
   ['an unknown field', { name: 'x', budget: 5 }],
   ['a blank name', { name: ' ' }],
 ])('refuses a file with %s', (_what, team) => {

@@ -17,17 +17,22 @@ const person = z
   );
 export type TeamPerson = z.infer<typeof person>;
 
-const intern = z.strictObject({
-  name: nameSchema,
-  id: idSchema.optional(),
-  status: z.enum(INTERN_STATUSES).optional(),
-  model: internFields.model,
-  hostname: z.string().nullable().optional(),
-  description: internFields.description,
-  instructions: internFields.instructions,
-  /** Whether it gets a signing key if it has none. */
-  signing_key: z.boolean().default(false),
-});
+const intern = z
+  .strictObject({
+    name: nameSchema,
+    id: idSchema.optional(),
+    status: z.enum(INTERN_STATUSES).optional(),
+    model: internFields.model,
+    hostname: internFields.hostname,
+    description: internFields.description,
+    instructions: internFields.instructions,
+    /** Whether it gets a signing key if it has none. */
+    signing_key: z.boolean().default(false),
+  })
+  .refine(({ name, hostname }) => hostname?.startsWith(`${name.toLowerCase()}.`) ?? true, {
+    error: 'expected <intern_name>.<domain>',
+    path: ['hostname'],
+  });
 
 /** Found by its slug, if the file has one, or else by its name. */
 const workspace = z.strictObject({
