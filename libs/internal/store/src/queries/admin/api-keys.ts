@@ -3,12 +3,15 @@ import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../../database.ts';
 import { maskSecret } from '../../mask.ts';
-import { hasAccess } from '../api-keys.ts';
+import { hasAccess, isKeyDisabled, ownerHasAccess } from '../api-keys.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
 import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema } from './ids.ts';
 
 const API_KEY_PREFIX = 'sk-ori-v1-';
+
+/** Any constant works if every version of this code uses the same one. */
+const CREATORS_LOCK = 716_309_453;
 
 /** The stored form and name of a key: SHA-256 of the whole key, in hex. With 256 random bits it needs no slow hash. */
 export function hashApiKey(key: string): string {
@@ -47,7 +50,8 @@ export interface CreatedApiKey {
 /**
  * Creates a key of 256 random bits and stores its hash and masked label.
  *
- * @throws AdminError `invalid_input` if the person it belongs to has no access to what it gives access to
+ * @throws AdminError `invalid_input` if the person it belongs to has no access to what it gives access to, or if the key
+ *   that creates it is refused
  */
 export async function createApiKey(db: Handle, input: NewApiKey): Promise<CreatedApiKey> {
   const wanted = requireInput(newApiKey, input);
@@ -62,6 +66,7 @@ export async function createApiKey(db: Handle, input: NewApiKey): Promise<Create
           intern_id: wanted.internId ?? null,
         };
   if (wanted.createdBy !== undefined) await requireAccess(db, wanted.createdBy, place);
+  if (wanted.createdByKey !== undefined) await requireCreator(db, wanted.createdByKey);
   await judged('API key', () =>
     db.kysely
       .insertInto('api_keys')
@@ -94,6 +99,25 @@ async function requireAccess(
   const where = place.workspace_id === null ? 'any workspace of the organization' : place.workspace_id;
   const why = `${userId} is disabled, or not a member of ${where}`;
   throw new AdminError('invalid_input', `the key could not be used: ${why}`);
+}
+
+async function requireCreator({ kysely }: Handle, hash: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock_shared(${sql.lit(CREATORS_LOCK)}, hashtext(${hash}))`.execute(
+    kysely,
+  );
+  const { rows } = await sql`
+    select from api_keys k where hash = ${hash} and not ${isKeyDisabled} and ${ownerHasAccess}`.execute(
+    kysely,
+  );
+  if (rows.length === 0) throw new AdminError('invalid_input', 'the key that creates it is refused');
+}
+
+/** Waits for what these keys are creating. Until the transaction ends, they create no other key. */
+export async function holdCreators({ kysely }: Handle, which: RawBuilder<boolean>): Promise<void> {
+  await sql`
+    select pg_advisory_xact_lock(${sql.lit(CREATORS_LOCK)}, hashtext(hash)) from api_keys where ${which} order by hash`.execute(
+    kysely,
+  );
 }
 
 /** Refuses the key from the next request on. Only an operator enables it again. @throws AdminError `not_found` */

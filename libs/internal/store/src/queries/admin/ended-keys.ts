@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database, Handle } from '../../database.ts';
 import type { ApiKeyKind } from '../../schema.ts';
 import { isKeyDisabled, ownerHasAccess } from '../api-keys.ts';
+import { holdCreators } from './api-keys.ts';
 
 export interface KeyLine {
   readonly hash: string;
@@ -28,10 +29,12 @@ export function endingKeys(
   origin: KeyOrigin,
   change: (db: Handle) => Promise<unknown>,
 ): Promise<EndedKeys> {
-  const from = 'userId' in origin ? sql`created_by = ${origin.userId}` : sql`hash = ${origin.hash}`;
+  const from =
+    'userId' in origin ? sql<boolean>`created_by = ${origin.userId}` : sql<boolean>`hash = ${origin.hash}`;
   const family = sql<boolean>`(k.hash in (select hash from api_keys where ${from})
     or k.created_by_key in (select hash from api_keys where ${from}))`;
   return db.kysely.transaction().execute(async (trx) => {
+    await holdCreators({ kysely: trx }, from);
     const before = await accepted({ kysely: trx }, family);
     await change({ kysely: trx });
     const hashes = before.map(({ hash }) => hash);

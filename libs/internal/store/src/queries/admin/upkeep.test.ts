@@ -8,7 +8,9 @@ import { openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../database.ts';
+import { createApiKey, disableApiKey } from './api-keys.ts';
 import { createCredential } from './byok.ts';
+import { type EndedKeys, endingKeys } from './ended-keys.ts';
 import { iconTypeOf } from './icons.ts';
 import { updateIntern } from './interns.ts';
 import { listOrganizations, listWorkspaces } from './lists.ts';
@@ -20,6 +22,7 @@ import {
 } from './organizations.ts';
 import { resealTable } from './reseal.ts';
 import { addSigningKey, rotateSigningKey } from './signing-keys.ts';
+import { disableUser } from './users.ts';
 import { createWorkspace, deleteWorkspace } from './workspaces.ts';
 
 const coded = (code: string) => expect.objectContaining({ name: 'AdminError', code });
@@ -123,6 +126,33 @@ describe('two concurrent operators', () => {
       store.owner.kysely,
     );
     expect(rows).toEqual([{ expires_at: 2 }]);
+  });
+
+  it.each<[string, (of: { userId: string; hash: string }) => Promise<EndedKeys>]>([
+    [
+      'a key is disabled',
+      ({ hash }) => endingKeys(store.owner, { hash }, (db) => disableApiKey(db, { hash })),
+    ],
+    [
+      'its person is disabled',
+      ({ userId }) => endingKeys(store.owner, { userId }, (db) => disableUser(db, { userId })),
+    ],
+  ])('when %s, a key that it is creating is told, and it creates no other', async (_what, end) => {
+    const { organizationId, workspaceId, userId } = await createScenario(store.owner);
+    const managing = { kind: 'management', name: 'console', organizationId, createdBy: userId } as const;
+    const { hash } = await createApiKey(store.owner, managing);
+    const made = { kind: 'api', name: 'made', workspaceId, createdByKey: hash } as const;
+    const ending = await store.owner.kysely.transaction().execute(async (tx) => {
+      const { hash: created } = await createApiKey({ kysely: tx }, made);
+      const pending = end({ userId, hash });
+      await expect.poll(() => waitingForLocks(store.owner)).toBe(1);
+      return { created, pending };
+    });
+    expect(await ending.pending).toMatchObject({
+      ended: [{ hash }],
+      remaining: [{ hash: ending.created }],
+    });
+    await expect(createApiKey(store.owner, made)).rejects.toEqual(coded('invalid_input'));
   });
 
   it('re-sealing does not overwrite a key that was rotated since it was read', async () => {
