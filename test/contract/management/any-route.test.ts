@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
+import { capturedLog } from '../../env/captured-log.ts';
 import { type ApiCall, type ManagementWorld, startManagementWorld, useManagementWorld } from './world.ts';
 
 const world = await useManagementWorld();
@@ -28,6 +29,24 @@ it('405: lists the methods of a path', async () => {
   expect(status).toBe(405);
   expect(headers.allow).toBe('GET, HEAD, POST');
   expect(json.error.metadata).toBeUndefined();
+});
+
+it('records who asked, as the audit names them, also where they are refused', async () => {
+  const { log, lines } = capturedLog();
+  await using logged = await startManagementWorld({ parts: { log } });
+  const { apiKey, apiKeyHash, subject, userId } = logged.ours;
+  await logged.call({ path: '/interns', bearer: apiKey });
+  await logged.call({ path: '/guardrails', bearer: apiKey });
+  await logged.call({ path: '/interns', bearer: await logged.issuer.token({ subject, scope: 'interns' }) });
+  await logged.call({ path: '/interns', bearer: null });
+  const told = () => lines.filter(({ msg }) => msg === 'request').map(({ status, actor }) => [status, actor]);
+  const key = `api_key:${apiKeyHash}`;
+  await expect.poll(told).toEqual([
+    [200, key],
+    [401, key],
+    [200, userId],
+    [401, undefined],
+  ]);
 });
 
 it('accepts the headers by which clients name their application', async () => {

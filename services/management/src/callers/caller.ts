@@ -11,6 +11,10 @@ interface SessionFacts {
 /** The sender of a request, according to its credential; undefined if the credential is unknown. */
 export type Caller = { readonly key: ApiKeyCaller } | { readonly session: SessionFacts } | undefined;
 
+/** As the audit of administration names it, or the user of a session; undefined if it is unknown. */
+export const actorOf = (caller: Caller): string | undefined =>
+  caller && ('key' in caller ? `api_key:${caller.key.hash}` : caller.session.person?.userId);
+
 /** A caller who may use an operation. */
 export interface Principal {
   /** The account to which the request counts, for limits per account. */

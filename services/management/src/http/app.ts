@@ -9,7 +9,7 @@ import { createExpressApp, type Express, type Request, type Route } from '@ori/h
 import { parseTarget } from '@ori/http/target';
 import type { DpopNonces } from '@ori/identity/dpop/nonces';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
-import type { Principal } from '../callers/caller.ts';
+import { actorOf, type Principal } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';
 import { Refusal } from '../refusal.ts';
 import { execute, readerOf, readOnlyOf, sendExecuted } from './execute.ts';
@@ -124,6 +124,8 @@ export function createApp({
       if (req.headers['dpop'] !== undefined && !res.headersSent)
         res.setHeader('DPoP-Nonce', dpopNonces.current());
     });
+    const actor = actorOf(caller);
+    if (actor !== undefined) exchange.facts['actor'] = actor;
     const principal = operation.permit(caller);
     countFor(exchange, principal.account);
     const reader = readers.get(operation);
