@@ -5,7 +5,7 @@ import { type RedisServer, startRedis } from '@ori/test-env/redis';
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createTurnLimiter, turnKey } from './limiter.ts';
-import { connectRedis, onNodeReady, type RedisClient } from './redis/connection.ts';
+import { connectRedis, onNodeReady, pingRedis, type RedisClient } from './redis/connection.ts';
 import { watchEviction } from './redis/eviction.ts';
 
 const clients: RedisClient[] = [];
@@ -53,6 +53,18 @@ it('a Cluster serves keys of every slot', async () => {
     1, 1, 1,
   ]);
   await expect(client.mget('{a}n', '{b}n')).rejects.toThrow();
+});
+
+it('a Cluster is ready while its nodes take writes', async () => {
+  const admin = administer();
+  const client = await ready(open(url()));
+  await expect.poll(() => client.set('first', '1').catch(() => undefined)).toBe('OK');
+  await pingRedis(client);
+  await admin.config('SET', 'maxmemory', '1');
+  const asked = pingRedis(client);
+  await expect(asked).rejects.toThrow('OOM');
+  await admin.config('SET', 'maxmemory', '0');
+  await pingRedis(client);
 });
 
 it('a Cluster counts turns exactly, each counter in its own slot', async () => {
