@@ -137,6 +137,26 @@ describe('Idempotency-Key', () => {
     expect(rows).toHaveLength(1);
   });
 
+  it('makes room of more expired answers than usual where the account is at its limit', async () => {
+    const { organizationId } = world.theirs;
+    await sql`
+      insert into idempotency_keys (organization_id, key_hash, sealed_answer, created_at)
+      select ${organizationId}, encode(sha256(n::text::bytea), 'hex'), repeat('x', n / 100 * 10000 + 1),
+        now() - interval '48 hours' + n * interval '1 second'
+      from generate_series(0, 199) n`.execute(world.store.kysely);
+    await sql`
+      insert into idempotency_tallies values (${organizationId}, ${64 * 1024 * 1024})
+      on conflict (organization_id) do update set bytes = excluded.bytes`.execute(world.store.kysely);
+    const { status } = await world.call({
+      method: 'POST',
+      path: '/guardrails',
+      json: { name: 'x' },
+      bearer: world.theirs.managementKey,
+      headers: ['Idempotency-Key', randomUUID()],
+    });
+    expect(status).toBe(201);
+  });
+
   it('stores the answer sealed, and only the hash of the key', async () => {
     const [key, name] = [randomUUID(), randomUUID()];
     await post(key, { name });

@@ -6,8 +6,9 @@ import { Refusal } from '../refusal.ts';
 
 /** Any constant works if every version of this code uses the same one. */
 const KEY_LOCK = 7_163_094_502_118_235n;
-/** How many expired keys a request deletes, so that an account's keys do not accumulate. */
+/** How many expired keys a request deletes, so that an account's keys do not accumulate; and where half of its room is taken. */
 const DELETED_AT_ONCE = 100;
+const DELETED_FOR_ROOM = 10_000;
 /** The maximum total size of the answers that are kept for one account. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
@@ -63,7 +64,10 @@ async function keep(
     with expired as (
       select key_hash from idempotency_keys
       where organization_id = ${organizationId} and created_at <= now() - interval '24 hours'
-      order by created_at limit ${DELETED_AT_ONCE} for update skip locked
+      order by created_at limit (
+        select case when coalesce(max(bytes), 0) > ${BYTES_MAX / 2} then ${DELETED_FOR_ROOM}::int else ${DELETED_AT_ONCE} end
+        from idempotency_tallies where organization_id = ${organizationId}
+      ) for update skip locked
     ), deleted as (
       delete from idempotency_keys
       where organization_id = ${organizationId} and key_hash = any (array(select key_hash from expired) || ${keyHash}::text)
