@@ -1,9 +1,11 @@
+import { loadGuardConfig } from '@ori/guard';
 import { expect, test } from 'vitest';
 import { find, type Manifest, podOf, render } from './render.ts';
 
 const manifests = render('overlays/guarded-daemon');
 const of = (kind: string): Manifest => find(manifests, 'greeter', kind);
-const [guard, daemon] = podOf(of('Deployment')).containers;
+const pod = podOf(of('Deployment'));
+const [guard, daemon] = pod.containers;
 const env = Object.fromEntries(guard.env.map(({ name, value }: Manifest) => [name, value]));
 
 test('only the ports of the guard can be reached, and it reaches the daemon on loopback', () => {
@@ -17,4 +19,12 @@ test('only the ports of the guard can be reached, and it reaches the daemon on l
 test('two guards never run at once with a replay store in memory', () => {
   expect(env['GUARD_REPLAY']).toBeUndefined();
   expect(of('Deployment').spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } });
+});
+
+test('the daemon is there until the guard has stopped, and has ten seconds of its own then', () => {
+  const { GUARD_ROOT_FILE, GUARD_SPOOL_FOLDER, ...others } = env;
+  const { shutdownDrainMs, shutdownGraceMs } = loadGuardConfig(others);
+  const { seconds } = daemon.lifecycle.preStop.sleep;
+  expect(seconds * 1000).toBeGreaterThan(shutdownDrainMs + shutdownGraceMs);
+  expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(seconds + 10);
 });
