@@ -183,6 +183,10 @@ test('no two units share a port; the gateway and Prometheus know every instance'
   expect(ports.filter((port, index) => ports.indexOf(port) !== index)).toEqual([]);
 });
 
+test('a guard is stopped before its daemon', () => {
+  expect(valuesOf('ori-guard@.service', 'After').join(' ').split(' ')).toContain('%i.service');
+});
+
 test('the README lists every secret that a unit loads', async () => {
   const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
   for (const line of UNITS.flatMap((name) => valuesOf(name, 'LoadCredential'))) {
