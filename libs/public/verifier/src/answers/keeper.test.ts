@@ -82,7 +82,7 @@ test('what is no answer needs no room', () => {
 });
 
 test.each(['throws', 'rejects'])(
-  'asks again for two thirds of a minute if the store %s, then warns',
+  'asks again for as long as an answer is kept if the store %s, then warns',
   async (how) => {
     const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
     const { kept, give } = world(() => {
@@ -95,20 +95,32 @@ test.each(['throws', 'rejects'])(
       [1000, 3],
       [5000, 4],
       [30_000, 5],
+      [30_000, 6],
     ] as const) {
       await vi.advanceTimersByTimeAsync(pauseMs - 1);
       expect(kept).toHaveLength(attempts - 1);
       await vi.advanceTimersByTimeAsync(1);
       expect(kept).toHaveLength(attempts);
     }
+    expect(warned).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(600 * SECOND);
     expect(warned).toHaveBeenCalledExactlyOnceWith(
       'down',
       expect.objectContaining({ code: 'answer_not_kept' }),
     );
-    await vi.advanceTimersByTimeAsync(60 * SECOND);
-    expect(kept).toHaveLength(5);
+    expect(kept).toHaveLength(23);
+    expect(vi.getTimerCount()).toBe(0);
   },
 );
+
+test('does not keep a process from ending that waits for a store for long', async () => {
+  const waits = vi.spyOn(globalThis, 'setTimeout');
+  const { give } = world(() => Promise.reject(new Error('down')));
+  give('A', answerOf(1));
+  await vi.advanceTimersByTimeAsync(10 * SECOND);
+  const isHolding = waits.mock.results.map(({ value }) => value.hasRef());
+  expect(isHolding).toEqual([true, true, true, false]);
+});
 
 test('stops asking when the store has it', async () => {
   const { kept, give } = world((attempt) =>

@@ -6,7 +6,9 @@ type Call = Parameters<AnswerStore['keep']>[0];
 /** What the record of an answer takes, beside its headers and body. */
 const RECORD_BYTES = 512;
 /** An answer that is not kept would be reported as running for as long as this process lives. */
-const RETRY_AFTER_MS = [100, 1000, 5000, 30_000];
+const RETRY_AFTER_MS = [100, 1000, 5000];
+/** From then on, for as long as an answer is kept. */
+const RETRY_EVERY_MS = 30_000;
 
 /** An answer that the store has, or is to have. */
 interface Kept extends Call {
@@ -48,12 +50,16 @@ export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => 
         if (kept.end === end) kept.end = undefined;
         return;
       } catch (error) {
-        const pauseMs = RETRY_AFTER_MS[failures];
-        if (pauseMs === undefined) {
+        const pauseMs = RETRY_AFTER_MS[failures] ?? RETRY_EVERY_MS;
+        if (performance.now() + pauseMs > kept.untilMs) {
           warn('answer_not_kept', messageOf(error));
           return;
         }
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        await new Promise((resolve) => {
+          const timer: { unref?(): unknown } | number = setTimeout(resolve, pauseMs);
+          // A process that has nothing else to do ends.
+          if (pauseMs === RETRY_EVERY_MS && typeof timer === 'object') timer.unref?.();
+        });
         done = undefined;
       }
     }
