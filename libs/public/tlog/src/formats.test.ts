@@ -48,12 +48,14 @@ it('reads as many hashes of a tile as it has, and none beyond', () => {
   for (const length of [0, 31, 33, 64]) expect(() => readTile(Buffer.alloc(length), 1)).toThrow(malformed);
 });
 
-it('bundles entries of any length, and reads no half of one', () => {
+it('bundles entries of any length, and reads no half of one, and no more than 256', () => {
   const entries = [1, 255, 256, 300, 0].map((length) => Buffer.alloc(length, length));
   const bundle = Buffer.concat(entries.map(bundled));
   expect(readEntries(bundle)).toEqual(entries);
   expect(() => readEntries(bundle.subarray(0, -1))).toThrow(malformed);
   expect(() => readEntries(Buffer.concat([bundle, Buffer.alloc(1)]))).toThrow(malformed);
+  expect(readEntries(Buffer.alloc(2 * 256))).toHaveLength(256);
+  expect(() => readEntries(Buffer.alloc(2 * 257))).toThrow(malformed);
 });
 
 it('the line of a key becomes an entry of kind 2, unless it names no key', () => {

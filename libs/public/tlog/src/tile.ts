@@ -109,12 +109,12 @@ export function tilesFor(size: number, compute: (subtrees: Subtrees) => unknown)
 export function readEntries(bundle: Uint8Array): Uint8Array[] {
   const entries: Uint8Array[] = [];
   let at = 0;
-  while (at + 2 <= bundle.length) {
+  while (at + 2 <= bundle.length && entries.length < TILE_WIDTH) {
     const length = ((bundle[at] ?? 0) << 8) | (bundle[at + 1] ?? 0);
     entries.push(bundle.subarray(at + 2, at + 2 + length));
     at += 2 + length;
   }
-  if (at !== bundle.length) throw new TlogError('malformed', 'a bundle ends within an entry');
+  if (at !== bundle.length) throw new TlogError('malformed', 'a bundle ends within an entry or has too many');
   return entries;
 }
 
