@@ -180,6 +180,29 @@ it('reports a log that is behind by more than the limit, and once that it no lon
   expect(problems).toEqual(['behind', 'recovered']);
 });
 
+it('takes a log that does not answer for one that is behind, once that is longer than the limit', async () => {
+  const { log, client } = openLog(ofProof);
+  const { check, problems } = watchOf(client);
+  await check();
+  log.entries.push(own(1));
+  log.failure = new TlogError('unavailable', 'no answer');
+  for (const seconds of [5, 60]) await check(seconds);
+  expect(problems).toEqual([]);
+  await check(61);
+  expect(problems).toEqual(['behind']);
+  [log.failure, log.completeAt] = [undefined, 1061];
+  await check(62);
+  expect(problems).toEqual(['behind', 'recovered']);
+});
+
+it('reports a log that never answered, after the limit', async () => {
+  const { log, client } = openLog(ofProof);
+  log.failure = new TlogError('unavailable', 'no answer');
+  const { check, problems } = watchOf(client);
+  for (const seconds of [60, 61]) await check(seconds);
+  expect(problems).toEqual(['behind']);
+});
+
 it('trusts no checkpoint that does not say how complete it is', async () => {
   const { log, client } = openLog();
   log.completeAt = undefined;

@@ -57,9 +57,9 @@ export interface KeyWatchOptions {
 }
 
 export type KeyWatchProblem =
-  /** The log is not complete up to the limit: keys may have been published that it does not show yet. */
+  /** The log is not complete up to the limit, or has not answered since: keys may have been published that it does not show. */
   | { readonly kind: 'behind' }
-  /** What the log serves cannot be trusted, or there is no answer. */
+  /** What the log serves cannot be trusted, or what was remembered of it cannot be loaded or saved. */
   | { readonly kind: 'untrusted'; readonly error: unknown }
   /** The problem that was reported last is over. */
   | { readonly kind: 'recovered' };
@@ -79,6 +79,9 @@ export function createKeyWatch(options: KeyWatchOptions): Checks {
   const seconds = () => now() / 1000;
   const { report, recover } = createProblemReport<KeyWatchProblem>({ ...options, limitSeconds, seconds });
   let seen: Seen | undefined;
+  /** Up to when the log was complete at the last check that read all of it. */
+  let completeAt = seconds();
+  const isBehind = () => seconds() - completeAt > limitSeconds;
 
   async function load(): Promise<Seen> {
     const text = await remembered?.load();
@@ -105,13 +108,18 @@ export function createKeyWatch(options: KeyWatchOptions): Checks {
       seen.size = head.size;
       await remembered?.save(JSON.stringify({ ...seen, keys: [...seen.keys] }));
     }
-    const completeAt = head.witnessed.get(COMPLETE);
-    if (completeAt === undefined) {
+    const latest = head.witnessed.get(COMPLETE);
+    if (latest === undefined) {
       throw new TlogError('quorum_missing', 'the checkpoint does not say how complete it is');
     }
-    if (seconds() - completeAt > limitSeconds) report({ kind: 'behind' });
+    completeAt = latest;
+    if (isBehind()) report({ kind: 'behind' });
     else recover();
   }
 
-  return startChecks(everyMs, read, (error) => report({ kind: 'untrusted', error }));
+  return startChecks(everyMs, read, (error) => {
+    const isUnavailable = error instanceof TlogError && error.code === 'unavailable';
+    if (!isUnavailable) report({ kind: 'untrusted', error });
+    else if (isBehind()) report({ kind: 'behind' });
+  });
 }
