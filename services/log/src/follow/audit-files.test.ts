@@ -346,6 +346,18 @@ it('does not continue while it runs if what it read was rewritten', async () => 
   await expect(source.peek()).rejects.toMatchObject({ code: 'audit_file_changed' });
 });
 
+it('does not continue while it runs if the time of what was rewritten was put back', async () => {
+  const source = await follow();
+  await write(A, B);
+  await takeAll(source);
+  await source.peek();
+  const times = join(folder, 'times');
+  execFileSync('touch', ['-r', path, times]);
+  await writeFile(path, `${A}\n${line(2, 'x')}\n`);
+  execFileSync('touch', ['-r', times, path]);
+  await expect(source.peek()).rejects.toMatchObject({ code: 'audit_file_changed' });
+});
+
 it('continues at the beginning of a file of which it has read nothing', async () => {
   const source = await follow();
   await write(A);

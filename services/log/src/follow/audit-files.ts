@@ -34,7 +34,7 @@ export async function followFile(path: string, start: Position | undefined) {
   let done = start?.done ?? [];
   let offset = start?.offset ?? 0;
   let last = start?.last ?? '';
-  /** Modification time of the file when it was last checked, in milliseconds. */
+  /** When the file had changed before it was last checked, in milliseconds. Unlike the time of its content, nobody can set it. */
   let changedAt = 0;
   /** The next state, once what was peeked is taken. */
   let after = { offset, last };
@@ -95,10 +95,10 @@ export async function followFile(path: string, start: Position | undefined) {
 
   /** Checks after the read that a changed file still has the last line read, in its place. */
   async function isStillTheSame({ handle }: OpenFile): Promise<boolean> {
-    const { mtimeMs } = await handle.stat();
-    if (mtimeMs === changedAt) return true;
+    const { ctimeMs } = await handle.stat();
+    if (ctimeMs === changedAt) return true;
     const is = offset === 0 || (await isUnchanged(handle, offset, last));
-    if (is) changedAt = mtimeMs;
+    if (is) changedAt = ctimeMs;
     return is;
   }
 
