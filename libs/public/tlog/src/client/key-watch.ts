@@ -43,7 +43,7 @@ export interface KeyWatchOptions {
   readonly internId: string;
   /** The keys that are expected, 32 bytes each. */
   readonly known?: readonly Uint8Array[];
-  /** Called once for each other key that signers have published for the intern. */
+  /** Called for each other key that signers have published for the intern, again only if the process ends in that check. */
   readonly onKey: (leaf: KeyLeaf) => void;
   readonly onProblem: (problem: KeyWatchProblem) => void;
   /** Stores how far the log was read, and the keys found, so that a restart does not begin anew. */

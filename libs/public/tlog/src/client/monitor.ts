@@ -20,7 +20,7 @@ export interface MonitorOptions<Proof> {
   readonly v1Key?: Uint8Array;
   /**
    * Called for an accepted proof that is not in a log which is complete up to after its acceptance: its signature was made
-   * outside the signers, with a stolen key. At most once for each.
+   * outside the signers, with a stolen key. Once for each, and again after a process that was killed before it stored that.
    */
   readonly onMissing: (proof: Proof) => void;
   /**
@@ -38,7 +38,8 @@ export interface MonitorOptions<Proof> {
   readonly pendingMax?: number;
   /**
    * Stores the waiting proofs as JSON after each check and when the monitor stops, so that they are checked after a restart.
-   * A process that is killed loses those accepted since the last check. Absent: they are kept in memory only.
+   * A process that is killed loses those accepted since the last check. Each process needs its own. Absent: they are kept in
+   * memory only.
    */
   readonly remembered?: Remembered;
   /** Unix time in milliseconds; `Date.now` by default. */
