@@ -63,6 +63,28 @@ it.each([
   await expect(fetchLog(url, 5000).get('checkpoint', 100)).rejects.toEqual(unavailable);
 });
 
+it('asks again for what came too soon, after the time that the answer names', async () => {
+  let refusals = 2;
+  let asked = 0;
+  let after: string | undefined = '0';
+  answer = (_request, response) => {
+    asked += 1;
+    const refused = refusals-- > 0;
+    response.writeHead(refused ? 429 : 200, after === undefined ? {} : { 'retry-after': after }).end('x');
+  };
+  const get = () => fetchLog(url, 5000).get('checkpoint', 100);
+  expect(await get()).toHaveLength(1);
+  expect(asked).toBe(3);
+  [asked, refusals] = [0, 1000];
+  await expect(get()).rejects.toEqual(unavailable);
+  expect(asked).toBe(6);
+  for (after of ['3600', '-1', 'soon', undefined]) {
+    asked = 0;
+    await expect(get()).rejects.toEqual(unavailable);
+    expect(asked).toBe(1);
+  }
+});
+
 it('takes an answer without a body as it takes an empty one', async () => {
   vi.stubGlobal('fetch', async () => new Response(null, { status: 404 }));
   expect(await fetchLog(url, 5000).get('tile/0/000', 100)).toBeUndefined();

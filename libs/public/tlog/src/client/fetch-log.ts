@@ -1,4 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { TlogError } from '../tlog-error.ts';
+
+/** How often a request is made again that came too soon (429), as many do while a whole log is read. */
+const REPEATS_MAX = 5;
+const RETRY_AFTER_SECONDS_MAX = 2;
 
 /** Transport to a log; an answer larger than `bytesMax` is an error. */
 export interface LogTransport {
@@ -11,7 +16,12 @@ export interface LogTransport {
 export function fetchLog(url: string, timeoutMs: number): LogTransport {
   const prefix = url.replace(/\/$/, '');
 
-  async function ask(path: string, bytesMax: number, init: RequestInit): Promise<Uint8Array | undefined> {
+  async function ask(
+    path: string,
+    bytesMax: number,
+    init: RequestInit,
+    repeats = 0,
+  ): Promise<Uint8Array | undefined> {
     let response: Response;
     try {
       response = await fetch(`${prefix}/${path}`, {
@@ -27,6 +37,16 @@ export function fetchLog(url: string, timeoutMs: number): LogTransport {
       await response.body?.cancel();
     } catch (cause) {
       throw new TlogError('unavailable', `the log did not answer for ${path}`, { cause });
+    }
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+    if (
+      response.status === 429 &&
+      repeats < REPEATS_MAX &&
+      seconds >= 0 &&
+      seconds <= RETRY_AFTER_SECONDS_MAX
+    ) {
+      await pause(seconds * 1000);
+      return ask(path, bytesMax, init, repeats + 1);
     }
     throw new TlogError('unavailable', `the log answered ${response.status} for ${path}`);
   }
