@@ -33,6 +33,7 @@ function openLog(...entries: Entry[]) {
     origin: 'log.example/log',
     completeAt: 1000 as number | undefined,
     failure: undefined as Error | undefined,
+    failsFrom: 0,
     bundles: [] as number[],
   };
   const client: LogClient = {
@@ -49,7 +50,7 @@ function openLog(...entries: Entry[]) {
     prove: () => expect.unreachable(),
     async bundle(index, { size }) {
       log.bundles.push(index);
-      if (log.failure !== undefined) throw log.failure;
+      if (log.failure !== undefined && index >= log.failsFrom) throw log.failure;
       return log.entries.slice(index * 256, Math.min(size, (index + 1) * 256)).map(renderEntry);
     },
   };
@@ -168,6 +169,18 @@ it('reads again what could not be read, and tells of no key twice', async () => 
   await check();
   expect(found).toEqual([255, 256]);
   expect(errors.slice(1)).toEqual(['recovered']);
+});
+
+it('goes on in the bundle that it could not read', async () => {
+  const { log, client } = openLog(...Array(600).fill(ofProof), own(1));
+  const { check, found } = watchOf(client);
+  [log.failure, log.failsFrom] = [new TlogError('unavailable', 'no answer'), 1];
+  await check();
+  log.failsFrom = 2;
+  await check();
+  log.failure = undefined;
+  await check();
+  expect([log.bundles, found]).toEqual([[0, 1, 1, 2, 2], [600]]);
 });
 
 it('reports a log that is behind by more than the limit, and once that it no longer is', async () => {

@@ -19,6 +19,7 @@ export interface KeyLeaf {
  * The leaves of an intern's published keys, from leaf `from` on. Reads every entry of the tree after it, so that a log cannot
  * leave one out.
  *
+ * @param readTo called after each bundle with how many leaves were read
  * @throws TlogError as `LogClient.bundle`
  */
 export async function* readKeyLeaves(
@@ -26,6 +27,7 @@ export async function* readKeyLeaves(
   head: TreeHead,
   internId: string,
   from = 0,
+  readTo: (size: number) => void = () => undefined,
 ): AsyncGenerator<KeyLeaf> {
   const intern = commitmentOfIntern(internId);
   for (let bundle = Math.floor(from / TILE_WIDTH); bundle * TILE_WIDTH < head.size; bundle++) {
@@ -35,6 +37,7 @@ export async function* readKeyLeaves(
       if (index >= from && entry.kind === 'key' && isSameHash(entry.intern, intern))
         yield { index, publicKey: entry.publicKey };
     }
+    readTo(Math.min(head.size, (bundle + 1) * TILE_WIDTH));
   }
 }
 
@@ -79,12 +82,14 @@ export function createKeyWatch(options: KeyWatchOptions): Checks {
   const seconds = () => now() / 1000;
   const { report, recover } = createProblemReport<KeyWatchProblem>({ ...options, limitSeconds, seconds });
   let seen: Seen | undefined;
+  let saved: string | undefined;
   /** Up to when the log was complete at the last check that read all of it. */
   let completeAt = seconds();
   const isBehind = () => seconds() - completeAt > limitSeconds;
 
   async function load(): Promise<Seen> {
     const text = await remembered?.load();
+    saved = text;
     const former: { origin?: string; size: number; keys: string[] } =
       text === undefined ? { size: 0, keys: [] } : JSON.parse(text);
     const known = (options.known ?? []).map((key) => Buffer.from(key).toString('base64url'));
@@ -98,16 +103,19 @@ export function createKeyWatch(options: KeyWatchOptions): Checks {
     if (head.size < seen.size) {
       throw new TlogError('rolled_back', `the tree shrank from ${seen.size} to ${head.size} leaves`);
     }
-    for await (const leaf of readKeyLeaves(client, head, internId, seen.size)) {
+    const reading = seen;
+    const readTo = (size: number) => {
+      reading.size = size;
+    };
+    for await (const leaf of readKeyLeaves(client, head, internId, seen.size, readTo)) {
       const key = Buffer.from(leaf.publicKey).toString('base64url');
       if (seen.keys.has(key)) continue;
       seen.keys.add(key);
       quietly(() => onKey(leaf));
     }
-    if (head.size !== seen.size) {
-      seen.size = head.size;
-      await remembered?.save(JSON.stringify({ ...seen, keys: [...seen.keys] }));
-    }
+    const text = JSON.stringify({ ...seen, keys: [...seen.keys] });
+    if (text !== saved) await remembered?.save(text);
+    saved = text;
     const latest = head.witnessed.get(COMPLETE);
     if (latest === undefined) {
       throw new TlogError('quorum_missing', 'the checkpoint does not say how complete it is');
