@@ -196,11 +196,16 @@ it('binds the session although the document of the API does not say that it take
 describe('where a session is not bound', () => {
   const required = { dpop_bound_access_tokens_required: true };
 
-  it('is what the person chose, and it says so', async () => {
+  it('is what the person chose, and it says so, until the API demands binding', async () => {
     await using home = await world.newHome();
     const login = await world.signIn(home, { args: ['--unbound'] });
     expect(login.stderr).toContain('not bound to a key, as you chose');
     expect((await home.ori(['whoami'])).stdout).toMatch(/^ {2}bound +no:/m);
+    const before = world.metadata;
+    world.metadata = { ...before, ...required };
+    const again = await world.signIn(home);
+    world.metadata = before;
+    expect(again).toMatchObject({ exit: 0, stderr: expect.stringContaining(', bound to a key') });
   });
 
   it('refuses to sign in where the API demands what the issuer does not offer', async () => {

@@ -123,7 +123,7 @@ async function signIn(context: Context, baseUrl: string, options: LoginOptions):
     client: clientId,
     scope: chooseScope(offered, chosen.scope),
     resource: api.resource !== null,
-    bound: offersBinding(issuer) && !chosen.unbound,
+    bound: offersBinding(issuer) && (api.demandsBinding || !chosen.unbound),
     audience: trusted?.audience ?? '',
   };
   const chosenTerms = { issuer: options.issuer, client, scope: options.scope, bound: chosenNow.unbound };
