@@ -173,8 +173,12 @@ describe('ori headers', () => {
     expect(JSON.parse(who)).toMatchObject({ bound: true });
     const unproven = await call(elsewhere, { ORI_TOKEN });
     expect(JSON.parse(unproven.stderr)).toMatchObject({ error: { code: 'token_key_unusable' } });
-    const missing = await call(elsewhere, { ...env, ORI_DPOP_KEY: join(home.folder, 'none') });
-    expect(missing).toMatchObject({ exit: 2, stdout: '' });
+    await writeFile(join(home.folder, 'key.pem'), '-----BEGIN PRIVATE KEY-----', { mode: 0o600 });
+    for (const name of ['none', 'key.pem', '.']) {
+      const unusable = await call(elsewhere, { ...env, ORI_DPOP_KEY: join(home.folder, name) });
+      expect(unusable).toMatchObject({ exit: 2, stdout: '' });
+      expect(JSON.parse(unusable.stderr)).toMatchObject({ error: { code: 'token_key_unusable' } });
+    }
   });
 
   it('gives nothing for another server, nor with a bound token without its key', async () => {

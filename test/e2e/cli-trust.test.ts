@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
 import { runOri } from './cli-in-process.ts';
@@ -259,4 +259,18 @@ it('uses no damaged trust file, because everything would be trusted anew', async
       exit: 2,
     });
   }
+});
+
+it('says what to do about a trust file that others can access, or that is a link', async () => {
+  await using home = await world.newHome();
+  await world.login(home);
+  const file = trustFileOf(home);
+  await chmod(file, 0o640);
+  const exposed = await runOri(home, ['login', '--no-browser']);
+  expect(exposed).toMatchObject({ exit: 3, stderr: expect.stringContaining(`chmod go= ${file}`) });
+  await chmod(file, 0o600);
+  await rename(file, `${file}.moved`);
+  await symlink(`${file}.moved`, file);
+  const link = await runOri(home, ['login', '--no-browser', '--json']);
+  expect(link).toMatchObject({ exit: 2, stderr: expect.stringContaining('"trust_damaged"') });
 });

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, type KeyObject, randomUUID, sign } from 'node:crypto';
-import { CliError } from '../core/errors.ts';
+import { CliError, isCliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { type Keeping, readKept, removeKept, writeKept } from './kept-secret.ts';
 import { readPrivateFile, removePrivateFile } from './private-file.ts';
@@ -71,19 +71,19 @@ export async function readProofKey(place: SessionPlace, thumbprint: string): Pro
   const text = await readKept(placeOf(place));
   const keys = text === undefined ? [] : parseJson(text);
   if (!Array.isArray(keys)) throw new CliError('session_file_damaged', { file: place.keyFile });
-  return keys
-    .map((key) => requirePrivateJwk(key, place.keyFile))
-    .find((key) => proofKeyOf(key).thumbprint === thumbprint);
+  return keys.map(privateJwkOf).find((key) => key !== undefined && proofKeyOf(key).thumbprint === thumbprint);
 }
 
-/**
- * Reads the key that was given with a token. Throws `token_key_unusable`, `session_file_exposed`,
- * `session_file_damaged`.
- */
+/** Reads the key that was given with a token. Throws `token_key_unusable`, `session_file_exposed`. */
 export async function readGivenKey(file: string): Promise<PrivateJwk> {
-  const text = await readPrivateFile(file, false);
-  if (text === undefined) throw new CliError('token_key_unusable', { file, why: 'does not exist' });
-  return requirePrivateJwk(parseJson(text), file);
+  const unusable = (why: string) => new CliError('token_key_unusable', { file, why });
+  const text = await readPrivateFile(file, false).catch((error) => {
+    throw isCliError(error, 'session_file_exposed') ? error : unusable('cannot be read');
+  });
+  if (text === undefined) throw unusable('does not exist');
+  const key = privateJwkOf(parseJson(text));
+  if (key === undefined) throw unusable('is not a JWK of P-256');
+  return key;
 }
 
 /**
@@ -106,11 +106,9 @@ export async function removeProofKeys(place: SessionPlace): Promise<void> {
   await removeKept(placeOf(place)).catch(() => removePrivateFile(place.keyFile));
 }
 
-function requirePrivateJwk(value: unknown, file: string): PrivateJwk {
-  if (typeof value === 'object' && value !== null) {
-    const { kty, crv, x, y, d } = value as Partial<Record<keyof PrivateJwk, unknown>>;
-    const isKey = kty === 'EC' && crv === 'P-256' && [x, y, d].every((part) => typeof part === 'string');
-    if (isKey) return { kty, crv, x, y, d } as PrivateJwk;
-  }
-  throw new CliError('session_file_damaged', { file });
+function privateJwkOf(value: unknown): PrivateJwk | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { kty, crv, x, y, d } = value as Partial<Record<keyof PrivateJwk, unknown>>;
+  const isKey = kty === 'EC' && crv === 'P-256' && [x, y, d].every((part) => typeof part === 'string');
+  return isKey ? ({ kty, crv, x, y, d } as PrivateJwk) : undefined;
 }

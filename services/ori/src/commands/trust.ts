@@ -36,7 +36,9 @@ export async function storeTrust(
 
 async function readAll(context: Context): Promise<Record<string, Trust>> {
   const file = trustFile(context);
-  const text = await readPrivateFile(file, false);
+  const text = await readPrivateFile(file, false).catch((error) => {
+    throw isCliError(error, 'session_file_damaged') ? new CliError('trust_damaged', { file }) : error;
+  });
   const all = text === undefined ? {} : parseTrust(text);
   if (all === undefined) throw new CliError('trust_damaged', { file });
   return all;

@@ -17,9 +17,9 @@ export const SESSION_FAILURES = {
     next: ({ baseUrl }) => `Sign in there: ori --base-url ${baseUrl} login, or unset ORI_BASE_URL.`,
   }),
   session_file_exposed: failure.signInNeeded<{ file: string; mode: string }>({
-    what: ({ file, mode }) =>
-      `Other users of this machine can access the session file ${file} (${mode}), so it is not used.`,
-    next: () => 'End that session and start a new one: ori logout, then ori login',
+    what: ({ file, mode }) => `Other users of this machine can access ${file} (${mode}), so it is not used.`,
+    next: ({ file }) =>
+      `Make it private: chmod go= ${file}. End a session that they may have used: ori logout, then ori login`,
   }),
   session_file_damaged: failure.signInNeeded<{ file: string }>({
     what: ({ file }) => `${file} is not a session file of this version of ori.`,
