@@ -174,7 +174,9 @@ describe('ori headers', () => {
     const unproven = await call(elsewhere, { ORI_TOKEN });
     expect(JSON.parse(unproven.stderr)).toMatchObject({ error: { code: 'token_key_unusable' } });
     await writeFile(join(home.folder, 'key.pem'), '-----BEGIN PRIVATE KEY-----', { mode: 0o600 });
-    for (const name of ['none', 'key.pem', '.']) {
+    const wrong = { kty: 'EC', crv: 'P-256', x: 'a', y: 'b', d: 'c' };
+    await writeFile(join(home.folder, 'wrong.json'), JSON.stringify(wrong), { mode: 0o600 });
+    for (const name of ['none', 'key.pem', '.', 'wrong.json']) {
       const unusable = await call(elsewhere, { ...env, ORI_DPOP_KEY: join(home.folder, name) });
       expect(unusable).toMatchObject({ exit: 2, stdout: '' });
       expect(JSON.parse(unusable.stderr)).toMatchObject({ error: { code: 'token_key_unusable' } });

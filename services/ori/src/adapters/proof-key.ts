@@ -106,9 +106,14 @@ export async function removeProofKeys(place: SessionPlace): Promise<void> {
   await removeKept(placeOf(place)).catch(() => removePrivateFile(place.keyFile));
 }
 
+/** Undefined for anything else. */
 function privateJwkOf(value: unknown): PrivateJwk | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  const { kty, crv, x, y, d } = value as Partial<Record<keyof PrivateJwk, unknown>>;
-  const isKey = kty === 'EC' && crv === 'P-256' && [x, y, d].every((part) => typeof part === 'string');
-  return isKey ? ({ kty, crv, x, y, d } as PrivateJwk) : undefined;
+  const { kty, crv, x, y, d } = value as Record<keyof PrivateJwk, string>;
+  const jwk = { kty, crv, x, y, d } as PrivateJwk;
+  try {
+    return kty === 'EC' && crv === 'P-256' && proofKeyOf(jwk) ? jwk : undefined;
+  } catch {
+    return undefined;
+  }
 }
