@@ -65,6 +65,7 @@ it('prints status and headers with -i, and writes the body to a file with -o', a
   expect(await readFile(file, 'utf8')).toBe('{"ok":true}');
   const unwritable = await echo(['-d', '', '-o', home.folder]);
   expect(unwritable).toMatchObject({ exit: 2, stdout: '' });
+  expect(unwritable.stderr).toContain('The daemon has answered');
 });
 
 it("accepts an intern's name instead of its id", async () => {

@@ -80,6 +80,9 @@ test('ori log verify finds a call in the log, and its .tlog-proof file verifies 
   const file = join(world.folder, 'call.tlog-proof');
   const verify = (digest: string, ...more: string[]) =>
     capture(ori, ['--json', 'log', 'verify', ...request, '--body-sha256', digest, ...more]);
+  const unwritable = await verify(bodySha256, '--out', world.folder);
+  expect(unwritable).toMatchObject({ exit: 2, stdout: '' });
+  expect(unwritable.stderr).not.toContain('daemon');
   const online = await verify(bodySha256, '--out', file);
   expect(online.stderr).toBe('');
   expect(JSON.parse(online.stdout)).toMatchObject({ logged: true, index: 3 });

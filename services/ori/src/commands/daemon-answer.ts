@@ -115,7 +115,8 @@ async function writeOutput(file: string, body: AsyncIterable<Buffer>): Promise<v
     await writeFile(file, body);
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw new CliError('output_unwritable', { file, why: explainSystemError(error) }, { cause: error });
+    const facts = { file, why: explainSystemError(error), isAnswer: true };
+    throw new CliError('output_unwritable', facts, { cause: error });
   }
 }
 

@@ -97,9 +97,12 @@ export const FAILURES = {
     next: () =>
       'The daemon did not receive a complete request. Try again when the file is no longer being written.',
   }),
-  output_unwritable: failure.usage<{ file: string; why: string }>({
+  output_unwritable: failure.usage<{ file: string; why: string; isAnswer?: boolean }>({
     what: ({ file, why }) => `Cannot write ${file}: ${why}.`,
-    next: () => 'The daemon has answered: repeat the call with another file only if it may be made twice.',
+    next: ({ isAnswer = false }) =>
+      isAnswer
+        ? 'The daemon has answered: repeat the call with another file only if it may be made twice.'
+        : 'Check the name and its permissions.',
   }),
   daemon_unknown: failure.usage<object>({
     what: () => 'The address of this intern’s daemon is unknown.',
