@@ -33,6 +33,7 @@ it('says that a name needs a scope, instead of that there is no such intern', as
   const args = ['--json', 'call', 'greeter', '/api/invoke', '--data', '{}'];
   const { exit, stderr } = await runOri(other, args, env);
   expect([exit, codeOf(stderr)]).toEqual([4, 'name_not_resolved']);
+  expect(stderr).toContain('name it in --scope');
 });
 
 it('does not sign an empty body that nobody asked for', async () => {

@@ -15,6 +15,8 @@ import { LOG_FAILURES } from './log.ts';
 import { SESSION_FAILURES } from './session.ts';
 
 const TRY_AGAIN = 'Try again in a moment.';
+/** A profile keeps the scopes of `--scope`. */
+const AS_CHOSEN = 'and name it in --scope if this profile was signed in with --scope';
 
 const ADDRESS_FAULTS = {
   not_a_url: ['is not a URL', 'Write it in full, such as https://api.example.com/v1'],
@@ -149,7 +151,7 @@ export const FAILURES = {
   scope_missing: failure.refused<{ scope: string } & ServerFacts>({
     what: ({ scope }) => `The session lacks the scope ${scope}.`,
     next: ({ scope }) =>
-      `Sign in again and grant it: ori login. If it is still missing, the issuer does not allow you ${scope}.`,
+      `Sign in again and grant it: ori login, ${AS_CHOSEN}. If it is still missing, the issuer does not allow you ${scope}.`,
   }),
   access_revoked: failure.refused<ServerRefusal>({
     what: (refusal) => `Your access was revoked: ${quote(refusal)}`,
@@ -168,7 +170,7 @@ export const FAILURES = {
   name_not_resolved: failure.refused<{ name: string; scope: string } & ServerFacts>({
     what: ({ name, scope }) =>
       `There is no intern with the id ${name}, and the session lacks the scope ${scope}, which names need.`,
-    next: () => 'Give the id, such as int_7Qm2, or sign in with all scopes: ori login',
+    next: () => `Give the id, such as int_7Qm2, or sign in with that scope: ori login, ${AS_CHOSEN}.`,
   }),
   intern_not_found: failure.refused<{ internId: string } & ServerFacts>({
     what: ({ internId }) => `There is no intern ${internId} that you can call.`,
