@@ -70,6 +70,7 @@ const isolated = [
   'services/signer/src/effects/audit-file-partial.test.ts',
   'libs/public/verifier/src/keys/rooted.test.ts',
   'libs/internal/runtime/src/follow-files.test.ts',
+  'libs/internal/runtime/src/listen-alone.test.ts',
 ];
 
 /** Where the results are written as JSON too. */

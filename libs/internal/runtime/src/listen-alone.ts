@@ -1,6 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
+import { linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** A socket that is younger, in milliseconds, may be of a process that is about to answer. */
+const YOUNG_MS = 250;
 
 /**
  * Listens on a Unix socket, and replaces one that a process left behind, which nobody answers. Closing the server removes it.
@@ -19,8 +24,27 @@ export async function listenAlone(server: Server, path: string): Promise<void> {
       if (code !== 'EADDRINUSE') throw error;
     }
     if (await isAnswered(path)) throw new Error(`${path} is in use by another process; stop it first`);
-    await rm(path, { force: true });
+    if (isYoung(path)) await pause(YOUNG_MS / 5);
+    else removeOld(path);
   }
+}
+
+function isYoung(path: string): boolean {
+  const there = lstatSync(path, { throwIfNoEntry: false });
+  return there !== undefined && Math.abs(Date.now() - there.mtimeMs) < YOUNG_MS;
+}
+
+/** By another name first: a process that starts now may just have replaced what nobody answered, and must not lose its own. */
+function removeOld(path: string): void {
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  if (isYoung(aside)) linkSync(aside, path);
+  rmSync(aside);
 }
 
 async function isAnswered(path: string): Promise<boolean> {
