@@ -51,11 +51,13 @@ database=$(id -un postgres 2> /dev/null || echo nobody)
 
 log 'PostgreSQL'
 install -d -o "$database" -m 0700 "$folder/state/cluster"
-(as "$database" "$bin/initdb" --pgdata="$folder/state/cluster" --username=superuser --auth=trust > "$folder/initdb.log")
+chown "$database" "$folder/secrets/postgres-password"
+(as "$database" "$bin/initdb" --pgdata="$folder/state/cluster" --username=superuser --auth=scram-sha-256 \
+  --pwfile="$folder/secrets/postgres-password" > "$folder/initdb.log")
 as "$database" "$bin/postgres" -D "$folder/state/cluster" -p $((port + 7)) -c listen_addresses=127.0.0.1 \
   -c unix_socket_directories= > "$folder/postgres.log" 2>&1 &
 started="$started $!"
-ask() { psql --host=127.0.0.1 --port=$((port + 7)) --username=superuser --dbname=postgres --quiet "$@"; }
+ask() { PGPASSWORD=$(cat "$folder/secrets/postgres-password") psql --host=127.0.0.1 --port=$((port + 7)) --username=superuser --dbname=postgres --quiet "$@"; }
 until_answers ask --command='SELECT 1'
 ask --set=ON_ERROR_STOP=1 --file="$folder/secrets/roles.sql"
 

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createLocalKeySet, createVerifier } from '@ori/verifier';
 import { createTestReplayStore } from '@ori/verifier/testing';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { createDpopKey } from '../env/dpop.ts';
 import { createHttpClient, type Refused } from '../env/http-client.ts';
@@ -97,6 +98,8 @@ test.skipIf(!isPossible)(
       );
       expect(rings.map(({ mode }) => mode & 0o777)).toEqual([0o600, 0o600]);
       expect(new Set(rings.map(({ uid }) => uid)).size).toBe(2);
+      const stranger = new pg.Client(`postgres://superuser:guess@127.0.0.1:${port + 7}/postgres`);
+      await expect(stranger.connect()).rejects.toMatchObject({ code: '28P01' });
     } finally {
       await script.end('SIGTERM');
     }
