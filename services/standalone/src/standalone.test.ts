@@ -1,5 +1,5 @@
 import { on, once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { loadStandaloneConfig } from './config.ts';
 import { RedisUnreachable } from './open-replay.ts';
 import { PortTaken } from './reserve-port.ts';
 import { startStandalone } from './standalone.ts';
-import { readState } from './state-file.ts';
+import { makeStateFolder, readState } from './state-file.ts';
 
 const CONFIG = loadStandaloneConfig({ ORI_PORT: '0' });
 
@@ -69,4 +69,12 @@ it('refuses a used port before anything is started', async () => {
   } finally {
     other.close();
   }
+});
+
+it('runs on while a full disk takes no line of its logs', async () => {
+  const folder = makeStateFolder(home);
+  for (const name of ['signer.log', 'management.log']) symlinkSync('/dev/full', join(folder, name));
+  await using standalone = await startStandalone(CONFIG, home);
+  for (const path of ['interns', 'openapi.json'])
+    expect((await fetch(`${standalone.state.baseUrl}/${path}`)).status).toBeLessThan(500);
 });

@@ -153,6 +153,12 @@ const stopIt = (started: { stop(): Promise<void> }) => started.stop();
 function openLog(service: 'signer' | 'management', folder: string, stack: AsyncDisposableStack) {
   const file = openSync(join(folder, `${service}.log`), 'a', 0o600);
   stack.defer(() => closeSync(file));
-  const destination = { write: (line: string) => void writeSync(file, line) };
-  return createLogger({ service, level: 'info', destination });
+  const write = (line: string) => {
+    try {
+      writeSync(file, line);
+    } catch {
+      // A full disk loses lines, and ends nothing.
+    }
+  };
+  return createLogger({ service, level: 'info', destination: { write } });
 }
