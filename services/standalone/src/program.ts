@@ -108,6 +108,8 @@ function stopOnSignal(standalone: Standalone): void {
     standalone.stop().then(() => process.exit(0), fail);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  // Its reader is gone.
+  process.stdout.on('error', stop);
 }
 
 function fail(error: unknown): never {

@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process';
 import { on, once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,4 +78,16 @@ it('runs on while a full disk takes no line of its logs', async () => {
   await using standalone = await startStandalone(CONFIG, home);
   for (const path of ['interns', 'openapi.json'])
     expect((await fetch(`${standalone.state.baseUrl}/${path}`)).status).toBeLessThan(500);
+});
+
+it('stops as at Ctrl-C when nobody reads its output any more', async () => {
+  const program = spawn(process.execPath, [join(import.meta.dirname, 'main.ts')], {
+    cwd: home,
+    env: { PATH: process.env['PATH'], ORI_PORT: '0' },
+  });
+  const exited = once(program, 'exit');
+  await once(program.stdout, 'data');
+  program.stdout.destroy();
+  expect(await exited).toEqual([0, null]);
+  expect(readdirSync(join(home, '.ori')).toSorted()).toEqual(['audit.log', 'management.log', 'signer.log']);
 });

@@ -30,7 +30,7 @@ export interface Standalone extends AsyncDisposable {
   readonly stage: Stage;
   /** Unix milliseconds: the daemon accepts proofs signed from then on. */
   readonly acceptsFromMs: number;
-  /** Stops everything in the order of dependencies, and removes the state file. */
+  /** Stops everything in the order of dependencies, and removes the state file. A second call waits for the first. */
   stop(): Promise<void>;
 }
 
@@ -118,7 +118,11 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
   const state = { baseUrl, issuer, daemonUrl: daemon.url, jwksUrl, root: root.jwk, metrics, ...demo };
   stack.defer(await writeState(home, state));
   const running = stack.move();
-  const stop = () => running.disposeAsync();
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= running.disposeAsync();
+    return stopped;
+  };
   return { state, stage, acceptsFromMs: daemon.acceptsFromMs, stop, [Symbol.asyncDispose]: stop };
 }
 
