@@ -147,7 +147,8 @@ it('reports a user without the right to check', async () => {
   await admin.call('ACL', 'SETUSER', 'blind', 'on', '>p', '~*', '+@all', '-info');
   const { eviction } = watch(HOUR, server.url.replace('redis://', 'redis://blind:p@'));
   await eviction.settled();
-  expect(await refusal(eviction)).toMatchObject({ code: 'redis_evicts', policy: undefined });
+  const explanation = expect.stringContaining('may not run INFO');
+  expect(await refusal(eviction)).toMatchObject({ code: 'redis_evicts', policy: undefined, explanation });
 });
 
 it.each(['redis://HOST', 'redis+sentinel://HOST/main', 'redis+cluster://HOST'])(

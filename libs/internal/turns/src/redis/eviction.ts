@@ -7,6 +7,8 @@ export class EvictingRedis extends Error {
   readonly code = 'redis_evicts';
   /** The server's `maxmemory-policy`; undefined if it may not be read. */
   readonly policy: string | undefined;
+  /** For `/readyz`. */
+  readonly explanation: string;
 
   constructor(policy: string | undefined) {
     super(
@@ -15,6 +17,7 @@ export class EvictingRedis extends Error {
         : `the server evicts: its maxmemory-policy is ${policy}`,
     );
     this.policy = policy;
+    this.explanation = this.message;
   }
 }
 
