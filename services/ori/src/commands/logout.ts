@@ -9,8 +9,8 @@ import { type Context, sessionPlace } from './context.ts';
 import { nameOf } from './whoami.ts';
 
 /**
- * Ends the session: revokes the refresh token and an opaque access token at the issuer (RFC 7009), and removes the file
- * in any case. Throws CliError `revocation_failed` if the file was removed but the session may still be valid.
+ * Ends the session: removes it, then revokes the refresh token and an opaque access token at the issuer (RFC 7009). Throws
+ * CliError `revocation_failed` if the session was removed but may still be valid, `keychain_unusable` if it stays.
  */
 export async function logout(context: Context): Promise<void> {
   const place = sessionPlace(context);
