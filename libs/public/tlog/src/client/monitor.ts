@@ -69,6 +69,8 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
 
   const seconds = () => now() / 1000;
   const { report, recover } = createProblemReport<MonitorProblem>({ onProblem, limitSeconds, seconds });
+  /** Apart from the others, because no check of the log ends it. */
+  const unchecked = createProblemReport<MonitorProblem>({ onProblem, limitSeconds, seconds });
 
   function commit({ version }: AcceptedProof, signingInputSha256: string): string | undefined {
     if (isSingleUse(version)) return signingInputSha256;
@@ -148,7 +150,7 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
      */
     accepted(proof: Proof, signingInputSha256: string): void {
       const commitment = commit(proof, signingInputSha256);
-      if (commitment === undefined) report({ kind: 'unchecked' });
+      if (commitment === undefined) unchecked.report({ kind: 'unchecked' });
       else if (pending.all.length >= pendingMax) report({ kind: 'overflow' });
       else pending.add({ commitment, proof, acceptedAt: seconds() });
     },
