@@ -264,6 +264,16 @@ it('takes no folder, no link to nothing and no file of another name for a rotate
   expect((await takeAll(await follow())).names).toEqual(['b']);
 });
 
+it('keeps no file open that it cannot read', async () => {
+  await symlink('/proc/self/mem', `${path}-1`);
+  await write(line(2, 'b'));
+  const source = await follow();
+  await expect(source.peek()).rejects.toMatchObject({ code: 'EIO' });
+  expect(openOf(`/proc/${process.pid}/mem`)).toEqual([]);
+  await rm(`${path}-1`);
+  expect((await takeAll(source)).names).toEqual(['b']);
+});
+
 it('reports a file beside it that it cannot open', async () => {
   await symlink(`${path}-1`, `${path}-1`);
   await write(line(2, 'b'));

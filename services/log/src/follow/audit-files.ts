@@ -190,17 +190,20 @@ async function identify(path: string): Promise<OpenFile | undefined> {
   // A pipe is opened without waiting for its writer.
   const handle = await ifThere(open(path, constants.O_RDONLY | constants.O_NONBLOCK));
   if (handle === undefined) return undefined;
-  const head = Buffer.alloc(FIRST_LINE_BYTES);
-  const facts = await handle.stat();
-  const { bytesRead } = facts.isFile() ? await handle.read(head, 0, head.length, 0) : { bytesRead: 0 };
-  const { lines } = splitLines(head.subarray(0, bytesRead));
-  const [line] = lines;
-  if (line === undefined) {
-    await handle.close();
-    return undefined;
+  let file: OpenFile | undefined;
+  try {
+    const head = Buffer.alloc(FIRST_LINE_BYTES);
+    const facts = await handle.stat();
+    const { bytesRead } = facts.isFile() ? await handle.read(head, 0, head.length, 0) : { bytesRead: 0 };
+    const { lines } = splitLines(head.subarray(0, bytesRead));
+    const [line] = lines;
+    if (line === undefined) return undefined;
+    const firstTime = lines.map(timeOf).find((time) => time !== '') ?? '';
+    file = { handle, inode: facts.ino, id: digestOf(line), firstTime };
+    return file;
+  } finally {
+    if (file === undefined) await handle.close();
   }
-  const firstTime = lines.map(timeOf).find((time) => time !== '') ?? '';
-  return { handle, inode: facts.ino, id: digestOf(line), firstTime };
 }
 
 function timeOf(line: Buffer): string {
