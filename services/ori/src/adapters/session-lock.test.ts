@@ -53,7 +53,8 @@ const elsewhere = (work: string, waitSeconds: number) =>
 
 it('excludes another process, and is released when its holder is killed', async () => {
   const holder = elsewhere(
-    `process.stdout.write('held') && new Promise(() => setTimeout(() => {}, 60_000))`,
+    // A promise that nothing can resolve would be collected, and the lock with it.
+    `process.stdout.write('held') && new Promise((resolve) => setTimeout(resolve, 60_000))`,
     1,
   );
   await once(holder.stdout, 'data');
