@@ -8,8 +8,9 @@ const SECOND = 1000;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
-  vi.useRealTimers();
+  // First, because it puts back what was there before: of a timer, the one that is not real.
   vi.restoreAllMocks();
+  vi.useRealTimers();
 });
 
 /** A keeper whose store takes time, and what it was asked to keep: the nonce, and an answer as its size. */
