@@ -46,7 +46,7 @@ async function answerTo(store: AnswerStore, question: Question): Promise<Answer>
     const end = await store.ask(question);
     if (typeof end === 'string' && Object.hasOwn(REFUSALS, end)) return REFUSALS[end];
     const { status, headers, body } = end as KeptAnswer;
-    if (!(status >= 200 && status <= 999 && body instanceof Uint8Array))
+    if (!(status >= 200 && status < 1000 && body instanceof Uint8Array))
       throw new TypeError('ask: expected from the replay store how the call ended');
     return { status, headers: { ...headers, 'ori-answer': 'kept' }, body };
   } catch (cause) {

@@ -56,9 +56,10 @@ export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => 
           return;
         }
         await new Promise((resolve) => {
-          const timer: { unref?(): unknown } | number = setTimeout(resolve, pauseMs);
+          // A number on some runtimes.
+          const timer: { unref?(): unknown } = setTimeout(resolve, pauseMs);
           // A process that has nothing else to do ends.
-          if (pauseMs === RETRY_EVERY_MS && typeof timer === 'object') timer.unref?.();
+          if (pauseMs === RETRY_EVERY_MS) timer.unref?.();
         });
         done = undefined;
       }
