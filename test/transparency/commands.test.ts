@@ -245,3 +245,16 @@ test('ori-admin audit verify reads compressed files, and takes no line for added
     expect([exit, stdout.match(/^.*\.jsonl:\d+: not in the log$/gm)?.length]).toEqual([4, 1]);
   }
 });
+
+test('ori-admin audit verify says of which compressed file it cannot read all', async () => {
+  const { world, lines, policy } = await openLoggedCalls();
+  await using _ = world;
+  const whole = gzipSync(lines.map(({ line }) => `${line}\n`).join(''));
+  const file = join(world.folder, 'audit.jsonl.gz');
+  for (const damaged of [whole.subarray(0, -9), Buffer.from('no gzip')]) {
+    await writeFile(file, damaged);
+    const { exit, stdout, stderr } = await capture(admin, ['audit', 'verify', file, '--policy', policy]);
+    expect([exit, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`Cannot decompress ${JSON.stringify(file)}`);
+  }
+});

@@ -166,16 +166,29 @@ function secondsOf(line: Buffer): number {
 
 /** The lines of a file that end with a newline: an unfinished last line was never acknowledged. */
 async function* wholeLines(path: string): AsyncGenerator<Buffer> {
-  const bytes = (await open(path)).createReadStream();
   let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of path.endsWith('.gz') ? pipeline(bytes, createGunzip(), () => undefined) : bytes) {
-    rest = Buffer.concat([rest, chunk as Buffer]);
+  for await (const chunk of contentOf(path)) {
+    rest = Buffer.concat([rest, chunk]);
     let at = 0;
     for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a, at)) {
       yield rest.subarray(at, end);
       at = end + 1;
     }
     rest = rest.subarray(at);
+  }
+}
+
+/** @throws UsageError for a compressed file that is cut or damaged */
+async function* contentOf(path: string): AsyncGenerator<Buffer> {
+  const bytes = (await open(path)).createReadStream();
+  try {
+    yield* path.endsWith('.gz') ? pipeline(bytes, createGunzip(), () => undefined) : bytes;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))) throw error;
+    throw new UsageError(
+      `Cannot decompress ${JSON.stringify(path)}: ${error.message}.`,
+      'Find a whole copy of it; --partial verifies the other files.',
+    );
   }
 }
 
