@@ -56,7 +56,7 @@ export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => 
           return;
         }
         await new Promise((resolve) => {
-          // A number on some runtimes.
+          // On some runtimes it is a number, without `unref`.
           const timer: { unref?(): unknown } = setTimeout(resolve, pauseMs);
           // A process that has nothing else to do ends.
           if (pauseMs === RETRY_EVERY_MS) timer.unref?.();
