@@ -174,8 +174,9 @@ async function mutate(
       allowEmpty: true,
       logLevel: 'warn' as never,
     } as never);
-    const inArea = sourcesOf(area).map((file) => join(copy.directory, file));
-    const mutants = (await stryker.runMutationTest()).filter(({ fileName }) => inArea.includes(fileName));
+    // The results of other files stay in the report.
+    const files = parts.map((part) => join(copy.directory, part.replace(/:[\d-]+$/, '')));
+    const mutants = (await stryker.runMutationTest()).filter(({ fileName }) => files.includes(fileName));
     const alive = mutants.filter(
       ({ status, statusReason = '' }) =>
         status === 'Survived' || status === 'NoCoverage' || statusReason.startsWith('Static mutant'),
