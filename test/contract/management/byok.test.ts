@@ -164,6 +164,17 @@ describe('PATCH /byok/{id}', () => {
       disabled: true,
       declared_zdr: null,
     });
+    expect((await stored())?.sealed_key).toBe('never opened in this test');
+  });
+
+  it('lets the hash of a key that was deleted since stay', async () => {
+    const gone = '0'.repeat(64);
+    id = await createTestCredential(world.store, world.ours, { allowed_api_key_hashes: [gone] });
+    const hashes = [gone, world.ours.apiKeyHash];
+    expect((await update({ allowed_api_key_hashes: hashes })).json.data.allowed_api_key_hashes).toEqual(
+      hashes,
+    );
+    expect((await update({ allowed_api_key_hashes: ['1'.repeat(64)] })).status).toBe(400);
   });
 
   it('rotates the key in place: sealed to its row, with a new label, never shown', async () => {

@@ -1,7 +1,10 @@
 import { PRESENTATIONS } from '@ori/api/refusals';
 import {
+  addMember,
+  addSubject,
   createApiKey,
   createIntern,
+  createUser,
   createWorkspace,
   removeMember,
   setIcon,
@@ -93,6 +96,24 @@ describe('GET /interns', () => {
     });
     const { json } = await list('?status=running,running,failed');
     expect(json.data.map((intern: { id: string }) => intern.id)).toEqual([id]);
+  });
+
+  it('lists to a session the interns of all its workspaces, or of one', async () => {
+    const { id: userId } = await createUser(world.store, { name: 'of two workspaces' });
+    await addSubject(world.store, { userId, issuer: world.issuer.url, subject: userId });
+    const created: string[][] = [];
+    for (const name of ['first', 'second']) {
+      const { organizationId } = world.ours;
+      const place = await createWorkspace(world.store, { organizationId, name, inProgramme: true });
+      await addMember(world.store, { workspaceId: place.id, userId });
+      created.push([place.id, (await createIntern(world.store, { workspaceId: place.id, name })).id]);
+    }
+    const token = await world.issuer.token({ subject: userId, scope: 'interns' });
+    const seen = async (query: string) =>
+      (await list(query, token)).json.data.map(({ id }: { id: string }) => id);
+    expect((await seen('')).sort()).toEqual(created.map(([, intern]) => intern).sort());
+    for (const [workspace, intern] of created)
+      expect(await seen(`?workspace_id=${workspace}`)).toEqual([intern]);
   });
 
   it('400: explains the allowed limit', async () => {
