@@ -9,14 +9,26 @@ const QUESTION = { issuer: 'https://issuer.test', subject: 'nobody', internId: '
 
 it('names each text once, except writes, texts without parameters and those after the hundredth', () => {
   const nameOf = createStatementNames();
-  expect(nameOf('select $1', [1])).toBe('ori_0');
-  expect(nameOf('with a as (select $1) select 1', [1])).toBe('ori_1');
-  expect(nameOf('select $1', [2])).toBe('ori_0');
+  const name = nameOf('select $1', [1]);
+  expect(name).toMatch(/^ori_.{43}$/);
+  expect(nameOf('select $1', [2])).toBe(name);
   expect(nameOf('select 1', [])).toBeUndefined();
   expect(nameOf('insert into selected values ($1)', [1])).toBeUndefined();
-  for (let index = 2; index < 100; index++) expect(nameOf(`select $1, ${index}`, [1])).toBe(`ori_${index}`);
+  const names = [
+    'with a as (select $1) select 1',
+    ...Array.from({ length: 98 }, (_, index) => `select $1, ${index}`),
+  ];
+  expect(new Set([name, ...names.map((text) => nameOf(text, [1]))]).size).toBe(100);
   expect(nameOf('select $1, 100', [1])).toBeUndefined();
-  expect(nameOf('select $1', [3])).toBe('ori_0');
+  expect(nameOf('select $1', [3])).toBe(name);
+});
+
+it('gives a text the same name in every process, and two texts never the same', () => {
+  const [one, other] = [createStatementNames(), createStatementNames()];
+  const [first, second] = ['select 1, $1', 'select 2, $1'].map((text) => one(text, [1]));
+  expect(other('select 2, $1', [1])).toBe(second);
+  expect(other('select 1, $1', [1])).toBe(first);
+  expect(first).not.toBe(second);
 });
 
 it('has the server plan the gate query once per connection', async () => {
