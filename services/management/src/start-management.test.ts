@@ -4,7 +4,10 @@ import { ConfigError } from '@ori/runtime/config';
 import { LIMITS } from '@ori/runtime/limits';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
+import { openPostgres } from '@ori/store/postgres';
+import { unavailableFrom } from '@ori/store/store-unavailable';
 import { freePort } from '@ori/test-env/ports';
+import { createDatabase } from '@ori/test-env/postgres';
 import { expect, test } from 'vitest';
 import { loadManagementConfig, startManagement } from './start-management.ts';
 
@@ -37,6 +40,24 @@ test('a start without its database and its issuer reports what is missing', asyn
   expect(Object.keys(checks)).toEqual(['postgresql', 'issuer']);
   expect(Object.values(checks)).not.toContain('ok');
   await management.stop();
+});
+
+test('it is not ready behind a PgBouncer that pools statements, which refuses transactions', async () => {
+  await using database = await createDatabase();
+  const store = openPostgres({ url: database.managementUrl, poolMax: 1 });
+  const cause = Object.assign(new Error('transaction blocks not allowed'), {
+    code: '08P01',
+    severity: 'FATAL',
+  });
+  const transaction = () => Promise.reject(unavailableFrom(cause));
+  const management = await startManagement(config, { ring, database: { ...store, transaction } });
+  const ready = await fetch(`${management.opsUrl}/readyz`);
+  expect(await ready.json()).toMatchObject({
+    checks: { postgresql: 'failing: refused' },
+    causes: { postgresql: expect.stringContaining('PgBouncer') },
+  });
+  await management.stop();
+  await store.close();
 });
 
 test('an unreadable KEK ring is refused with the name of its setting', async () => {

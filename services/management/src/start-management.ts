@@ -70,8 +70,9 @@ export async function startManagement(config: ManagementConfig, parts: Partial<M
   collectKeks(metrics.registry, ring);
   const database = parts.database ?? openDatabase(config, stack, metrics);
   const db = timeDependencies(metrics.registry, tracing)('postgresql', database);
-  /** Resolves if the database answers and is migrated. */
-  const ping = async () => void (await db.query('select id from guardrails limit 0'));
+  /** Resolves if the database answers, takes transactions, as a PgBouncer that pools statements does not, and is migrated. */
+  const ping = () =>
+    db.transaction(async (trx) => void (await trx.selectFrom('guardrails').select('id').limit(0).execute()));
   if (parts.database === undefined) await judgeLogin(ping);
   const patterns = stack.adopt(createPatternCompiler(), (compiler) => compiler.close());
   const identity = stack.adopt(

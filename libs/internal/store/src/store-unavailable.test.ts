@@ -9,6 +9,10 @@ describe('a failure', () => {
   it.each<[string, Error, string]>([
     ['cancelled by statement_timeout', fromServer('57014'), 'timed_out'],
     ['of a transaction left idle', fromServer('25P03'), 'timed_out'],
+    ['of a transaction that lasted too long', fromServer('25P04'), 'timed_out'],
+    ['that PgBouncer itself reports', fromServer('08P01'), 'refused'],
+    ['of a prepared statement that is on another connection of PgBouncer', fromServer('26000'), 'refused'],
+    ['of one that another process prepared there', fromServer('42P05'), 'refused'],
     ['of a server that shuts down', fromServer('57P01'), 'refused'],
     ['of a server that starts up', fromServer('57P03'), 'refused'],
     ['of a server with too many connections', fromServer('53300'), 'refused'],

@@ -36,9 +36,11 @@ function errorCode(error: unknown): string | undefined {
 
 function fromSqlState(state: string): StoreUnavailableCode | undefined {
   if (state === '57014') return 'timed_out'; // query_canceled: statement_timeout
-  if (state === '25P03') return 'timed_out'; // idle_in_transaction_session_timeout
+  if (state === '25P03' || state === '25P04') return 'timed_out'; // idle_in_transaction_session_timeout, transaction_timeout
   if (state === '40P01' || state === '40001') return 'contended'; // deadlock_detected, serialization_failure
   if (state === '25006') return 'refused'; // read_only_sql_transaction: a demoted primary, or one without space
+  // PgBouncer: its own refusals, and a prepared statement that is on another of its connections.
+  if (state === '08P01' || state === '26000' || state === '42P05') return 'refused';
   if (state.startsWith('08')) return 'unreachable'; // connection exceptions
   if (state.startsWith('57P')) return 'refused'; // shutting down, starting up
   if (state.startsWith('53') || state.startsWith('58')) return 'refused'; // out of resources, system errors

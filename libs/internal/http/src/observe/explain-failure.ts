@@ -1,15 +1,21 @@
 import { chainOf, explainSystemError } from '@ori/faces/system-error';
 
+const NOT_PREPARED =
+  'PgBouncer lost a prepared query: it must pool sessions, or have max_prepared_statements (version 1.21)';
+
 /** What PostgreSQL's conditions, and our own, mean to an operator. */
 const CONDITIONS: Readonly<Record<string, string>> = {
   standby: 'this server is a standby or replica: use the primary',
+  '08P01': 'a pooler such as PgBouncer refused the connection or the query: see its log',
   '25006': 'the database is read-only, probably a standby: use the primary',
+  '26000': NOT_PREPARED,
   '28000': 'the database rejects this login: see pg_hba.conf',
   '28P01': 'the password of the login is wrong, or there is no such login',
   '3D000': 'there is no such database',
   '42501': 'the login lacks a privilege: run ori-admin migrate',
   '42703': 'a column is missing: run ori-admin migrate',
   '42P01': 'a table is missing: run ori-admin migrate',
+  '42P05': NOT_PREPARED,
   '53100': 'the disk of the server is full',
   '53300': 'the server has no free connection',
   '57P03': 'the server is starting up, or is a standby that accepts no queries',
