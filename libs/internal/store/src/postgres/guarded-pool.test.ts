@@ -116,14 +116,25 @@ describe('a failing PostgreSQL', () => {
 
   it('that freezes in the middle of a transaction gets nothing more on that connection, not even a rollback', async () => {
     await withStore({ poolMax: 1 }, async (db) => {
+      let first: unknown;
       const frozen = db.kysely.transaction().execute(async (tx) => {
         await sql`select 1`.execute(tx);
         await server.freeze();
-        await expect(sql`select 1`.execute(tx)).rejects.toMatchObject(unavailable('timed_out'));
+        first = await sql`select 1`.execute(tx).catch((error: unknown) => error);
         await sql`select 1`.execute(tx);
       });
-      await expect(frozen.finally(() => server.thaw())).rejects.toMatchObject(unavailable('unreachable'));
+      const failure = await frozen.catch((error: unknown) => error).finally(() => server.thaw());
+      expect(failure).toBe(first);
+      expect(first).toMatchObject(unavailable('timed_out'));
       await signerQueries(db).ping();
+    });
+  });
+
+  it('that fails a transaction for its own reason is reported with that reason', async () => {
+    await withStore({ poolMax: 1 }, async (db) => {
+      const full = sql`do $$ begin raise 'no space left' using errcode = 'disk_full'; end $$`;
+      const failed = db.transaction((tx) => full.execute(tx));
+      await expect(failed).rejects.toMatchObject({ ...unavailable('refused'), cause: { code: '53100' } });
     });
   });
 

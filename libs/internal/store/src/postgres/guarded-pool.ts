@@ -48,16 +48,16 @@ function guardClient(
   nameOf: ReturnType<typeof createStatementNames>,
   statementTimeoutMs: number,
 ) {
-  let broken = false;
-  const onError = (): void => {
-    broken = true; // a checked-out client without this listener would end the process
+  /** Why the connection is not used any more. */
+  let broken: StoreUnavailable | undefined;
+  const onError = (error: unknown): void => {
+    broken ??= unavailableAtConnect(error); // a checked-out client without this listener would end the process
   };
   client.on('error', onError);
   const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
     // Skips the rollback of a transaction that failed with its connection: the server rolls back when the connection
-    // ends.
-    if (broken)
-      throw new StoreUnavailable('unreachable', 'The database connection was discarded after an error.');
+    // ends. kysely reports what its rollback throws, which is therefore why the transaction failed.
+    if (broken) throw broken;
     try {
       const name = nameOf(text, values);
       const answer = client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
@@ -69,13 +69,13 @@ function guardClient(
       if (unavailable === undefined) throw error;
       // The server itself ended a statement that was slow or contended, so the connection is intact. After any other
       // error it is not trusted.
-      if (!isServerCancel(error) && unavailable.code !== 'contended') broken = true;
+      if (!isServerCancel(error) && unavailable.code !== 'contended') broken ??= unavailable;
       throw unavailable;
     }
   };
   const release = (discard?: boolean): void => {
     client.removeListener('error', onError);
-    client.release(broken || discard === true);
+    client.release(broken !== undefined || discard === true);
   };
   return { query, release };
 }
