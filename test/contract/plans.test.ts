@@ -164,7 +164,8 @@ type Query = {
 const MANAGEMENT: Record<Query | `${string} ${string}`, Operation> = {
   findApiKeyCaller: (db) => callers.findApiKeyCaller(db, facts.ownHash),
   'the epoch of used proofs': (db) => databaseSpentProofs(db).learn(),
-  'a used proof': async (db) => databaseSpentProofs(db).spend({ id: 'x'.repeat(43), epoch: 'epoch' }),
+  'a used proof': async (db) =>
+    databaseSpentProofs(db).spend({ id: 'x'.repeat(43), epoch: 'epoch', from: 0, until: 1 }),
   findPerson: (db) => callers.findPerson(db, facts.scenario.question),
   listInterns: (db) => interns.listInterns(db, { workspaceIds: [facts.scenario.workspaceId] }, { limit: 51 }),
   findIcon: (db) =>

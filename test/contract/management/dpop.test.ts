@@ -12,6 +12,8 @@ const claims = { cnf: { jkt: key.thumbprint } };
 const accessToken = await world.issuer.token({ subject: world.ours.subject, claims });
 const url = `${world.baseUrl}/interns`;
 
+const WHENEVER = { from: 0, until: 1e12 };
+
 const list = (proof: string) =>
   world.call({
     path: '/interns',
@@ -55,6 +57,48 @@ test('a proof that one process took is refused by every other process, and after
   expect((await list(await key.proof({ method: 'GET', url, accessToken, nonce: renewed }))).status).toBe(200);
 });
 
+test('after its clock was ahead and was corrected, takes no proof of before once more', async () => {
+  const aheadMs = 3_600_000;
+  let now = () => Date.now() + aheadMs;
+  await using mistaken = await startManagementWorld({ parts: { now: () => now() } });
+  const token = await mistaken.issuer.token({
+    subject: mistaken.ours.subject,
+    claims,
+    expiresInSeconds: 7200,
+  });
+  const at = `${mistaken.baseUrl}/interns`;
+  const ask = async (nonce?: string) => {
+    const proof = await key.proof({ method: 'GET', url: at, accessToken: token, ...(nonce && { nonce }) });
+    return mistaken.call({ path: '/interns', bearer: null, headers: dpopHeaders(token, proof) });
+  };
+  const early = await ask();
+  // Its nonces are not of the database's time.
+  const refused = await ask(String(early.headers['dpop-nonce']));
+  expect(refused.headers['www-authenticate']).toContain('error="use_dpop_nonce"');
+  now = Date.now;
+  const corrected = String((await ask()).headers['dpop-nonce']);
+  expect((await ask(corrected)).status).toBe(200);
+});
+
+test('a proof at another time than the database’s is not spent, and makes it forget none', async () => {
+  const spent = databaseSpentProofs(world.store);
+  await spent.learn();
+  const epoch = spent.epoch() ?? '';
+  const [old, id] = ['o'.repeat(43), 'n'.repeat(43)];
+  await sql`insert into spent_dpop_proofs (id, spent_at) values (${old}, now() - interval '1 hour')`.execute(
+    world.store.kysely,
+  );
+  const ids = async () =>
+    (await world.store.query<{ id: string }>('select id from spent_dpop_proofs')).map((row) => row.id);
+  for (const times of [{ until: 1 }, { from: 1e12 }]) {
+    expect(await spent.spend({ id, epoch, ...WHENEVER, ...times })).toBe('forgotten');
+    expect(await ids()).toEqual(expect.arrayContaining([old]));
+    expect(await ids()).not.toContain(id);
+  }
+  expect(await spent.spend({ id, epoch, ...WHENEVER })).toBe('spent');
+  expect(await ids()).not.toContain(old);
+});
+
 test('takes no proof of before on a dump that was restored beside the database, or in its place', async () => {
   await using restored = await createDatabase();
   const copy = openPostgres({ url: restored.url, poolMax: 1 });
@@ -64,7 +108,7 @@ test('takes no proof of before on a dump that was restored beside the database, 
   const epoch = spent.epoch() ?? '';
   const [row] = await world.store.query<{ server: string }>('select server from dpop_epoch');
   await copy.query('insert into dpop_epoch (server, epoch) values ($1, $2)', [row?.server, epoch]);
-  expect(await databaseSpentProofs(copy).spend({ id: 'p'.repeat(43), epoch })).toBe('forgotten');
+  expect(await databaseSpentProofs(copy).spend({ id: 'p'.repeat(43), epoch, ...WHENEVER })).toBe('forgotten');
 });
 
 test('refuses a proof without the claim over the content, and content that the proof does not cover', async () => {

@@ -10,9 +10,12 @@ export interface Epoch {
   readonly expected: string;
   /** The value to use if a new epoch begins. */
   readonly fresh: string;
+  /** Unix seconds: only between these, by the clock of Redis, is anything claimed. */
+  readonly from: number;
+  readonly until: number;
 }
 
-/** A function for scripts: the epoch of a key, created if there is none. The Redis user needs `INFO`. */
+/** Functions for scripts: the epoch of a key, created if there is none, and the times. The Redis user needs `INFO` and `TIME`. */
 export const EPOCH_LUA = `
 local function epoch_of(key, fresh)
   local run = string.match(redis.call('info', 'server'), 'run_id:(%x+)')
@@ -20,5 +23,9 @@ local function epoch_of(key, fresh)
   if known and string.sub(known, 1, #run + 1) == run .. ' ' then return string.sub(known, #run + 2) end
   redis.call('set', key, run .. ' ' .. fresh)
   return fresh
+end
+local function is_between(from, to)
+  local seconds = tonumber(redis.call('time')[1])
+  return seconds >= tonumber(from) and seconds <= tonumber(to)
 end
 `;

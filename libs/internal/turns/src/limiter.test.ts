@@ -360,7 +360,7 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
 
   it('claim the first key even when they are refused, and do nothing if it exists', async () => {
     const who = person();
-    const epoch = { key: randomUUID(), expected: 'begun', fresh: 'begun' };
+    const epoch = { key: randomUUID(), expected: 'begun', fresh: 'begun', from: 0, until: 1e12 };
     const takeFirst = (first: string, key = randomUUID()) =>
       limiter().takeAndClaim?.(who, {
         first: { key: first, value: '', keptMs: 20_000, epoch },
@@ -380,11 +380,11 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
     expect(await takeFirst(late)).toBe('replayed');
   });
 
-  it('claim a first key in the epoch that it expects, and in any other do nothing', async () => {
+  it('claim a first key in the epoch and at the time that it expects, and in any other do nothing', async () => {
     const who = person();
     const [epochKey, key] = [randomUUID(), randomUUID()];
-    const takeIn = (expected: string, fresh: string) => {
-      const epoch = { key: epochKey, expected, fresh };
+    const takeIn = (expected: string, fresh: string, until = 1e12) => {
+      const epoch = { key: epochKey, expected, fresh, from: 0, until };
       const first = { key: randomUUID(), value: '', keptMs: 20_000, epoch };
       return limiter().takeAndClaim?.(who, { first, allowed: { key, value: 'mine', keptMs: 30_000 } });
     };
@@ -392,6 +392,7 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
     expect([await redis.exists(key), await used('user', who.userId)]).toEqual([0, 0]);
     expect(await takeIn('begun', 'later')).toMatchObject({ claimed: true });
     expect(await takeIn('later', 'later')).toBe('forgotten');
+    expect(await takeIn('begun', 'later', 1)).toBe('forgotten');
     expect(await used('user', who.userId)).toBe(1);
   });
 

@@ -15,7 +15,9 @@ test.each([
   ['an epoch that is no text', ['spent', 1]],
   ['another word', ['told', 'epoch']],
 ])('a reply that cannot be is a failure of Redis: %s', async (_what, answer) => {
-  await expect(answering(answer).spend({ id: 'proof', epoch: 'epoch 1' })).rejects.toMatchObject({
+  await expect(
+    answering(answer).spend({ id: 'proof', epoch: 'epoch 1', from: 0, until: 1e12 }),
+  ).rejects.toMatchObject({
     name: 'DependencyError',
     dependency: 'redis',
   });
@@ -28,6 +30,6 @@ test('an epoch that cannot be learned is a failure of Redis', async () => {
 test.each(['spent', 'replayed', 'forgotten'])('says %s, and keeps the epoch', async (outcome) => {
   const proofs = answering([outcome, 'epoch 1']);
   expect(proofs.epoch()).toBeUndefined();
-  expect(await proofs.spend({ id: 'proof', epoch: 'epoch 1' })).toBe(outcome);
+  expect(await proofs.spend({ id: 'proof', epoch: 'epoch 1', from: 0, until: 1e12 })).toBe(outcome);
   expect(proofs.epoch()).toBe('epoch 1');
 });

@@ -16,11 +16,12 @@ export interface ProofStore extends SpentProofs {
 const PREFIX = 'ori:dpop:{spent}:';
 const EPOCH_KEY = `${PREFIX}epoch`;
 
-/** Without a second key it only returns the epoch. ARGV: the expected epoch, a fresh one, milliseconds. */
+/** Without a second key it only returns the epoch. ARGV: the expected epoch, a fresh one, milliseconds, the times. */
 const SPEND_SCRIPT = `${EPOCH_LUA}
 local epoch = epoch_of(KEYS[1], ARGV[2])
 if not KEYS[2] then return { 'told', epoch } end
 if ARGV[1] ~= epoch then return { 'forgotten', epoch } end
+if not is_between(ARGV[4], ARGV[5]) then return { 'forgotten', epoch } end
 if not redis.call('set', KEYS[2], '', 'PX', ARGV[3], 'NX') then return { 'replayed', epoch } end
 return { 'spent', epoch }
 `;
@@ -36,10 +37,21 @@ export function redisSpentProofs(redis: RedisClient, eviction?: EvictionWatch): 
   const keptMs = PROOF_KEPT_SECONDS * 1000;
   let known: string | undefined;
 
-  async function run(keys: readonly string[], expected = ''): Promise<unknown> {
+  async function run(
+    keys: readonly string[],
+    expected = '',
+    times: readonly number[] = [],
+  ): Promise<unknown> {
     try {
       if (eviction !== undefined && !eviction.isSafe) await eviction.require();
-      const answer = await scripted.oriDpopSpend(keys.length, ...keys, expected, drawEpoch(), keptMs);
+      const answer = await scripted.oriDpopSpend(
+        keys.length,
+        ...keys,
+        expected,
+        drawEpoch(),
+        keptMs,
+        ...times,
+      );
       if (!Array.isArray(answer) || typeof answer[1] !== 'string')
         throw new TypeError('unexpected reply of the script');
       known = answer[1];
@@ -54,14 +66,14 @@ export function redisSpentProofs(redis: RedisClient, eviction?: EvictionWatch): 
     async learn() {
       await run([EPOCH_KEY]);
     },
-    claimOf: ({ id, epoch }) => ({
+    claimOf: ({ id, epoch, from, until }) => ({
       key: PREFIX + id,
       value: '',
       keptMs,
-      epoch: { key: EPOCH_KEY, expected: epoch, fresh: drawEpoch() },
+      epoch: { key: EPOCH_KEY, expected: epoch, fresh: drawEpoch(), from, until },
     }),
-    async spend({ id, epoch }) {
-      const outcome = await run([EPOCH_KEY, PREFIX + id], epoch);
+    async spend({ id, epoch, from, until }) {
+      const outcome = await run([EPOCH_KEY, PREFIX + id], epoch, [from, until]);
       if (outcome === 'spent' || outcome === 'replayed' || outcome === 'forgotten') return outcome;
       throw new DependencyError('redis', 'the DPoP proof could not be spent');
     },

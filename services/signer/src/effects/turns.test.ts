@@ -51,10 +51,11 @@ const partsIn = (client: RedisClient, eviction?: EvictionWatch): TurnsOptions =>
   eviction,
 });
 const inRedis = partsIn(redis);
+const WHENEVER = { from: 0, until: 1e12 };
 /** A proof whose nonce is of the current epoch. */
 async function proofOf(id: string, { spentProofs }: TurnsOptions = inRedis) {
   await spentProofs.learn();
-  return { id, epoch: spentProofs.epoch() ?? '' };
+  return { id, epoch: spentProofs.epoch() ?? '', ...WHENEVER };
 }
 const memoryLimiter = () => createMemoryTurnLimiter(limits);
 
@@ -154,7 +155,7 @@ test.each(places)('a DPoP proof of another epoch takes no turn and is not spent:
   const options = { ...inRedis, ...open() };
   const turns = limiterTurns(options);
   await options.spentProofs.learn();
-  const of = (epoch = '') => ({ id: reservation.nonce, epoch });
+  const of = (epoch = '') => ({ id: reservation.nonce, epoch, ...WHENEVER });
   for (const one of [reservation, undefined])
     expect(await turns.take(who, one, of('another'))).toBe('forgotten');
   expect(await options.spentProofs.spend(of('another'))).toBe('forgotten');
@@ -163,6 +164,26 @@ test.each(places)('a DPoP proof of another epoch takes no turn and is not spent:
   expect(await turns.take(who, reservation, of(options.spentProofs.epoch()))).toMatchObject(taken);
   expect(await turns.take(who, reservation, of(options.spentProofs.epoch()))).toBe('replayed');
 });
+
+test.each(places.slice(0, 3))(
+  'a DPoP proof whose nonce is not of the time of Redis takes no turn and is not spent: %s',
+  async (_, open) => {
+    const { who, reservation, turnsTaken } = subject();
+    const options = { ...inRedis, ...open() };
+    const turns = limiterTurns(options);
+    const proof = await proofOf(reservation.nonce, options);
+    const second = Date.now() / 1000;
+    // As after the clock of this signer, or of Redis, was wrong and was corrected.
+    for (const times of [{ from: second + 100 }, { until: second - 100 }]) {
+      const wrong = { ...proof, ...times };
+      for (const one of [reservation, undefined]) expect(await turns.take(who, one, wrong)).toBe('forgotten');
+      expect(await options.spentProofs.spend(wrong)).toBe('forgotten');
+    }
+    expect(await turnsTaken()).toBe(0);
+    const right = { ...proof, from: second - 100, until: second + 100 };
+    expect(await turns.take(who, reservation, right)).toMatchObject({ verdict: { allowed: true } });
+  },
+);
 
 describe('a new epoch begins', async () => {
   type Event = (server: RedisServer, admin: ReturnType<typeof openAdmin>) => Promise<unknown>;
@@ -218,7 +239,7 @@ test('a replica that lacks the last writes accepts none of their DPoP proofs whe
 
   link.set('silent');
   const { who, reservation } = subject(before);
-  const proof = { id: reservation.nonce, epoch: options.spentProofs.epoch() ?? '' };
+  const proof = { id: reservation.nonce, epoch: options.spentProofs.epoch() ?? '', ...WHENEVER };
   expect(await limiterTurns(options).take(who, reservation, proof)).toMatchObject({ reserved: true });
   await primary.kill();
   await after.replicaof('NO', 'ONE');
@@ -249,6 +270,7 @@ test.each([true, false])(
     const taking = turns.take(who, isWithNonce ? reservation : undefined, {
       id: 'proof',
       epoch: 'epoch',
+      ...WHENEVER,
     });
     await expect(taking).rejects.toMatchObject({ name: 'DependencyError', dependency: 'redis' });
   },
@@ -266,6 +288,7 @@ test.each([true, false])(
     const taking = turns.take(who, isWithNonce ? reservation : undefined, {
       id: 'proof',
       epoch: 'epoch',
+      ...WHENEVER,
     });
     await expect(taking).rejects.toMatchObject({ dependency: 'redis' });
     expect(await client.dbsize()).toBe(0);

@@ -76,6 +76,10 @@ export function createDpopNonces(
   };
 }
 
+/** Unix seconds: the middle of the period for which a nonce was issued. */
+export const nonceSeconds = (nonce: string): number =>
+  (Number.parseInt(nonce, 10) + 0.5) * NONCE_SLOT_SECONDS;
+
 /** Stateless server nonces (RFC 9449, section 9) that every process with the same secrets accepts. */
 export type DpopNonces = ReturnType<typeof createDpopNonces>;
 

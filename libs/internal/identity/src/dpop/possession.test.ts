@@ -243,11 +243,11 @@ test('a nonce carries the epoch of its moment, and the secrets are read once in 
 test('remembers a used proof for as long as any server could accept it', () => {
   let now = 0;
   const store = memorySpentProofs(() => now);
-  const spend = (id: string, epoch = store.epoch() ?? '') => store.spend({ id, epoch });
+  const spend = (id: string, epoch = store.epoch() ?? '') => store.spend({ id, epoch, from: 0, until: 1 });
   expect([spend('a'), spend('b'), spend('a')]).toEqual(['spent', 'spent', 'replayed']);
-  now = 119_999;
+  now = 179_999;
   expect(spend('a')).toBe('replayed');
-  now = 120_000;
+  now = 180_000;
   expect(spend('a')).toBe('spent');
   expect(spend('c', 'another')).toBe('forgotten');
   expect(spend('c')).toBe('spent');
@@ -255,7 +255,7 @@ test('remembers a used proof for as long as any server could accept it', () => {
 
 test('refuses further proofs instead of forgetting one, or growing without a bound', () => {
   const store = memorySpentProofs(() => 0);
-  const spend = (id: string) => store.spend({ id, epoch: store.epoch() ?? '' });
+  const spend = (id: string) => store.spend({ id, epoch: store.epoch() ?? '', from: 0, until: 1 });
   for (let id = 0; id < 1_000_000; id += 1) void spend(String(id));
   expect(() => spend('one more')).toThrow('full');
   expect(spend('0')).toBe('replayed');

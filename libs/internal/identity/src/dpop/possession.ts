@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ContentDigest } from './content.ts';
 import { DpopError } from './dpop-error.ts';
-import type { DpopNonces } from './nonces.ts';
+import { type DpopNonces, nonceSeconds } from './nonces.ts';
 import { importKey, type ProofKey } from './proof-keys.ts';
 import { type ProofClaims, readClaims, readHeader, splitProof } from './read-proof.ts';
-import type { SpendableProof, Spending, SpentProofs } from './spent-proofs.ts';
+import { type SpendableProof, type Spending, type SpentProofs, STORE_APART_SECONDS } from './spent-proofs.ts';
 import { isTarget, type ProofTarget } from './target.ts';
 
 /** How far ahead `nbf` may be, in seconds. The nonce bounds the age of a proof, so `iat` is not compared. */
@@ -72,14 +72,15 @@ export function createPossession({ nonces, spent, requireContent, now }: Possess
     max: SESSIONS_MAX,
   });
 
-  /** @returns the epoch in the nonce */
-  function checkTime({ nonce, exp, nbf }: ProofClaims): string {
+  /** @returns what the nonce says */
+  function checkTime({ nonce = '', exp, nbf }: ProofClaims): Omit<SpendableProof, 'id'> {
     const seconds = now() / 1000;
-    const epoch = nonce === undefined ? undefined : nonces.epochOf(nonce);
+    const epoch = nonces.epochOf(nonce);
     if (epoch === undefined) throw nonceRequired('no nonce of this server, or one that is too old');
     if (exp !== undefined && exp <= seconds) throw refused('exp');
     if (nbf !== undefined && nbf > seconds + NBF_FUTURE_SECONDS) throw refused('nbf');
-    return epoch;
+    const issued = nonceSeconds(nonce);
+    return { epoch, from: issued - STORE_APART_SECONDS, until: issued + STORE_APART_SECONDS };
   }
 
   return {
@@ -98,7 +99,7 @@ export function createPossession({ nonces, spent, requireContent, now }: Possess
       if (!isTarget(proof.htu, request)) throw refused('htu');
       if (proof.ath !== request.tokenDigest) throw refused('ath');
       if (requireContent && proof.content === undefined) throw contentRefused('no content');
-      const epoch = checkTime(proof);
+      const issued = checkTime(proof);
       const last = known.get(thumbprint);
       const key = last?.header === header ? last.key : await importKey(readHeader(header));
       if (key.thumbprint !== thumbprint) {
@@ -107,7 +108,7 @@ export function createPossession({ nonces, spent, requireContent, now }: Possess
       if (!key.isSignerOf(jwt)) throw refused('signature');
       if (key !== last?.key) known.set(thumbprint, { header, key });
       const id = hash('sha256', `${thumbprint}.${proof.jti}`, 'base64url');
-      return new VerifiedProof(thumbprint, { id, epoch }, proof.content);
+      return new VerifiedProof(thumbprint, { id, ...issued }, proof.content);
     },
     /**
      * Spends a proof unless it was taken already.
@@ -129,7 +130,7 @@ export type Possession = ReturnType<typeof createPossession>;
 export function unspent(spending: Exclude<Spending, 'spent'>): DpopError {
   return spending === 'replayed'
     ? new DpopError('dpop_proof_replayed', 'the DPoP proof was used before')
-    : nonceRequired('the nonce is older than the store of used proofs');
+    : nonceRequired('the store of used proofs began after the nonce, or has another time');
 }
 
 const contentRefused = (what: string) =>
