@@ -14,10 +14,11 @@ import type { Schema } from '../../schema.ts';
 import { type AuditEntry, endOfAudit, exportAudit, listAudit } from './admin-audit.ts';
 import { createApiKey, disableApiKey } from './api-keys.ts';
 import { createCredential } from './byok.ts';
-import { removeMember, removeMembers } from './members.ts';
+import { createIntern, deleteIntern } from './interns.ts';
+import { addMember, removeMember, removeMembers } from './members.ts';
 import { revocationsOf } from './revocations.ts';
 import { addSigningKey, retireSigningKey, revokeSigningKey, rotateSigningKey } from './signing-keys.ts';
-import { createUser } from './users.ts';
+import { addSubject, createUser, deleteUser, removeSubject } from './users.ts';
 
 const DENIED = { code: '42501' };
 const ring = parseKekRing(generateKekRing('management'));
@@ -188,6 +189,84 @@ it('repeats what an operator ended that the account had ended before the dump', 
     select removed_by_operator, disabled_by_operator from members, api_keys k
     where user_id = ${userId} and k.hash = ${hash}`.execute(own.owner.kysely);
   expect(rows).toEqual([{ removed_by_operator: true, disabled_by_operator: true }]);
+});
+
+describe('what was created again under the same name', () => {
+  const issuer = 'https://issuer.test';
+
+  it('does not get back the keys of an intern that was deleted', async () => {
+    await using own = await openTestStore('postgres');
+    const { workspaceId, internId } = await createScenario(own.owner);
+    const { id: keyId } = await addSigningKey(own.owner, {
+      internId,
+      sealer: parseKekRing(generateKekRing('signer')),
+    });
+    await deleteIntern(own.owner, { internId });
+    await createIntern(own.owner, { id: internId, workspaceId, name: 'again' });
+    expect(revocationsOf(await exportAll(own.owner))).toMatchObject([
+      { action: 'signing-key revoke', subject: [keyId] },
+    ]);
+  });
+
+  it('does not get back the memberships of a person who was deleted, except those given again', async () => {
+    await using own = await openTestStore('postgres');
+    const one = await createScenario(own.owner);
+    const other = await createScenario(own.owner);
+    const { userId } = one;
+    await addMember(own.owner, { workspaceId: other.workspaceId, userId });
+    await deleteUser(own.owner, { userId });
+    await createUser(own.owner, { id: userId, name: 'again' });
+    await addMember(own.owner, { workspaceId: other.workspaceId, userId });
+    const lost = revocationsOf(await exportAll(own.owner));
+    expect(lost.filter(({ action }) => action !== 'user unlink')).toMatchObject([
+      { action: 'member remove', subject: [one.workspaceId, userId] },
+    ]);
+  });
+
+  it('does not give a subject back to the user from whom it went to another', async () => {
+    await using own = await openTestStore('postgres');
+    const [ada, grace] = await Promise.all(['Ada', 'Grace'].map((name) => createUser(own.owner, { name })));
+    if (ada === undefined || grace === undefined) throw new Error('two users were created');
+    const [link, unlink] = [
+      (userId: string) => addSubject(own.owner, { userId, issuer, subject: 'grace' }),
+      () => removeSubject(own.owner, { issuer, subject: 'grace' }),
+    ];
+    await link(ada.id);
+    const dumped = (await exportAll(own.owner)).at(-1)?.seq ?? 0;
+    const lost = async () => revocationsOf(await exportAll(own.owner, dumped));
+    await unlink();
+    await link(grace.id);
+    expect(await lost()).toMatchObject([{ action: 'user unlink', subject: ['grace', issuer] }]);
+    await unlink();
+    await link(ada.id);
+    expect(await lost()).toEqual([]);
+  });
+
+  it('does not get an intern back into the workspace that it left', async () => {
+    await using own = await openTestStore('postgres');
+    const { workspaceId, internId } = await createScenario(own.owner);
+    const other = await createScenario(own.owner);
+    const move = async (to: string) => {
+      await deleteIntern(own.owner, { internId });
+      await createIntern(own.owner, { id: internId, workspaceId: to, name: 'charles' });
+    };
+    const lost = async () => revocationsOf(await exportAll(own.owner));
+    await move(other.workspaceId);
+    expect(await lost()).toMatchObject([{ action: 'intern delete', subject: [internId] }]);
+    await move(workspaceId);
+    expect(await lost()).toEqual([]);
+  });
+
+  it('is told apart from a subject that begins with the same words', async () => {
+    await using own = await openTestStore('postgres');
+    const { id: userId } = await createUser(own.owner, { name: 'Ada' });
+    await addSubject(own.owner, { userId, issuer, subject: 'ada lovelace' });
+    await removeSubject(own.owner, { issuer, subject: 'ada lovelace' });
+    await addSubject(own.owner, { userId, issuer, subject: 'ada' });
+    expect(revocationsOf(await exportAll(own.owner))).toMatchObject([
+      { action: 'user unlink', subject: ['ada lovelace', issuer] },
+    ]);
+  });
 });
 
 async function exportAll(db: Database, after = 0): Promise<AuditEntry[]> {

@@ -98,7 +98,12 @@ const REVOCATIONS: Readonly<Record<string, Readonly<Record<string, Revocation>>>
 /** What repeats the deletion of a row, by its table. */
 const DELETIONS: Readonly<Record<string, Deletion>> = {
   interns: { action: 'intern delete', apply: (db, [internId]) => deleteIntern(db, { internId }) },
+  signing_keys: { action: 'signing-key revoke', apply: (db, [keyId]) => revokeSigningKey(db, { keyId }) },
   users: { action: 'user delete', apply: (db, [userId]) => deleteUser(db, { userId }) },
+  members: {
+    action: 'member remove',
+    apply: (db, [workspaceId, userId]) => removeMember(db, { workspaceId, userId }),
+  },
   user_subjects: {
     action: 'user unlink',
     apply: (db, _, { issuer, subject }) =>
@@ -112,19 +117,22 @@ const DELETIONS: Readonly<Record<string, Deletion>> = {
   },
 };
 
+/** To what a row belongs: one that is created again for another does not undo the deletion. */
+const OWNERS: Readonly<Record<string, string>> = { interns: 'workspace_id', user_subjects: 'user_id' };
+
 /**
  * The revocations among these changes that no later one undid, in order; for a database that was restored from an earlier
- * backup.
+ * backup. A row that was deleted and created again does not have back what ended with it.
  *
  * @param entries oldest first
  */
 export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] {
-  const found = new Map<string, LostRevocation>();
+  const found = new Map<string, LostRevocation & { readonly owner: unknown }>();
   const lost = (
     { seq, row_key, table_name }: AuditEntry,
     { action, apply }: Deletion,
     facts: Facts,
-  ): LostRevocation => {
+  ): LostRevocation & { readonly owner: unknown } => {
     const [first = '', second = ''] = row_key.split(' ');
     const subject =
       table_name === 'user_subjects'
@@ -134,6 +142,7 @@ export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] 
       seq,
       action,
       subject: table_name === 'switches' ? [] : subject,
+      owner: facts[OWNERS[table_name] ?? ''],
       async apply(db, stater) {
         await apply(db, [first, second], facts, stater);
       },
@@ -141,17 +150,23 @@ export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] 
   };
   for (const entry of entries) {
     const { table_name, row_key, operation, before, after, at } = entry;
-    const place = `${table_name} ${row_key}`;
-    if (operation === 'delete' || operation === 'insert') {
-      for (const key of [...found.keys()]) if (key.startsWith(`${place} `)) found.delete(key);
+    const revocations = Object.entries(REVOCATIONS[table_name] ?? {});
+    const keyOf = (action: string) => JSON.stringify([table_name, row_key, action]);
+    const deleted = keyOf('deleted');
+    if (operation === 'delete') {
+      for (const [, { action }] of revocations) found.delete(keyOf(action));
       const deletion = DELETIONS[table_name];
-      if (operation === 'delete' && deletion !== undefined)
-        found.set(`${place} deleted`, lost(entry, deletion, before ?? {}));
+      // The first one is of the row that the backup has.
+      if (deletion !== undefined && !found.has(deleted))
+        found.set(deleted, lost(entry, deletion, before ?? {}));
+    }
+    if (operation === 'insert' && found.get(deleted)?.owner === after?.[OWNERS[table_name] ?? '']) {
+      found.delete(deleted);
     }
     if (operation !== 'update' || after === null) continue;
-    for (const [column, revocation] of Object.entries(REVOCATIONS[table_name] ?? {})) {
+    for (const [column, revocation] of revocations) {
       if (!(column in after)) continue;
-      const key = `${place} ${revocation.action}`;
+      const key = keyOf(revocation.action);
       found.delete(key);
       if (revocation.takes(after[column], at)) found.set(key, lost(entry, revocation, after));
     }
