@@ -1,9 +1,12 @@
 import { createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { revokeSessions } from './queries/admin/sessions.ts';
+import { listMembers } from './queries/admin/lists.ts';
+import { addMember, addMembers } from './queries/admin/members.ts';
+import { clearRevokedSessions, revokeSessions } from './queries/admin/sessions.ts';
 import { addSubject, createUser, removeSubject } from './queries/admin/users.ts';
-import { deleteWorkspace } from './queries/admin/workspaces.ts';
+import { createWorkspace, deleteWorkspace } from './queries/admin/workspaces.ts';
+import { asTenant } from './queries/tenant.ts';
 import { type SignerQueries, signerQueries } from './signer-sql.ts';
 
 describe('gate facts, queried as the signer', () => {
@@ -47,6 +50,27 @@ describe('gate facts, queried as the signer', () => {
     await revokeSessions(store.owner, { userId });
     expect((await signer.gateFacts(question)).sessionsValidFrom).toBeGreaterThan(before);
   });
+
+  it.each(['an operator', 'the account'])(
+    'refuse where %s adds a user later the sessions that were revoked everywhere, and no others',
+    async (by) => {
+      const { userId, organizationId, workspaceId } = await createScenario(store.owner);
+      const addTo = async (name: string) => {
+        const place = await createWorkspace(store.owner, { organizationId, name });
+        const member = { workspaceId: place.id, userId };
+        const account = { organizationId, workspaceId: place.id, userIds: [userId] };
+        if (by === 'an operator') await addMember(store.owner, member);
+        else await asTenant(store.as('ori_management'), account, (kysely) => addMembers({ kysely }, account));
+        const { rows } = await listMembers(store.owner, { limit: 1, workspace_id: place.id });
+        return rows[0]?.sessions_valid_from;
+      };
+      const validFrom = Math.floor(Date.now() / 1000);
+      await revokeSessions(store.owner, { userId, validFrom });
+      expect(await addTo('second')).toBe(validFrom);
+      await clearRevokedSessions(store.owner, { userId, workspaceId });
+      expect(await addTo('third')).toBeNull();
+    },
+  );
 
   it('map a subject to only one user', async () => {
     const { question } = await createScenario(store.owner);

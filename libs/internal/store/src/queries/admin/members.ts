@@ -9,7 +9,10 @@ const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });
 
 type Membership = z.input<typeof membership>;
 
-/** Adds the user as a member, or restores a removed one. Revoked sessions stay revoked. */
+/**
+ * Adds the user as a member, or restores a removed one. Revoked sessions stay revoked: those that all other memberships
+ * refuse are refused in a new one too.
+ */
 export async function addMember(db: Handle, input: Membership): Promise<void> {
   const { workspaceId, userId } = requireInput(membership, input);
   await addMembers(db, { workspaceId, userIds: [userId] });
@@ -34,8 +37,11 @@ export async function addMembers(
     const place = sql`w.id = ${workspaceId} and w.deleted_at is null
       and w.organization_id = coalesce(${organizationId ?? null}, w.organization_id)`;
     await sql`
-      insert into members (workspace_id, organization_id, user_id)
-      select w.id, w.organization_id, wanted.user_id
+      insert into members (workspace_id, organization_id, user_id, sessions_valid_from)
+      select w.id, w.organization_id, wanted.user_id, (
+        select min(m.sessions_valid_from) from members m
+        where m.user_id = wanted.user_id and m.organization_id = coalesce(${organizationId ?? null}, m.organization_id)
+        having bool_and(m.sessions_valid_from is not null))
       from workspaces w, unnest(${inOrder(userIds)}::text[]) as wanted (user_id)
       where ${place}
       order by wanted.user_id
