@@ -34,6 +34,13 @@ test.each([
   expect(tell(error)).toMatchObject({ exit, next: expect.stringMatching(/\.$/) });
 });
 
+test('of two commands in each other’s way, one is to be repeated, whose address is right', () => {
+  expect(tell(new StoreUnavailable('contended', 'x'))).toMatchObject({
+    exit: 6,
+    next: 'Repeat the command.',
+  });
+});
+
 test('an unexpected error is reported as a defect', () => {
   expect(tell(new TypeError('x'))).toBeUndefined();
   expect(tell(undefined)).toBeUndefined();

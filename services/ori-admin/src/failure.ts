@@ -69,7 +69,8 @@ export function tell(error: unknown): Told | undefined {
   }
   if (error instanceof MigrationError) return tellMigrationError(error);
   if (error instanceof StoreUnavailable) {
-    const next = 'Check the address in ORI_ADMIN_DATABASE_URL and that the server runs, then repeat.';
+    const reach = 'Check the address in ORI_ADMIN_DATABASE_URL and that the server runs, then repeat.';
+    const next = error.code === 'contended' ? 'Repeat the command.' : reach;
     return told(EXIT.unavailable, 'database_unavailable', reasonOf(error), next);
   }
   return tellDatabaseError(error) ?? tellFileError(error);
