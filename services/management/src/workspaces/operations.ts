@@ -99,7 +99,7 @@ const remove = jsonOperation({
   method: 'DELETE',
   summary: 'Delete a workspace',
   description:
-    'Its interns are hidden, and its sessions refused. A workspace with API keys that are not disabled is refused with 400: delete the keys first. The default workspace requires `confirm_default_workspace_deletion`; an account has no default workspace after that.',
+    'Its interns are hidden, and its sessions refused. Its provider credentials and guardrails stay stored, and no operation reaches them any more: delete first what is to be gone. A workspace with API keys that are not disabled is refused with 400: delete the keys first. The default workspace requires `confirm_default_workspace_deletion`; an account has no default workspace after that.',
   returns: 'The workspace was deleted.',
   query: WorkspaceDeletion,
   result: Deleted,
