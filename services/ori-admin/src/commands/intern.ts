@@ -132,7 +132,10 @@ export function addInternCommands(program: Command): void {
 function addFields(command: Command): Command {
   return command
     .option('--description <text>', 'purpose of the intern')
-    .option('--hostname <host>', 'host name of its daemon: <intern name>.<domain>')
+    .option(
+      '--hostname <host>',
+      'host name of its daemon: <intern name>.<domain>; never one that another intern had: its callers keep it',
+    )
     .option('--model <slug>', '<provider>/<model>')
     .addOption(new Option('--status <status>', 'its status').choices(INTERN_STATUSES))
     .option('--vault <id>', 'id of its vault')
