@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { LIMITS } from '@ori/runtime/limits';
 import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
@@ -42,7 +42,11 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
     pipelining: 1,
     allowH2: false,
     // The name that undici takes from the client's Host must not be the one of the daemon's certificate.
-    connect: ({ servername: _, ...address }, done) => connectTo(address, done),
+    connect: ({ servername: _, ...address }, done) =>
+      connectTo(address, (...made) => {
+        if (made[1]) readToEnd(made[1]);
+        done(...made);
+      }),
     headersTimeout: daemonAnswerMs,
     bodyTimeout: 0,
     keepAliveTimeout: daemonIdleMs,
@@ -77,6 +81,17 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
 }
 
 export type Daemon = ReturnType<typeof createDaemon>;
+
+/**
+ * A daemon may answer and close before it has read the body. Node would then fail to write the rest, and discard what it has not read.
+ * Here a failed write never ends: the answer is read, and after it the end of the connection.
+ */
+function readToEnd(socket: Socket): void {
+  const { _write, _writev } = socket;
+  socket._write = (chunk, encoding, done) =>
+    _write.call(socket, chunk, encoding, (error) => void (error || done()));
+  socket._writev = (chunks, done) => _writev?.call(socket, chunks, (error) => void (error || done()));
+}
 
 /** Passes an answer on. A client that reads nothing for `writeTimeoutMs` is cut off, as if it had left: its answer may be kept. */
 function stream(
