@@ -3,12 +3,14 @@ import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { credentialContext } from '@ori/sealing/credential-context';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { seal } from '@ori/sealing/seal';
+import { startPostgres } from '@ori/test-env/postgres-server';
 import { createScenario } from '@ori/test-env/scenario';
 import { openTestStore, type TestStore, useTestStore } from '@ori/test-env/stores';
 import { sql, type Transaction } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { changeCredential } from '../../byok/change-credential.ts';
 import type { Database } from '../../database.ts';
+import { migrate } from '../../migrations/migrate.ts';
 import { openPostgres } from '../../postgres/open-postgres.ts';
 import type { Schema } from '../../schema.ts';
 import { type AuditEntry, endOfAudit, exportAudit, listAudit } from './admin-audit.ts';
@@ -291,6 +293,18 @@ it('exports no change while one with a lower number may still be committed', asy
   expect(await seqs()).toEqual([1]);
   await younger.rollback().execute();
   expect(await seqs()).toEqual([1, 3]);
+});
+
+it('is not exported from a standby, which shows no change that is in progress', async () => {
+  await using primary = await startPostgres();
+  const owner = openPostgres({ url: primary.url, poolMax: 1 });
+  await migrate(owner);
+  await owner.close();
+  await primary.stop();
+  await using standby = await startPostgres({ copyOf: primary, standbyOf: primary });
+  const reader = openPostgres({ url: standby.url, poolMax: 1 });
+  await expect(endOfAudit(reader, 0)).rejects.toMatchObject({ code: 'standby' });
+  await reader.close();
 });
 
 it('exports beside a short transaction, and waits for its end', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Handle } from '../../database.ts';
+import { unavailable } from '../../store-unavailable.ts';
 import type { Listed } from './lists.ts';
 
 /** One change of one row, or one re-seal of many. */
@@ -86,14 +87,19 @@ const WRITERS_WAIT_POLLS = 20;
  * Where an export after `after` has to end so that no lower number can still appear. Numbers are assigned before the
  * commit, so a missing one was rolled back or belongs to a transaction in progress. Waits up to two seconds for these;
  * if they last longer, the end is before the first missing number, and `complete` is false.
+ *
+ * @throws StoreUnavailable `standby`, which shows no transaction in progress
  */
 export async function endOfAudit(
   db: Handle,
   after: number,
 ): Promise<{ readonly end: number; readonly complete: boolean }> {
-  const { rows } = await sql<{ end: number }>`
-    select coalesce(max(seq), 0)::int8 as end from admin_audit`.execute(db.kysely);
-  const end = Number(rows[0]?.end);
+  const { rows } = await sql<{ end: number; standby: boolean }>`
+    select coalesce(max(seq), 0)::int8 as end, pg_is_in_recovery() as standby from admin_audit`.execute(
+    db.kysely,
+  );
+  if (rows[0]?.standby !== false) throw unavailable('standby');
+  const end = Number(rows[0].end);
   let writers = await writersOfAudit(db);
   for (let poll = 0; writers.length > 0 && poll < WRITERS_WAIT_POLLS; poll++) {
     await setTimeout(WRITERS_POLL_MS);
