@@ -99,6 +99,17 @@ test('a proof at another time than the database’s is not spent, and makes it f
   expect(await ids()).not.toContain(old);
 });
 
+test('keeps a spent proof for three minutes, longer than it takes one', async () => {
+  const spent = databaseSpentProofs(world.store);
+  await spent.learn();
+  const spend = (letter: string) =>
+    spent.spend({ id: letter.repeat(43), epoch: spent.epoch() ?? '', ...WHENEVER });
+  const insert = `insert into spent_dpop_proofs values ($1, now() - $2::int * interval '1 second')`;
+  await world.store.query(insert, ['a'.repeat(43), 170]);
+  await world.store.query(insert, ['b'.repeat(43), 190]);
+  expect([await spend('c'), await spend('a'), await spend('b')]).toEqual(['spent', 'replayed', 'spent']);
+});
+
 test('takes no proof of before on a dump that was restored beside the database, or in its place', async () => {
   await using restored = await createDatabase();
   const copy = openPostgres({ url: restored.url, poolMax: 1 });

@@ -133,6 +133,18 @@ test.each(places)('a DPoP proof is spent once, and a replayed one changes nothin
   });
 });
 
+test('a DPoP proof is kept for three minutes, longer than Redis takes it', async () => {
+  const { who, reservation } = subject();
+  const turns = limiterTurns(inRedis);
+  for (const reserved of [reservation, undefined]) {
+    const proof = await proofOf(inRedis.nonces.draw());
+    await turns.take(who, reserved, proof);
+    const leftMs = await redis.pttl(`ori:dpop:{spent}:${proof.id}`);
+    expect(leftMs).toBeLessThanOrEqual(180_000);
+    expect(leftMs).toBeGreaterThan(150_000);
+  }
+});
+
 test.each(places)('a DPoP proof whose turn is refused is spent: %s', async (_, open) => {
   const { who, reservation } = subject();
   const options = { ...inRedis, ...open() };
