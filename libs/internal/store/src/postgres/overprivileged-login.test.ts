@@ -1,7 +1,7 @@
 import { createDatabase } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import type { Database } from '../database.ts';
 import { GRANTS_AS_OF } from '../grants.ts';
 import { MIGRATIONS } from '../migrations/all.ts';
@@ -55,6 +55,26 @@ it('a connection to a standby is refused, even if the login was accepted on the 
     await expect(judge(onStandby)).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'standby' });
   } finally {
     await client.end();
+  }
+});
+
+it('what a login is granted later is found within a minute, on a connection that is open', async () => {
+  const { login, url } = await createLogin(() => 'SELECT 1');
+  const db = openPostgres({ url, atMost: 'ori_signer', poolMax: 1 });
+  const read = () => sql`select enabled from switches`.execute(db.kysely);
+  const now = performance.now.bind(performance);
+  let aheadMs = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
+  try {
+    await read();
+    await sql.raw(`GRANT SELECT ON users TO ${login}`).execute(owner.kysely);
+    aheadMs = 30_000;
+    await read();
+    aheadMs = 65_000;
+    await expect(read()).rejects.toBeInstanceOf(OverprivilegedLogin);
+  } finally {
+    clock.mockRestore();
+    await db.close();
   }
 });
 
