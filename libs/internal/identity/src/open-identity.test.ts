@@ -79,6 +79,27 @@ test('of several issuers, the age is that of the oldest keys', async () => {
   identity.close();
 });
 
+test('fetches the keys of an issuer again after 300 seconds', async () => {
+  const identity = openTwo(new Set(ISSUERS.slice(0, 1)));
+  const keys = vi.spyOn(DOCUMENTS, '/jwks');
+  const now = performance.now.bind(performance);
+  let aheadMs = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
+  try {
+    await identity.check();
+    aheadMs = 230_000;
+    await identity.check();
+    expect(keys).toHaveBeenCalledTimes(1);
+    aheadMs = 301_000;
+    await identity.check();
+    expect(keys).toHaveBeenCalledTimes(2);
+  } finally {
+    clock.mockRestore();
+    keys.mockRestore();
+    identity.close();
+  }
+});
+
 test('is not ready while no issuer answers', async () => {
   const identity = openTwo(new Set());
   await expect(identity.check()).rejects.toMatchObject({ code: 'issuer_unavailable' });

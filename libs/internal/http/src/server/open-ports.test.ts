@@ -1,0 +1,23 @@
+import { createLogger } from '@ori/runtime/log';
+import { createMetrics } from '@ori/runtime/metrics';
+import { expect, onTestFinished, test } from 'vitest';
+import { exchangeOf } from './exchange.ts';
+import { openPorts } from './open-ports.ts';
+
+test('a request has five seconds, where a service does not say otherwise', async () => {
+  const metrics = createMetrics({ service: 'test' });
+  onTestFinished(() => metrics.close());
+  const host = '127.0.0.1';
+  const opened = await openPorts(
+    { host, port: 0, opsHost: host, opsPort: 0, trustGateway: false, shutdownIdleMs: 0 },
+    {
+      app: (req, res) => void res.end(String(exchangeOf(req).deadline.ms)),
+      log: createLogger({ service: 'test', level: 'silent' }),
+      metrics,
+      checks: {},
+    },
+    new AsyncDisposableStack(),
+  );
+  onTestFinished(opened.stop);
+  expect(await (await fetch(opened.api.url)).text()).toBe('5000');
+});
