@@ -125,14 +125,21 @@ describe('a warning', () => {
     return of;
   };
 
-  test('warns the operator why the store fails, once instead of for each request', async () => {
+  test('warns the operator why the store fails, once a minute instead of for each request', async () => {
     const cause = new Error('connect ECONNREFUSED\n127.0.0.1:6379');
     const told = await warnings();
     const { verifier, request } = world({
       replay: { spend: () => Promise.reject(cause) },
       onOutcome: undefined,
     });
-    for (let n = 0; n < 10; n += 1) await verifier.verify(request()).catch(() => undefined);
+    const now = performance.now.bind(performance);
+    let aheadMs = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
+    onTestFinished(() => clock.mockRestore());
+    const fail = () => verifier.verify(request()).catch(() => undefined);
+    for (let n = 0; n < 10; n += 1) await fail();
+    aheadMs = 50_000;
+    await fail();
     expect(await told()).toEqual([
       {
         name: 'OriVerifierWarning',
@@ -140,6 +147,9 @@ describe('a warning', () => {
         message: expect.stringContaining('connect ECONNREFUSED 127.0.0.1:6379'),
       },
     ]);
+    aheadMs = 60_000;
+    await fail();
+    expect(await told()).toHaveLength(2);
   });
 
   test.each(['onOutcome', 'onAccepted'])('tells why %s threw, which changes no verdict', async (name) => {

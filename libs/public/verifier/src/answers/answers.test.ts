@@ -214,6 +214,15 @@ test.each<[string, Handler, number, string]>([
 });
 
 test.each([
+  [262_144, 200],
+  [262_145, 410],
+])('keeps an answer of at most 256 KiB, unless told otherwise: %d bytes', async (bytes, status) => {
+  const { call, ask } = await world((_request, response) => response.end('x'.repeat(bytes)));
+  await call();
+  expect((await ask()).status).toBe(status);
+});
+
+test.each([
   ['before it answers is that of Koa', false, [500, 'Internal Server Error']],
   ['in the middle of it is lost at once', true, [410, expect.stringContaining('answer_lost')]],
 ])('Koa: the answer of a handler that throws %s', async (_when, isBegun, expected) => {

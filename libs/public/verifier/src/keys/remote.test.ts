@@ -93,6 +93,20 @@ test('uses known keys for a bounded time while the URL fails', async () => {
   await expect(verify()).resolves.toBeDefined();
 });
 
+// SPEC.md K19.
+test('uses no document of more than 64 KiB', async () => {
+  const { state, verify, first } = world();
+  const document = (length: number) => {
+    const bare = JSON.stringify({ ...first.jwks, more: '' });
+    return { ...first.jwks, more: 'x'.repeat(length - bare.length) };
+  };
+  state.jwks = document(65_537);
+  await expect(verify()).rejects.toMatchObject({ code: 'keys_unavailable' });
+  state.jwks = document(65_536);
+  state.nowMs = 10_000;
+  await expect(verify()).resolves.toBeDefined();
+});
+
 // SPEC.md K18.
 test('refuses every proof without keys', async () => {
   const { state, verify } = world();
