@@ -1,13 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  isAlive,
-  isFresh,
-  isJwt,
-  parseSession,
-  REFRESH_AHEAD_SECONDS,
-  renewSession,
-  type Session,
-} from './session.ts';
+import { isAlive, isFresh, isJwt, parseSession, renewSession, type Session } from './session.ts';
 
 const NOW = 1_789_000_000;
 const SESSION: Session = {
@@ -26,10 +18,10 @@ const SESSION: Session = {
   renewed_at: NOW,
 };
 
-it('treats a token as fresh only if it is valid beyond the margin', () => {
+it('treats a token as fresh until 30 seconds before it expires', () => {
   const end = NOW + 300;
-  expect(isFresh(SESSION, end - REFRESH_AHEAD_SECONDS - 1)).toBe(true);
-  expect(isFresh(SESSION, end - REFRESH_AHEAD_SECONDS)).toBe(false);
+  expect(isFresh(SESSION, end - 31)).toBe(true);
+  expect(isFresh(SESSION, end - 30)).toBe(false);
   expect(isAlive(SESSION, end - 1)).toBe(true);
   expect(isAlive(SESSION, end)).toBe(false);
 });

@@ -74,7 +74,7 @@ export interface Grant {
  * An access token this close to its expiry, in seconds, is replaced before use: it must still be valid when the server
  * checks it.
  */
-export const REFRESH_AHEAD_SECONDS = 30;
+const REFRESH_AHEAD_SECONDS = 30;
 
 /** True while the access token may be sent. A token of unknown expiry is used until a server refuses it. */
 export function isFresh(session: Session, nowSeconds: number): boolean {
