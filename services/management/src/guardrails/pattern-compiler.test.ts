@@ -88,6 +88,17 @@ it('refuses an account with too many waiting patterns, and drops abandoned ones'
   expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(8);
 });
 
+it('refuses an account that 256 requests of others wait before', async () => {
+  const gone = new AbortController();
+  const compile = (account: string, at: AbortSignal) =>
+    patterns.requireLinear(filters('a{500}'), account, at);
+  const waiting = Array.from({ length: 257 }, (_, index) => compile(`account ${index}`, gone.signal));
+  const refused = compile('quiet', signal);
+  gone.abort(new Error('gone'));
+  await expect(refused).rejects.toMatchObject({ code: 'busy', budget: 'patterns' });
+  await Promise.allSettled(waiting);
+});
+
 it('drops an application that is abandoned while it waits', async () => {
   const gone = new AbortController();
   const applied = Promise.all(
