@@ -50,7 +50,8 @@ async function generate(name: string, environment: Readonly<Record<string, strin
 async function delegate(role: string, root: string, key: string, environment = {}): Promise<void> {
   const args = ['root', 'delegate', role, '--root', file(`${root}.json`), '--key', file(`${key}.pub`)];
   const { stdout, stderr } = await world.admin.run(args, { environment });
-  const { nbf } = JSON.parse(stdout);
+  const { nbf, exp } = JSON.parse(stdout);
+  expect(exp - nbf).toBe(30 * 86_400);
   expect(stderr).toMatch(`It is in force from ${new Date(nbf * 1000).toISOString()} to `);
   await appendFile(file('delegations.jsonl'), stdout);
 }
