@@ -27,6 +27,12 @@ class SocketClient extends pg.Client {
         process.nextTick(done, failure)) as pg.Client['connect'];
     }
   }
+
+  /** pg reads dates of no other style, and a database can have one. PgBouncer takes this setting too. */
+  getStartupConf(): object {
+    const { getStartupConf } = pg.Client.prototype as unknown as SocketClient;
+    return { ...getStartupConf.call(this), DateStyle: 'ISO' };
+  }
 }
 
 /**

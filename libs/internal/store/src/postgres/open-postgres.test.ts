@@ -111,6 +111,22 @@ describe('a PostgreSQL', () => {
     proxy.close();
   });
 
+  it('reads dates and commits transactions the same way, whatever the defaults of the database are', async () => {
+    const owner = openPostgres({ url: database.url, poolMax: 1 });
+    for (const setting of ["datestyle = 'German'", "default_transaction_isolation = 'repeatable read'"])
+      await sql.raw(`alter database ${database.name} set ${setting}`).execute(owner.kysely);
+    await owner.close();
+    await withStore({}, async (db) => {
+      const date = new Date('2026-11-12T06:00:00.123Z');
+      const { rows } = await db.transaction((tx) =>
+        sql`select ${date}::timestamptz as date, current_setting('transaction_isolation') as level`.execute(
+          tx,
+        ),
+      );
+      expect(rows).toEqual([{ date, level: 'read committed' }]);
+    });
+  });
+
   it('reads 64-bit integers as numbers while they are exact', async () => {
     await withStore({}, async (db) => {
       const { rows } =

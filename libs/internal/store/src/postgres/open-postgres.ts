@@ -1,13 +1,32 @@
-import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
+import {
+  type DatabaseConnection,
+  Kysely,
+  PostgresDialect,
+  PostgresDriver,
+  type PostgresPool,
+  type TransactionSettings,
+} from 'kysely';
 import type { Database } from '../database.ts';
 import type { Schema } from '../schema.ts';
 import { openPool, type PostgresOptions } from './open-pool.ts';
+
+/**
+ * Names the isolation level, because the database can have another default. Locks are taken for what is read after
+ * them: with a snapshot from before the wait for one, two transactions could make the same record.
+ */
+class ReadCommittedDriver extends PostgresDriver {
+  override beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+    return super.beginTransaction(connection, { ...settings, isolationLevel: 'read committed' });
+  }
+}
 
 /** The same as `openPool`, with kysely for the services that have many queries. */
 export function openPostgres(options: PostgresOptions): Database {
   const { pool, query, close, connections } = openPool(options);
   // Of a client, Kysely uses only `query` and `release`; its types have cursors too.
-  const dialect = new PostgresDialect({ pool: pool as unknown as PostgresPool });
+  const config = { pool: pool as unknown as PostgresPool };
+  const dialect = new PostgresDialect(config);
+  dialect.createDriver = () => new ReadCommittedDriver(config);
   const kysely = new Kysely<Schema>({ dialect });
   return { kysely, query, transaction: (work) => kysely.transaction().execute(work), close, connections };
 }
