@@ -4,6 +4,7 @@ import { useTestStore } from '@ori/test-env/stores';
 import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database, Handle } from '../database.ts';
+import { updateIntern } from '../queries/admin/interns.ts';
 import { createNamedIntern, createNamedKey, createNamedOrganization } from '../queries/admin/named.ts';
 import { type ApplyOptions, applyTeam } from './apply-team.ts';
 import { TeamFile } from './team.ts';
@@ -189,6 +190,30 @@ it('stops where several workspaces have the name, and none of them its slug', as
   const unclear = apply({ name: 'same', workspaces: [{ name: 'Lab' }] });
   await expect(unclear).rejects.toMatchObject({ message: expect.stringContaining('slug: one') });
   expect((await apply({ name: 'same', workspaces })).told).toEqual([]);
+});
+
+it('stops where several interns have the name, unless the file says which, and then keeps no other', async () => {
+  const team = (intern: object) => ({
+    name: 'namesakes',
+    workspaces: [{ name: 'Yard', interns: [{ name: 'charles', ...intern }] }],
+  });
+  await apply(team({ id: 'int_first' }));
+  const { rows } = await sql<{ workspaceId: string }>`
+    select workspace_id as "workspaceId" from interns where id = 'int_first'`.execute(store.owner.kysely);
+  const { workspaceId = '' } = rows[0] ?? {};
+  await createNamedIntern(store.owner, { id: 'int_other', workspaceId, name: 'babbage' });
+  await updateIntern(store.owner, { internId: 'int_other', name: 'charles' });
+  await expect(apply(team({ status: 'running' }))).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('int_first, int_other'),
+  });
+  expect((await apply(team({ id: 'int_other', status: 'running' }))).told).toEqual([
+    '~ yard: intern charles: status',
+  ]);
+  expect((await apply(team({ id: 'int_other', status: 'running' }), { prune: true })).told).toEqual([
+    '- yard: intern charles',
+  ]);
+  expect((await apply(team({ status: 'running' }), { prune: true })).told).toEqual([]);
 });
 
 it('renames the organization that has the id of the file', async () => {

@@ -58,7 +58,8 @@ export interface KeyPlace {
  * The steps from the state to the team. Without `prune`, nothing is removed.
  *
  * @throws AdminError `not_found` for a person who is known by neither subject nor e-mail address, `conflict` for one whose
- *   e-mail address is known with another subject, and for an intern whose id in the file is another's
+ *   e-mail address is known with another subject, for an intern whose id in the file is another's, and where several have
+ *   the name
  */
 export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
   const { prune, issuer, home, deliver } = options;
@@ -123,8 +124,10 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
   function planInterns({ interns }: TeamWorkspace, { id: workspaceId, slug }: Place): void {
     if (interns === undefined) return;
     const stored = state.interns.filter((one) => one.workspace_id === workspaceId);
+    const kept = new Set<string>();
     for (const { signing_key: wantsKey, ...wanted } of interns) {
-      const known = stored.find(({ name }) => name === wanted.name);
+      const known = findIntern(`${team.name}: ${slug}`, stored, wanted);
+      if (known !== undefined) kept.add(known.id);
       const internId = known?.id ?? wanted.id ?? newId('int');
       const what = `${slug}: intern ${wanted.name}`;
       requireOwnId(what, wanted.id, known);
@@ -151,8 +154,7 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
       }
     }
     if (!prune) return;
-    const names = interns.map(({ name }) => name);
-    for (const { id, name } of stored.filter((one) => !names.includes(one.name))) {
+    for (const { id, name } of stored.filter((one) => !kept.has(one.id))) {
       add('-', `${slug}: intern ${name}`, (db) => deleteIntern(db, { internId: id }));
     }
   }
@@ -217,6 +219,27 @@ function findWorkspace(team: Team, stored: TeamState['workspaces'], { slug, name
   const known = other.map((one) => `${JSON.stringify(one.name)} has slug: ${one.slug}`).join(', ');
   const advice = 'write the slug of the one that is meant, or a slug of its own';
   throw new AdminError('conflict', `${team.name}: workspace ${JSON.stringify(name)}: ${known}; ${advice}`);
+}
+
+/**
+ * The intern with the name, and of several the one with the id of the file.
+ *
+ * @throws AdminError `conflict` if the file has to say which one it means
+ */
+function findIntern(
+  place: string,
+  stored: TeamState['interns'],
+  { name, id }: { readonly name: string; readonly id?: string | undefined },
+) {
+  const named = stored.filter((one) => one.name === name);
+  if (named.length < 2) return named[0];
+  const found = named.find((one) => one.id === id);
+  if (found !== undefined) return found;
+  const ids = named.map((one) => one.id).sort();
+  throw new AdminError(
+    'conflict',
+    `${place}: several interns are named ${name}: ${ids.join(', ')}; give the id of the one that is meant`,
+  );
 }
 
 function planLimits(organizationId: string, team: Team, { organization }: TeamState, add: Add): void {
