@@ -116,7 +116,8 @@ export function addSigningKeyCommands(program: Command): void {
 
   confirmed(
     signingKey.command('retire'),
-    (id) => `The key ${id} will sign nothing more; without another key its intern cannot be called.`,
+    (id) =>
+      `The key ${id} will sign nothing more; without another key its intern cannot be called until \`rotate --due\` gives it one. To end an intern, revoke its key.`,
   )
     .description('stop signing with a key now; proofs that it signed remain valid')
     .argument('<key>', 'id of the signing key')
