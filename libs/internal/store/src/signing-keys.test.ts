@@ -1,5 +1,6 @@
 import { createRing, createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
+import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { addSigningKey, revokeSigningKey } from './queries/admin/signing-keys.ts';
 import { type SignerQueries, signerQueries } from './signer-sql.ts';
@@ -30,6 +31,8 @@ describe('signing keys, queried as the signer', () => {
     await revokeSigningKey(store.owner, { keyId: retired.id });
     const rows = await signer.signingKeys(internId);
     expect(rows.map((key) => key.id)).toEqual([current.id, former.id]);
+    const published = await signer.publishedKeys(internId, { at: T });
+    expect(published.map((key) => key.kid)).toEqual([current.kid, former.kid]);
     expect(rows[1]).toEqual({ ...former, internId, sealedSeed: expect.any(String), statement: null });
   });
 
@@ -55,6 +58,17 @@ describe('signing keys, queried as the signer', () => {
     await addKey(other.internId, T);
     expect((await signer.publishedKeys(internId, { at: T })).map((key) => key.kid)).toEqual([kid]);
     expect((await signer.signingKeys(internId)).map((key) => key.kid)).toEqual([kid]);
+  });
+
+  it('are at most the newest 32, whoever wrote the rows', async () => {
+    const { internId } = await createScenario(store.owner);
+    await sql`
+      insert into signing_keys (id, intern_id, kid, public_key, sealed_seed, kek, not_before)
+      select ${internId} || '-' || n, ${internId}, ${internId} || '-' || n, sha256(n::text::bytea), '', '', n
+      from generate_series(1, 33) as n`.execute(store.owner.kysely);
+    const newest = Array.from({ length: 32 }, (_, index) => 33 - index);
+    for (const rows of [await signer.signingKeys(internId), await signer.publishedKeys(internId, { at: T })])
+      expect(rows.map(({ notBefore }) => Number(notBefore))).toEqual(newest);
   });
 
   it('are empty for an unknown intern', async () => {
