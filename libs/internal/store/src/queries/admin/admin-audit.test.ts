@@ -10,6 +10,7 @@ import { sql, type Transaction } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { changeCredential } from '../../byok/change-credential.ts';
 import type { Database } from '../../database.ts';
+import { GRANTS, mayWrite } from '../../grants.ts';
 import { migrate } from '../../migrations/migrate.ts';
 import { openPostgres } from '../../postgres/open-postgres.ts';
 import type { Schema } from '../../schema.ts';
@@ -81,6 +82,24 @@ describe('the audit of administration', () => {
       async () => ({ label: 's...2' }),
     );
     await expect(change).rejects.toMatchObject(DENIED);
+  });
+
+  it('records every change of what operators and management write, but for what requests leave', async () => {
+    const ofRequests = ['dpop_epoch', 'idempotency_keys', 'idempotency_tallies', 'spent_dpop_proofs'];
+    const written = (['ori_operator', 'ori_management'] as const).flatMap((role) =>
+      Object.keys(GRANTS[role]).filter((table) => mayWrite(role, table) && !ofRequests.includes(table)),
+    );
+    const { rows } = await sql<{ name: string }>`
+      select tgrelid::regclass::text as name from pg_trigger where tgname like 'ori\\_audit\\_%'
+      group by 1 having count(*) = 3`.execute(store.owner.kysely);
+    expect(rows.map(({ name }) => name).sort()).toEqual([...new Set(written)].sort());
+  });
+
+  it('names a sealed seed, and does not copy it', async () => {
+    const { internId } = await createScenario(store.owner);
+    const sealer = parseKekRing(generateKekRing('signer'));
+    const { id } = await addSigningKey(store.owner, { internId, sealer });
+    expect(await about(id)).toMatchObject([{ operation: 'insert', after: { sealed_seed: '[sealed]' } }]);
   });
 
   it('records a change of many sealed texts in one row', async () => {
