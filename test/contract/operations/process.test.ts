@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile, rename } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -100,6 +101,19 @@ test('SIGTERM completes requests in progress, accepts no more, and exits with 0'
   expect(answer).toMatch(/HTTP\/1\.1 200 /);
   expect(answer).toMatch(/^connection: close/im);
   expect(await exited).toEqual([0, null]);
+});
+
+test('others cannot open a new file, and no core dump is written, whatever the caller allows', async () => {
+  const env = { ...world.environment, SIGNER_PORT: '0', SIGNER_OPS_PORT: '0' };
+  const allowing = 'umask 0; ulimit -S -c "$(ulimit -H -c)"; exec "$0" "$1"';
+  const child = spawn('/bin/sh', ['-c', allowing, process.execPath, main], { env });
+  const exited = once(child, 'exit');
+  await listening(child.stdout);
+  const about = (name: string) => readFile(`/proc/${child.pid}/${name}`, 'utf8');
+  expect(await about('status')).toMatch(/^Umask:\s+0027$/m);
+  if (existsSync('/usr/bin/prlimit')) expect(await about('limits')).toMatch(/^Max core file size +0 /m);
+  child.kill('SIGTERM');
+  await exited;
 });
 
 test('SIGHUP reopens the audit file after rotation', async () => {
