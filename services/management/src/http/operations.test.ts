@@ -30,3 +30,8 @@ test('a session can only read', () => {
     [],
   );
 });
+
+test('the list and the change of credentials have closed tables of statuses', () => {
+  const closed = OPERATIONS.filter(({ isClosed }) => isClosed).map(({ operationId }) => operationId);
+  expect(closed).toEqual(['listByokCredentials', 'updateByokCredential']);
+});
