@@ -67,6 +67,14 @@ create function ori_row_key(facts jsonb, columns text[]) returns text language s
   select string_agg(facts ->> name, ' ' order by place) from unnest(columns) with ordinality as c (name, place)
 $$;
 
+-- The organization of a row without its id: of an organization itself, and of the keys and the icon of an intern, unless it
+-- was deleted with them. Otherwise that of the transaction.
+create function ori_organization_of(facts jsonb, of_table text) returns text language sql stable as $$
+  select coalesce(case of_table when 'organizations' then facts ->> 'id' end,
+    (select organization_id from interns where id = facts ->> 'intern_id'),
+    nullif(current_setting('ori.organization_id', true), ''))
+$$;
+
 -- The actor of a change. The management service may name any API key by its hash; everybody else only a role that the
 -- login is a member of.
 create function ori_audit_actor(acting text, owner boolean) returns text language plpgsql stable as $$
@@ -87,22 +95,21 @@ create function ori_audit() returns trigger language plpgsql security definer se
     acting text := coalesce(nullif(current_setting('role'), 'none'), session_user);
     owner boolean := pg_has_role(acting, current_user, 'member');
     who text := ori_audit_actor(acting, owner);
-    organization text := nullif(current_setting('ori.organization_id', true), '');
   begin
     if tg_op = 'INSERT' then
       insert into admin_audit (login, actor, break_glass, organization_id, table_name, row_key, operation, after)
-      select session_user, who, owner, coalesce(fact ->> 'organization_id', organization), tg_table_name,
-        ori_row_key(fact, tg_argv), 'insert', ori_audited(fact)
+      select session_user, who, owner, coalesce(fact ->> 'organization_id', ori_organization_of(fact, tg_table_name)),
+        tg_table_name, ori_row_key(fact, tg_argv), 'insert', ori_audited(fact)
       from (select to_jsonb(f) as fact from fresh f) as f;
     elsif tg_op = 'DELETE' then
       insert into admin_audit (login, actor, break_glass, organization_id, table_name, row_key, operation, before)
-      select session_user, who, owner, coalesce(fact ->> 'organization_id', organization), tg_table_name,
-        ori_row_key(fact, tg_argv), 'delete', ori_audited(fact)
+      select session_user, who, owner, coalesce(fact ->> 'organization_id', ori_organization_of(fact, tg_table_name)),
+        tg_table_name, ori_row_key(fact, tg_argv), 'delete', ori_audited(fact)
       from (select to_jsonb(f) as fact from former f) as f;
     else
       -- A re-seal changes the sealed texts of many rows, their KEK, and nothing else: one audit row names them all.
       with changed as (
-        select coalesce(o.key, n.key) as key, coalesce(n.fact, o.fact) ->> 'organization_id' as organization_id,
+        select coalesce(o.key, n.key) as key, coalesce(n.fact, o.fact) as fact,
           ori_differing(o.fact, coalesce(n.fact, '{}')) as before, ori_differing(n.fact, coalesce(o.fact, '{}')) as after
         from (select ori_row_key(to_jsonb(f), tg_argv) as key, to_jsonb(f) as fact from former f) as o
         full join (select ori_row_key(to_jsonb(f), tg_argv) as key, to_jsonb(f) as fact from fresh f) as n using (key)
@@ -112,8 +119,8 @@ create function ori_audit() returns trigger language plpgsql security definer se
         select count(*) > 1 and bool_and(after - 'sealed_seed' - 'sealed_key' - 'kek' = '{}') as is_reseal from told
       )
       insert into admin_audit (login, actor, break_glass, organization_id, table_name, row_key, operation, before, after)
-      select session_user, who, owner, coalesce(organization_id, organization), tg_table_name, key, 'update',
-        ori_audited(before), ori_audited(after)
+      select session_user, who, owner, coalesce(fact ->> 'organization_id', ori_organization_of(fact, tg_table_name)),
+        tg_table_name, key, 'update', ori_audited(before), ori_audited(after)
       from told, summary where not is_reseal
       union all
       select session_user, who, owner, null, tg_table_name, count(*) || ' rows', 'reseal', null,
@@ -131,5 +138,5 @@ $$;
 create trigger append_only before update or delete or truncate on admin_audit
   for each statement execute function ori_append_only();
 revoke execute on function ori_audit(), ori_audited(jsonb), ori_differing(jsonb, jsonb), ori_row_key(jsonb, text[]),
-  ori_audit_actor(text, boolean), ori_append_only() from public;
+  ori_organization_of(jsonb, text), ori_audit_actor(text, boolean), ori_append_only() from public;
 `;

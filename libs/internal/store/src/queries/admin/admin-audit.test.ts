@@ -19,6 +19,7 @@ import { createApiKey, disableApiKey } from './api-keys.ts';
 import { createCredential } from './byok.ts';
 import { createIntern, deleteIntern } from './interns.ts';
 import { addMember, removeMember, removeMembers } from './members.ts';
+import { setTurnLimits } from './organizations.ts';
 import { revocationsOf } from './revocations.ts';
 import { addSigningKey, retireSigningKey, revokeSigningKey, rotateSigningKey } from './signing-keys.ts';
 import { addSubject, createUser, deleteUser, removeSubject } from './users.ts';
@@ -40,6 +41,25 @@ describe('the audit of administration', () => {
     });
     await expect(failing).rejects.toThrow();
     expect(await about(id)).toEqual([]);
+  });
+
+  it('finds by an organization what was changed of it and of its interns', async () => {
+    const { organizationId, internId } = await createScenario(store.owner);
+    await createScenario(store.owner);
+    const sealer = parseKekRing(generateKekRing('signer'));
+    const { id: keyId } = await addSigningKey(store.owner, { internId, sealer });
+    await revokeSigningKey(store.owner, { keyId });
+    await setTurnLimits(store.owner, { organizationId, turnsPerUser: 1 });
+    const { rows } = await listAudit(store.owner, { limit: 50, organizationId });
+    expect(rows.map(({ table_name, operation }) => `${operation} ${table_name}`)).toEqual([
+      'update organizations',
+      'update signing_keys',
+      'insert signing_keys',
+      'insert members',
+      'insert interns',
+      'insert workspaces',
+      'insert organizations',
+    ]);
   });
 
   it('records the API key and the organization of a change by management, and no sealed text', async () => {
