@@ -4,7 +4,7 @@ import { useTestStore } from '@ori/test-env/stores';
 import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database, Handle } from '../database.ts';
-import { updateIntern } from '../queries/admin/interns.ts';
+import { deleteIntern, updateIntern } from '../queries/admin/interns.ts';
 import { createNamedIntern, createNamedKey, createNamedOrganization } from '../queries/admin/named.ts';
 import { type ApplyOptions, applyTeam } from './apply-team.ts';
 import { TeamFile } from './team.ts';
@@ -216,6 +216,18 @@ it('stops where several interns have the name, unless the file says which, and t
   expect((await apply(team({ status: 'running' }), { prune: true })).told).toEqual([]);
 });
 
+it('says how a workspace that was removed comes back with an intern of the same id', async () => {
+  const team = (workspaces: object[]) => ({ name: 'back', workspaces });
+  const yard = { name: 'Yard', interns: [{ name: 'charles', id: 'int_back' }] };
+  await apply(team([yard]));
+  await apply(team([]), { prune: true });
+  await expect(apply(team([yard]))).rejects.toThrow(
+    /int_back is "charles" in ws_\w+, which is deleted: delete that intern/,
+  );
+  await deleteIntern(store.owner, { internId: 'int_back' });
+  expect((await apply(team([yard]))).told).toEqual(['+ yard', '+ yard: intern charles']);
+});
+
 it('renames the organization that has the id of the file', async () => {
   const { id } = await apply({ name: 'of-an-id' });
   expect(await apply({ id, name: 'renamed-by-id' })).toMatchObject({ id, told: ['~ name'] });
@@ -233,14 +245,14 @@ it.each([
     'with another name',
     'moved',
     { Lab: { name: 'babbage', id: 'int_moved' } },
-    /int_moved is "charles" in ws_/,
+    /int_moved is "charles" in ws_\w+$/,
   ],
   ['elsewhere', 'moved', { Yard: { name: 'charles', id: 'int_moved' } }, /int_moved is "charles" in ws_/],
   [
     'of another organization',
     'new',
     { Lab: { name: 'charles', id: 'int_moved' } },
-    /int_moved is "charles" in ws_/,
+    /int_moved is "charles" in ws_\w+$/,
   ],
 ])('promises no intern %s', async (_where, name, wanted, message) => {
   const team = (name: string, interns: object) => ({

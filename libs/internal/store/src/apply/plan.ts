@@ -167,9 +167,13 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
   ) {
     const holder = id === undefined ? known : state.interns.find((one) => one.id === id);
     if (holder === known) return;
+    const isHidden =
+      holder?.organization_id === organizationId &&
+      !state.workspaces.some((one) => one.id === holder.workspace_id);
+    const advice = isHidden ? ', which is deleted: delete that intern, or write another id' : '';
     const why = known
       ? `its id is ${known.id}, not ${id}`
-      : `${id} is ${JSON.stringify(holder?.name)} in ${holder?.workspace_id}`;
+      : `${id} is ${JSON.stringify(holder?.name)} in ${holder?.workspace_id}${advice}`;
     throw new AdminError('conflict', `${team.name}: ${what}: ${why}`);
   }
 
