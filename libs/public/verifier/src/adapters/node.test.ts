@@ -54,6 +54,20 @@ test('does not call the handler for a body with a malformed chunk', async () => 
 });
 
 test.each<[string, Handler]>([
+  ['its handler', (_request, response) => response.end('mine')],
+  ['an error of its handler', () => Promise.reject(new Error('mine'))],
+])('is done once the request has been answered, by %s', async (_by, handler) => {
+  const { server, guarded, call } = await world(handler);
+  const answered = vi.fn();
+  server.removeAllListeners('request').on('request', async (request, response) => {
+    await guarded(request, response);
+    answered(response.writableEnded);
+  });
+  await (await call()).text();
+  expect(answered).toHaveBeenCalledExactlyOnceWith(true);
+});
+
+test.each<[string, Handler]>([
   [
     'throws',
     () => {

@@ -18,7 +18,8 @@ export type { NodeProven as Proven, NodeRequest } from './node-request.ts';
 /**
  * Wraps a node:http handler: it is called only with an accepted proof, as its third argument. Everything else is answered here: 401, 413
  * and 503 as `toRefusal` says, 500 for a mistake in the daemon's own code, its handler included. A client that disconnects before its
- * body ends gets no answer. The verifier's `onOutcome` is called each time.
+ * body ends gets no answer. The verifier's `onOutcome` is called each time. It returns a promise, for
+ * frameworks that answer in its place what it has not answered at once, as h3 does.
  *
  *     createServer(requireProof(verifier, { bodyBytesMax: 1_000_000 }, (req, res, { proof, body }) => res.end(proof.user)));
  *
@@ -31,7 +32,7 @@ export function requireProof<Req extends NodeRequest, Res extends ServerResponse
 ): (request: Req, response: Res) => void {
   const guard = createGuard(verifier, options, handler);
 
-  async function handle(request: Req, response: Res): Promise<void> {
+  return async (request, response) => {
     const judgement = await guard.judge(arrivalOf(request));
     if (judgement.proven === undefined) {
       answerNode(judgement, request, response, guard.bodyBytesMax);
@@ -44,7 +45,5 @@ export function requireProof<Req extends NodeRequest, Res extends ServerResponse
       const answer = guard.fail(headOf(request), new HandlerError(error));
       answerNode({ answer, isAborted: false, closes: false }, request, response, guard.bodyBytesMax);
     }
-  }
-
-  return (request, response) => void handle(request, response);
+  };
 }
