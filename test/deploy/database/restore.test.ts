@@ -80,6 +80,24 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
     }
   });
 
+  test('is complete with restore.sh for an owner who may not create roles, where they exist', async () => {
+    await using database = await createDatabase({ server: fresh, migrated: false });
+    const superuser = new pg.Client({ connectionString: database.url });
+    await superuser.connect();
+    try {
+      const { rows } = await superuser.query("SELECT FROM pg_roles WHERE rolname ~ '^ori_'");
+      expect(rows).toHaveLength(4);
+      await superuser.query("CREATE ROLE landlord LOGIN PASSWORD 'secret'");
+      await superuser.query(`ALTER DATABASE ${database.name} OWNER TO landlord`);
+      const login = Object.assign(new URL(database.url), { username: 'landlord', password: 'secret' });
+      await run(['sh', join(SCRIPTS, 'restore.sh'), dump], login.href);
+      const policies = await superuser.query("SELECT FROM pg_policies WHERE 'ori_signer' = any (roles)");
+      expect(policies.rowCount).toBeGreaterThan(0);
+    } finally {
+      await superuser.end();
+    }
+  });
+
   function run([program = '', ...words]: readonly string[], databaseUrl: string) {
     const { hostname, port, username, password, pathname } = new URL(databaseUrl);
     const env = {
