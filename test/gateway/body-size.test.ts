@@ -128,4 +128,22 @@ describe.skipIf(NGINX === undefined)('a body at the gateway of a daemon', () => 
       }
     },
   );
+
+  it('comes back in the pieces in which the daemon sends it', async () => {
+    const { promise: seen, resolve: release } = Promise.withResolvers<void>();
+    await using daemon = await startScriptedService(async (_req, res) => {
+      // nginx passes chunks on even where it buffers.
+      res.writeHead(200, { 'content-length': 9 }).write('first');
+      await seen;
+      res.end('last');
+    });
+    await using gateway = await startDaemonGateway({ daemons: [daemon.address] });
+    const { body } = await fetch(gateway.url);
+    const pieces: string[] = [];
+    for await (const piece of body ?? []) {
+      pieces.push(new TextDecoder().decode(piece));
+      release();
+    }
+    expect(pieces).toEqual(['first', 'last']);
+  });
 });

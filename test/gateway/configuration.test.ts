@@ -87,8 +87,26 @@ describe.skipIf(NGINX === undefined)('TLS', () => {
   });
 });
 
+const readShipped = (name: string) => readFileSync(join(SHIPPED, name), 'utf8');
+const README = readShipped('README.md').replaceAll(/\s+/g, ' ');
+const SITES = ['site.example', '../docker/gateway-site', '../kubernetes/base/gateway-site'];
+
+it.each([
+  [/may send (\d+) requests per second/, 'rate=$1r/s;', SITES.map((site) => `${site}/limits.conf`)],
+  [/per second with a burst of (\d+),/, 'limit_req zone=per_address burst=$1 nodelay;', ['nginx.conf']],
+  [/, and (\d+) at once:/, 'limit_conn under_way $1;', ['nginx.conf']],
+  [/does not finish its headers within (\d+) s/, 'client_header_timeout $1s;', ['nginx.conf', 'daemon.conf']],
+  [/(\d+) s to connect,/, 'proxy_connect_timeout $1s;', ['nginx.conf', 'daemon.conf']],
+  [/to connect, (\d+) s to answer/, 'proxy_read_timeout $1s;', ['nginx.conf']],
+  [/waits (\d+) s between two pieces/, 'proxy_read_timeout $1s;', ['daemon.conf']],
+])('has the figure of its README: %s', (sentence, directive, files) => {
+  const [, figure] = sentence.exec(README) ?? [];
+  expect(figure).toBeDefined();
+  for (const file of files) expect(readShipped(file)).toContain(directive.replace('$1', figure ?? ''));
+});
+
 describe('the timeouts of the gateway', () => {
-  const text = readFileSync(join(SHIPPED, 'nginx.conf'), 'utf8');
+  const text = readShipped('nginx.conf');
   const seconds = (directive: string) =>
     [...text.matchAll(new RegExp(`^\\s+${directive} (\\d+)s;`, 'gm'))].map(([, value]) => Number(value));
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NGINX, startGateway } from '../env/gateway.ts';
+import { NGINX, startDaemonGateway, startGateway } from '../env/gateway.ts';
 import { askRaw, requestBytes } from './ask-raw.ts';
 import { requireEnvelope } from './envelope.ts';
 import { startScriptedService } from './scripted-service.ts';
@@ -51,11 +51,15 @@ describe.skipIf(NGINX === undefined)('a service that fails', () => {
       signers: [first.address, second.address],
       management: [NOBODY],
     });
-    for (const body of ['{}', 'x'.repeat(100_000)]) {
-      const before = first.requests.length + second.requests.length;
-      const reply = await askRaw(gateway.port, requestBytes(SIGN, [], body));
-      requireEnvelope(reply, { status: 502, reason: 'internal_error', retryable: true });
-      expect(first.requests.length + second.requests.length - before).toBe(1);
+    await using ofDaemon = await startDaemonGateway({ daemons: [first.address, second.address] });
+    const ofSigners = { reason: 'internal_error', retryable: true };
+    for (const [{ port }, metadata] of [[gateway, ofSigners] as const, [ofDaemon, {}] as const]) {
+      for (const body of ['{}', 'x'.repeat(100_000)]) {
+        const before = first.requests.length + second.requests.length;
+        const reply = await askRaw(port, requestBytes(SIGN, [], body));
+        requireEnvelope(reply, { status: 502, ...metadata });
+        expect(first.requests.length + second.requests.length - before).toBe(1);
+      }
     }
   });
 
