@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { capturedLog } from '@ori/test-env/captured-log';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { type AgentKey, serveTransit } from './serve-transit.ts';
 
 const KEK = Buffer.alloc(32, 7);
@@ -96,6 +97,16 @@ it('answers 503 at its deadline, in the queue too', async () => {
   await using agent = await serve({ deadlineMs: 50 });
   expect(await Promise.all([agent.ask(), agent.ask()])).toEqual([503, 503]);
   expect(agent.lines).toHaveLength(2);
+});
+
+it('answers within the five seconds that callers wait', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await using agent = await serve();
+  const asked = agent.ask();
+  while (agent.calls() === 0) await setImmediate();
+  vi.advanceTimersByTime(4999);
+  expect(await asked).toBe(503);
 });
 
 it.each([31, 47, 80])('gives out only KEKs: %i bytes are refused', async (length) => {

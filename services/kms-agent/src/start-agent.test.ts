@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { capturedLog } from '@ori/test-env/captured-log';
@@ -19,6 +20,8 @@ it('leaves the socket to an agent that runs', async () => {
   const socket = connect(config.socket);
   await once(socket, 'connect');
   socket.destroy();
+  // Its user and its group: who can connect can unwrap a ring.
+  expect(statSync(config.socket).mode & 0o777).toBe(0o660);
   await first.stop();
   await (await startAgent(config, log)).stop();
 });

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { extendKekRing, generateKekRing, wrapKekRing } from './change-kek-ring.ts';
 import { openKekRing, parseKekRing } from './kek-ring-text.ts';
 import { createTransit, isKmsUrl } from './transit.ts';
@@ -82,6 +82,13 @@ it('wraps and unwraps the keys of a ring, each call with the token that the file
     { url: '/v1/transit/encrypt/kek', token: 'first' },
     { url: '/v1/transit/decrypt/kek', token: 'second' },
   ]);
+});
+
+it('waits five seconds for each answer', async () => {
+  const limit = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
+  onTestFinished(() => limit.mockRestore());
+  await expect(transit().wrap(Buffer.alloc(32))).rejects.toThrow('did not answer within 5000 ms');
+  expect(limit).toHaveBeenCalledExactlyOnceWith(5000);
 });
 
 it('refuses a key that is not the one that was wrapped', async () => {
