@@ -47,19 +47,22 @@ const refusal = (message: string, error?: string): Scripted => ({
   headers: { 'www-authenticate': error === undefined ? 'Bearer' : `DPoP error="${error}"` },
 });
 
-it('refreshes once if a server refuses a token before it expires, and no token that is new', async () => {
+it('refreshes once if a server refuses a token of 30 s before it expires, and none that is new', async () => {
   await using home = await world.newSignedIn();
+  const renewedAgo = (seconds: number) =>
+    home.changeSession({ renewed_at: Math.floor(Date.now() / 1000) - seconds });
   const invalid = refusal('Who is that?', 'invalid_token');
   const tokens = async () => (await home.session()).refresh_token;
-  await home.changeSession({ renewed_at: 1 });
+  await renewedAgo(30);
   world.scripted.push(invalid);
   expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
   const before = await tokens();
+  await renewedAgo(10);
   world.scripted.push(invalid);
   const young = await home.ori(SIGN);
   expect(young).toMatchObject({ exit: 4, stdout: '', stderr: expect.stringContaining('Who is that?') });
   expect(await tokens()).toBe(before);
-  await home.changeSession({ renewed_at: 1 });
+  await renewedAgo(30);
   world.scripted.push(invalid, invalid);
   const refused = await home.ori(SIGN);
   expect(refused).toMatchObject({ exit: 4, stdout: '', stderr: expect.stringContaining('Who is that?') });

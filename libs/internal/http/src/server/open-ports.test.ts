@@ -4,14 +4,17 @@ import { expect, onTestFinished, test } from 'vitest';
 import { exchangeOf } from './exchange.ts';
 import { openPorts } from './open-ports.ts';
 
-test('a request has five seconds, where a service does not say otherwise', async () => {
+test('a request has five seconds, and its answer thirty to be read, where a service does not say otherwise', async () => {
   const metrics = createMetrics({ service: 'test' });
   onTestFinished(() => metrics.close());
   const host = '127.0.0.1';
   const opened = await openPorts(
     { host, port: 0, opsHost: host, opsPort: 0, trustGateway: false, shutdownIdleMs: 0 },
     {
-      app: (req, res) => void res.end(String(exchangeOf(req).deadline.ms)),
+      app(req, res) {
+        const { deadline, admission } = exchangeOf(req);
+        res.end(JSON.stringify([deadline.ms, admission.limits.writeTimeoutMs]));
+      },
       log: createLogger({ service: 'test', level: 'silent' }),
       metrics,
       checks: {},
@@ -19,5 +22,5 @@ test('a request has five seconds, where a service does not say otherwise', async
     new AsyncDisposableStack(),
   );
   onTestFinished(opened.stop);
-  expect(await (await fetch(opened.api.url)).text()).toBe('5000');
+  expect(await (await fetch(opened.api.url)).json()).toEqual([5000, 30_000]);
 });
