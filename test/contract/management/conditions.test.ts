@@ -128,9 +128,13 @@ describe('Idempotency-Key', () => {
     });
     expect(theirs.status).toBe(201);
     expect(await count(name)).toBe(2);
-    await sql`update idempotency_keys set created_at = now() - interval '24 hours'`.execute(
-      world.store.kysely,
-    );
+    const age = async (hours: string) =>
+      await sql`update idempotency_keys set created_at = now() - ${hours}::interval`.execute(
+        world.store.kysely,
+      );
+    await age('23 hours 55 minutes');
+    expect((await post(key, { name: 'other' })).status).toBe(422);
+    await age('24 hours');
     expect((await post(key, { name: 'other' })).status).toBe(201);
     const { rows } = await sql`select 1 from idempotency_keys
       where organization_id = ${world.ours.organizationId}`.execute(world.store.kysely);

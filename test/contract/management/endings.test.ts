@@ -216,6 +216,25 @@ describe('what an operator ended', () => {
     expect(await answers(cast)).toEqual({ ...WORKS, session: 403, ...WITHOUT_HER, nobodys: [401, 401] });
   });
 
+  it('is kept by constraints, whatever management asks the database', async () => {
+    const cast = await createCast();
+    const { userId } = cast;
+    await removeMember(db, cast);
+    await disableApiKey(db, cast.nobodys);
+    await createTestCredential(
+      db,
+      { ...world.ours, ...cast },
+      { disabled_by_operator: true, disabled: true },
+    );
+    const undone = [
+      sql`update members set removed_at = null where user_id = ${userId}`,
+      sql`update api_keys set disabled_at = null where hash = ${cast.nobodys.hash}`,
+      sql`update byok_credentials set disabled = false where organization_id = ${cast.organizationId}`,
+    ].map((undo) => undo.execute(db.kysely));
+    for (const outcome of await Promise.allSettled(undone))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: '23514' } });
+  });
+
   it('an operator restores', async () => {
     const cast = await createCast();
     await removeMember(db, cast);
