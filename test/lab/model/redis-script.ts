@@ -104,7 +104,9 @@ export function spend(
 
   const kept = Object.entries(set.ids).filter(([, timestamp]) => timestamp > horizon);
   if (kept.length < Object.keys(set.ids).length) {
-    const raised = { ...set, floor: broken.has('no-floor') ? set.floor : Math.max(set.floor, horizon) };
+    const forgotten = Object.values(set.ids).filter((timestamp) => timestamp <= horizon);
+    const floor = broken.has('no-floor') ? set.floor : Math.max(set.floor, ...forgotten);
+    const raised = { ...set, floor };
     const deleted = { ...set, ids: Object.fromEntries(kept) };
     if (asked.cutShort) return say(broken.has('floor-after-delete') ? deleted : raised, 'cut short');
     set = { ...raised, ids: deleted.ids };

@@ -83,6 +83,7 @@ test('never accepts a forgotten proof again, even if every clock goes back', asy
   await step(-3000);
   await replay.touch();
   expect(await spend(1, timestamp)).toBe('proof_expired');
+  expect(await spend(2, timestamp + 1)).toBe('spent');
 });
 
 test.each([-300, 300])(

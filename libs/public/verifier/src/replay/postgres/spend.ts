@@ -13,8 +13,8 @@ $$;
 `;
 
 /**
- * Empties unused partitions whose rows are all too old for any verifier, and raises the floor with each, so that forgotten proofs are
- * refused from then on. One caller at a time. A partition that is being read (by a dump) is left for the next time.
+ * Empties unused partitions whose rows are all too old for any verifier, and raises the floor to the latest of them, so that forgotten
+ * proofs are refused from then on, and no later ones if the clocks were ahead. One caller at a time. A partition that is being read (by a dump) is left for the next time.
  */
 const FORGET = `
 CREATE OR REPLACE FUNCTION ori_replay.forget(
@@ -24,7 +24,7 @@ DECLARE
   horizon bigint := floor(least(ori_replay.clock(), verifier_now) - ${RETENTION_SECONDS_MAX});
   part regclass;
   n integer;
-  is_old boolean;
+  latest bigint;
 BEGIN
   verdict := 'unsafe';
   detail := ori_replay.unsafe(verifier_now, tolerance, acks);
@@ -39,10 +39,10 @@ BEGIN
     CONTINUE WHEN pg_relation_size(part) = 0;
     BEGIN
       EXECUTE format('LOCK TABLE %s IN SHARE MODE', part);
-      EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s WHERE stamped > $1)', part) INTO is_old USING horizon;
-      CONTINUE WHEN NOT is_old
+      EXECUTE format('SELECT coalesce(max(stamped), -1) FROM %s', part) INTO latest;
+      CONTINUE WHEN latest > horizon
         OR NOT EXISTS (SELECT FROM ori_replay.slot s WHERE s.slot = n AND s.file = pg_relation_filenode(part));
-      UPDATE ori_replay.ledger l SET floor = greatest(l.floor, horizon);
+      UPDATE ori_replay.ledger l SET floor = greatest(l.floor, latest);
       EXECUTE format('TRUNCATE %s', part);
       UPDATE ori_replay.slot s SET file = pg_relation_filenode(part) WHERE s.slot = n;
       emptied := emptied + 1;

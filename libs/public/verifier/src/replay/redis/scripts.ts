@@ -101,11 +101,15 @@ local bound = math.ceil(since + tolerance)
 if timestamp <= bound then return {'before_fence', text(fence), math.max(1, math.ceil(bound + 1 - now))} end
 `;
 
-/** Forgets a few expired ids. It raises the floor first, so that a forgotten id is never accepted as new. */
+/**
+ * Forgets a few expired ids. It raises the floor first, so that a forgotten id is never accepted as new, and only to the latest of
+ * them: clocks that are briefly ahead must not cause later proofs to be refused.
+ */
 const FORGET = `
 local forgotten = redis.call('ZRANGEBYSCORE', spent, 0, horizon, 'LIMIT', 0, 64)
 if #forgotten > 0 then
-  if horizon > (mark('floor') or -1) then set_mark('floor', horizon) end
+  local latest_forgotten = tonumber(redis.call('ZSCORE', spent, forgotten[#forgotten]))
+  if latest_forgotten > (mark('floor') or -1) then set_mark('floor', latest_forgotten) end
   redis.call('ZREM', spent, unpack(forgotten))
 end
 `;

@@ -50,13 +50,14 @@ describe('spend', () => {
     expect(await redis.zcount(key, 0, '+inf')).toBe(1);
   });
 
-  test('removes a few expired ids with every spend, and raises the floor', async () => {
+  test('removes a few expired ids with every spend, and raises the floor to the latest of them', async () => {
     const { verifier, request, key } = await daemonOn(redis);
-    const old = Math.floor(Date.now() / 1000) - 200;
-    await redis.zadd(key, ...Array.from({ length: 100 }, (_, index) => [old, `old-${index}`]).flat());
+    const old = Math.floor(Date.now() / 1000) - 2000;
+    await redis.zadd(key, ...Array.from({ length: 100 }, (_, index) => [old + index, `old-${index}`]).flat());
     await verifier.verify(request());
     expect(await redis.zcount(key, 0, '+inf')).toBe(100 - 64 + 1);
-    expect(-Number(await redis.zscore(key, 'floor'))).toBeGreaterThan(old);
+    // No higher, because the clocks may be ahead: proofs of a time that was not forgotten are accepted once they are right.
+    expect(-Number(await redis.zscore(key, 'floor'))).toBe(old + 63);
     await verifier.verify(request());
     expect(await redis.zcount(key, 0, '+inf')).toBe(2);
   });
