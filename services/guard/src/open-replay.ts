@@ -1,5 +1,6 @@
 import type { Logger } from '@ori/runtime/log';
 import type { Secret } from '@ori/runtime/secret';
+import { FileTolerantClient } from '@ori/store/postgres/file-tolerant-client';
 import { connectRedis } from '@ori/turns/redis';
 import { memoryReplayStore, type ReplayStore } from '@ori/verifier';
 import { postgresReplayStore } from '@ori/verifier/postgres';
@@ -35,6 +36,7 @@ export function openReplay(
     return onServer(store, () => redis.disconnect());
   }
   const pool = new pg.Pool({
+    Client: FileTolerantClient,
     connectionString: (config.databaseUrl as Secret).reveal(),
     max: CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_MS,

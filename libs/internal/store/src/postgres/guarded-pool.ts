@@ -3,48 +3,26 @@ import { Socket } from 'node:net';
 import { startLagTolerantTimer } from '@ori/runtime/lag-tolerant-timer';
 import pg from 'pg';
 import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from '../store-unavailable.ts';
+import { FileTolerantClient } from './file-tolerant-client.ts';
 import { createStatementNames } from './statement-names.ts';
 
 /** How long a server may take to acknowledge an orderly close. */
 const FAREWELL_MS = 500;
 
-/**
- * A client that exposes its socket, so that a connection to a frozen server can be destroyed. It always has an error
- * listener: the server can close it while accepting it, before the pool or this code listens, and pg would end the
- * process.
- */
-class SocketClient extends pg.Client {
+/** A client that exposes its socket, so that a connection to a frozen server can be destroyed. */
+class SocketClient extends FileTolerantClient {
   readonly socket: Socket;
 
   constructor(config?: pg.ClientConfig) {
     const socket = new Socket();
-    const failure = failureToRead(config);
-    super({ ...(failure === undefined && config), stream: () => socket });
+    super({ ...config, stream: () => socket });
     this.socket = socket;
-    this.on('error', () => {});
-    if (failure !== undefined) {
-      this.connect = ((done: (failure: unknown) => void) =>
-        process.nextTick(done, failure)) as pg.Client['connect'];
-    }
   }
 
   /** pg reads dates of no other style, and a database can have one. PgBouncer takes this setting too. */
   getStartupConf(): object {
     const { getStartupConf } = pg.Client.prototype as unknown as SocketClient;
     return { ...getStartupConf.call(this), DateStyle: 'ISO' };
-  }
-}
-
-/**
- * pg reads the certificate files that the address names whenever it creates a client. The pool does not catch the
- * exception if one is missing, as in the middle of a renewal, and the process would end.
- */
-function failureToRead(config?: pg.ClientConfig): unknown {
-  try {
-    new pg.Client(config);
-    return undefined;
-  } catch (error) {
-    return error;
   }
 }
 
