@@ -55,7 +55,8 @@ export function requireProof(
     next: (error?: unknown) => void,
   ): Promise<void> {
     const arrival = arrivalOf(request);
-    const judgement = await guard.judge({ ...arrival, misuse: arrival.misuse ?? misuseOnFastify(request) });
+    const misuse = arrival.misuse ?? (handler === undefined ? misuseOnFastify(request) : undefined);
+    const judgement = await guard.judge({ ...arrival, misuse });
     if (judgement.proven === undefined) {
       answerNode(judgement, request, response, guard.bodyBytesMax);
       return;
@@ -82,8 +83,11 @@ export function requireProof(
   return (request, response, next) => void handle(request, response, next);
 }
 
-/** @fastify/middie, also below NestJS, puts these members on a request; Express has `app` too. Fastify would wait for the body for ever. */
+/**
+ * @fastify/middie, also below NestJS, and @fastify/express put these on a request; of Express, `hostname` is inherited. Fastify would
+ * wait for ever for a body that was read.
+ */
 function misuseOnFastify(request: object): string | undefined {
-  const isFastify = 'log' in request && 'hostname' in request && !('app' in request);
+  const isFastify = 'log' in request && Object.hasOwn(request, 'hostname');
   return isFastify ? "Fastify reads the body itself; use '@ori/verifier/fastify' in its route" : undefined;
 }

@@ -65,7 +65,11 @@ test('passes on a body above the limit that Fastify has for others', async () =>
   expect(ran).toHaveBeenCalledOnce();
 });
 
-test('the middleware of Express answers 500 below Fastify, which would wait for the body that it has read', async () => {
+/** Serves a route of Fastify behind what is for Express, as @fastify/middie and NestJS do, or @fastify/express. */
+async function behindExpress(
+  { hasExpress }: { hasExpress: boolean },
+  middlewareOf: (verifier: ReturnType<typeof createVerifier>) => ReturnType<typeof requireProofOnExpress>,
+) {
   const signer = createTestSigner({ internId: 'int_1' });
   const reports: ProofReport[] = [];
   const verifier = createVerifier({
@@ -76,17 +80,40 @@ test('the middleware of Express answers 500 below Fastify, which would wait for 
   });
   const app = fastify();
   onTestFinished(() => app.close());
-  const middleware = requireProofOnExpress(verifier, { bodyBytesMax: 1000 });
-  // As @fastify/middie does, on which NestJS mounts its middleware.
+  const middleware = middlewareOf(verifier);
   app.addHook('onRequest', ({ raw, hostname, log }, reply, done) => {
-    middleware(Object.assign(raw, { originalUrl: raw.url ?? '', hostname, log }), reply.raw, done);
+    const request = Object.assign(raw, { originalUrl: raw.url ?? '', hostname, log });
+    middleware(hasExpress ? Object.assign(request, { app }) : request, reply.raw, done);
   });
   app.post(PATH, () => expect.unreachable());
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: '{}' }) };
-  const response = await fetch(url + PATH, { method: 'POST', body: '{}', headers });
-  expect(response.status).toBe(500);
-  expect(reports).toMatchObject([
-    { outcome: 'internal_error', error: { message: expect.stringContaining('@ori/verifier/fastify') } },
-  ]);
+  return { response: await fetch(url + PATH, { method: 'POST', body: '{}', headers }), reports };
+}
+
+test.each([
+  ['@fastify/middie', { hasExpress: false }],
+  ['@fastify/express', { hasExpress: true }],
+])(
+  'the middleware of Express answers 500 below %s, where Fastify would wait for the body',
+  async (_, below) => {
+    const { response, reports } = await behindExpress(below, (verifier) =>
+      requireProofOnExpress(verifier, { bodyBytesMax: 1000 }),
+    );
+    expect(response.status).toBe(500);
+    expect(reports).toMatchObject([
+      { outcome: 'internal_error', error: { message: expect.stringContaining('@ori/verifier/fastify') } },
+    ]);
+  },
+);
+
+test('a handler of Express answers below Fastify, too', async () => {
+  const { response } = await behindExpress(
+    { hasExpress: true },
+    (verifier) =>
+      requireProofOnExpress(verifier, { bodyBytesMax: 1000 }, (_request, answer, { proof }) =>
+        answer.end(proof.user),
+      ) as ReturnType<typeof requireProofOnExpress>,
+  );
+  expect([response.status, await response.text()]).toEqual([200, 'user_test']);
 });
