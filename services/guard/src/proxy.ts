@@ -34,7 +34,7 @@ const FAILURES: Readonly<Record<DaemonFailure, Answer>> = {
   broken: {
     status: 502,
     code: 'daemon_failed',
-    message: `The daemon closed the connection without an answer. ${SPENT} The call may have been carried out.`,
+    message: `The daemon gave no valid answer. ${SPENT} The call may have been carried out.`,
   },
   time: {
     status: 504,
@@ -44,7 +44,7 @@ const FAILURES: Readonly<Record<DaemonFailure, Answer>> = {
 };
 const OPEN_FAILURES: Readonly<Record<DaemonFailure, Answer>> = {
   connect: { ...FAILURES.connect, message: 'The daemon cannot be reached.' },
-  broken: { ...FAILURES.broken, message: 'The daemon closed the connection without an answer.' },
+  broken: { ...FAILURES.broken, message: 'The daemon gave no valid answer.' },
   time: { ...FAILURES.time, message: 'The daemon did not answer in time.' },
 };
 
