@@ -8,7 +8,8 @@ import { capturedLog } from '@ori/test-env/captured-log';
 import { type RedisServer, startRedis } from '@ori/test-env/redis';
 import { startSentinel } from '@ori/test-env/redis-sentinel';
 import type { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createTurnLimiter } from '../limiter.ts';
 import { connectRedis, onNodeReady, pingRedis, type RedisClient, redisTime } from './connection.ts';
 import { type ScriptedRedis, startScriptedRedis } from './scripted-redis.fixture.ts';
 
@@ -89,6 +90,25 @@ describe('connectRedis', () => {
     await expect(client.incr('n')).rejects.toThrow('Command timed out');
     await until(client, 'close');
     await expect(client.incr('n')).rejects.toThrow();
+  });
+
+  it('gives a command 200 ms, and replaces a connection that is silent for 300', async () => {
+    const client = await ready(open());
+    await server.freeze();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [failed, closed] = [vi.fn(), vi.fn()];
+    client.once('close', closed);
+    client.get('x').catch(failed);
+    const after = async (ms: number) => {
+      await vi.advanceTimersByTimeAsync(ms);
+      for (let turns = 0; turns < 5; turns += 1) await turn();
+      return [failed.mock.calls.length, closed.mock.calls.length];
+    };
+    expect(await after(199)).toEqual([0, 0]);
+    expect(await after(1)).toEqual([1, 0]);
+    expect(await after(99)).toEqual([1, 0]);
+    expect(await after(1)).toEqual([1, 1]);
   });
 
   it('tries a frozen Redis again and again, never long apart, and uses it once it thaws', async () => {
@@ -235,6 +255,19 @@ describe('a Sentinel address', () => {
     const refusal = await until<Error>(stranger, 'error');
     expect(refusal.message).toContain('NOAUTH');
   });
+});
+
+it('takes and refunds turns with no more rights than the README grants', async () => {
+  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8');
+  const [, rights = ''] = /^ {4}user signer on >… (.*\n.*)$/m.exec(readme) ?? [];
+  const admin = await ready(open());
+  await admin.call('ACL', 'SETUSER', 'chat', 'on', '>of-its-own', ...rights.split(/\s+/));
+  const redis = await ready(open(`redis://chat:of-its-own@127.0.0.1:${server.port}`));
+  const limiter = createTurnLimiter({ redis, turnsPerUser: 1, turnsPerOrganization: 1, windowSeconds: 60 });
+  const who = { userId: 'ada', organizationId: 'engines' };
+  const verdict = await limiter.take(who);
+  await limiter.refund(who, verdict);
+  expect([verdict.allowed, (await limiter.take(who)).allowed]).toEqual([true, true]);
 });
 
 it('prepares a single Redis each time it is ready', async () => {

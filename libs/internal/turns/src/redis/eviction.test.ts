@@ -4,7 +4,7 @@ import { Secret } from '@ori/runtime/secret';
 import { freePort } from '@ori/test-env/ports';
 import { startRedis } from '@ori/test-env/redis';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { connectRedis } from './connection.ts';
 import { EvictingRedis, type EvictionWatch, watchEviction } from './eviction.ts';
 import { startScriptedRedis } from './scripted-redis.fixture.ts';
@@ -41,6 +41,24 @@ function watch(everyMs = HOUR, url = server.url) {
 }
 
 const refusal = (eviction: EvictionWatch) => eviction.require().catch((error: unknown) => error);
+
+it('each server is asked again every five seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const client = connectRedis(new Secret(server.url), { purpose: 'test' });
+  const eviction = watchEviction(client);
+  closing.push(() => {
+    eviction.close();
+    client.disconnect();
+  });
+  await eviction.settled();
+  await new Promise(setImmediate); // the first question is over
+  const asked = vi.spyOn(client, 'info');
+  vi.advanceTimersByTime(4999);
+  expect(asked).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(asked).toHaveBeenCalledOnce();
+});
 
 it('a server that evicts nothing is safe from its first answer on', async () => {
   const { eviction } = watch();
