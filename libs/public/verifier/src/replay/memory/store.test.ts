@@ -175,6 +175,23 @@ test('refuses version 1 copies of proofs that were spent before the clock went b
   expect(() => spendV1('early', NOW + 10)).toThrow(expect.objectContaining({ code: 'proof_before_fence' }));
 });
 
+test('remembers 100,000 proofs unless told otherwise, and refuses the next one', () => {
+  let ms = NOW * 1000;
+  const store = memoryReplayStore({ now: () => ms, uptime: () => ms });
+  ms += 10_000;
+  const spend = (id: number) =>
+    store.spend({
+      policy: POLICY,
+      timestamp: NOW + 10,
+      nowMs: ms,
+      nonce: `nonce-${id}`,
+      signingInput: new Uint8Array(),
+      v1Id: () => `v1-${id}`,
+    });
+  for (let id = 0; id < 100_000; id += 1) spend(id);
+  expect(() => spend(100_000)).toThrow(expect.objectContaining({ code: 'replay_store_full' }));
+});
+
 test('refuses when full rather than forget: ten times the cap, and the first is still remembered', () => {
   const { spend, seconds } = world(100);
   seconds(10);
