@@ -77,6 +77,7 @@ describe('POST /guardrails', () => {
 
   it.each([
     ['a long description', { name: 'x', description: 'x'.repeat(1001) }],
+    ['a long pattern', { name: 'x', content_filters: [{ pattern: 'x'.repeat(1001), action: 'block' }] }],
     ['an unknown slug', { name: 'x', content_filter_builtins: [{ slug: 'iban', action: 'block' }] }],
     [
       'flag for anything but prompt injection',
