@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { Sink } from '@ori/test-env/sink';
 import { expect, it } from 'vitest';
+import { WAIT_SECONDS_DEFAULT } from './commands/login.ts';
+import { SILENCE_SECONDS_DEFAULT } from './commands/signed-call.ts';
 import { EXIT, EXIT_MEANINGS } from './core/exit-codes.ts';
 import { run } from './program.ts';
 
@@ -38,6 +40,13 @@ it('mentions every variable of the README in its help', async () => {
   const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
   const { stdout } = await ori('--help');
   for (const [, name = ''] of readme.matchAll(/`(ORI_[A-Z_]+)`/g)) expect(stdout, name).toContain(name);
+});
+
+it('states in its help how long it waits', async () => {
+  const help = async (command: string) => (await ori(command, '--help')).stdout.replaceAll(/\s+/g, ' ');
+  for (const command of ['call', 'proxy', 'mcp'])
+    expect(await help(command)).toContain(`how long the daemon may be silent (${SILENCE_SECONDS_DEFAULT})`);
+  expect(await help('login')).toContain(`how long to wait (${WAIT_SECONDS_DEFAULT})`);
 });
 
 it('lists its commands in groups', async () => {
