@@ -1,7 +1,7 @@
 import { createLogger } from '@ori/runtime/log';
 import { rawClient } from '@ori/test-env/raw-client';
 import { Registry } from 'prom-client';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { serveWhileReady } from './serve-while-ready.ts';
 import { startApiServer } from './server.ts';
 
@@ -62,6 +62,16 @@ test('refuses connections while a local check fails, and accepts them again on t
   back.send(GET);
   const { status, headers } = await back.answer();
   expect([status, headers.get('connection')]).toEqual([200, 'keep-alive']);
+});
+
+test('looks within a second, without a request', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await using service = await world();
+  service.verdicts['audit'] = 'failing: ENOSPC';
+  vi.advanceTimersByTime(999);
+  vi.useRealTimers();
+  await expect.poll(service.isListening).toBe(false);
 });
 
 test('keeps listening without what all instances share, and does not ask for it', async () => {
