@@ -34,6 +34,23 @@ const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   grafana: ['prometheus'],
 };
 
+test('Redis writes what it gets to its disk, evicts nothing, and takes its users from the file', () => {
+  const command = service('redis').command?.join(' ');
+  for (const setting of ['appendonly yes', 'maxmemory-policy noeviction', 'aclfile /run/secrets/redis.acl'])
+    expect(command).toContain(`--${setting}`);
+});
+
+test('the services require bound sessions, and their own hardening', () => {
+  for (const [name, prefix] of [
+    ['signer-1', 'SIGNER'],
+    ['management', 'MANAGEMENT'],
+  ] as const)
+    expect(service(name).environment).toMatchObject({
+      [`${prefix}_REQUIRE_DPOP`]: 'true',
+      [`${prefix}_REQUIRE_HARDENED`]: 'true',
+    });
+});
+
 test('is a Compose file by the published schema', () => {
   const ajv = new Ajv2019({ strict: false, allErrors: true });
   addFormats.default(ajv);

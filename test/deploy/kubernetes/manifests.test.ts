@@ -124,6 +124,19 @@ describe.each(['signer', 'management'])('%s', (name) => {
   });
 });
 
+test('pods stop as slowly as the README says', async () => {
+  const readme = await readFile(join(ROOT, 'deploy/kubernetes/README.md'), 'utf8');
+  const [, served] = /A pod serves for (\d+) s more/.exec(readme) ?? [];
+  const [, waited] = /The gateway waits (\d+) s before/.exec(readme) ?? [];
+  for (const name of ['signer', 'management']) {
+    const { env } = podOf(find(manifests, name)).containers[0];
+    const drain = env.find((each: Manifest) => each.name.endsWith('_SHUTDOWN_DRAIN_MS'));
+    expect(drain.value).toBe(`${served}000`);
+  }
+  const [gateway] = podOf(find(manifests, 'gateway')).containers;
+  expect(gateway.lifecycle.preStop.sleep.seconds).toBe(Number(waited));
+});
+
 test('the audit log of each signer is on its own claim, which outlives the pod', () => {
   const { spec } = find(manifests, 'signer');
   expect(spec.volumeClaimTemplates[0].spec.accessModes).toEqual(['ReadWriteOnce']);
