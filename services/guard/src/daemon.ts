@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
+import { readToEnd } from '@ori/http/read-to-end';
 import { LIMITS } from '@ori/runtime/limits';
 import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
 import { type GuardConfig, portOf } from './config.ts';
@@ -81,17 +82,6 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
 }
 
 export type Daemon = ReturnType<typeof createDaemon>;
-
-/**
- * A daemon may answer and close before it has read the body. Node would then fail to write the rest, and discard what it has not read.
- * Here a failed write never ends: the answer is read, and after it the end of the connection.
- */
-function readToEnd(socket: Socket): void {
-  const { _write, _writev } = socket;
-  socket._write = (chunk, encoding, done) =>
-    _write.call(socket, chunk, encoding, (error) => void (error || done()));
-  socket._writev = (chunks, done) => _writev?.call(socket, chunks, (error) => void (error || done()));
-}
 
 /** Passes an answer on. A client that reads nothing for `writeTimeoutMs` is cut off, as if it had left: its answer may be kept. */
 function stream(

@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { explainSystemError } from '@ori/faces/system-error';
+import { readToEnd } from '@ori/http/read-to-end';
 import type { Traceparent } from '@ori/http/traceparent';
 import { PROOF_METHOD } from '@ori/proof/wire';
 import { CliError, isCliError } from '../core/errors.ts';
@@ -74,6 +75,7 @@ export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise
     peer,
   );
   const { request, answer } = opened;
+  request.once('socket', readToEnd);
   if (askFirst) {
     request.flushHeaders();
     if (!(await isWanted(request, answer))) return answered(opened, peer, call);
