@@ -38,3 +38,11 @@ it('refuses a call of a person who has too many in progress, and not one of anot
   expect(JSON.parse(refused.body).error.code).toBe('busy');
   expect(await world.raw(world.signed({ ...CALL, user: 'user_grace' }))).toMatchObject({ status: 200 });
 });
+
+it('accepts no proof that is older than GUARD_MAX_AGE_SECONDS', async () => {
+  await using world = await openGuardWorld({ env: { GUARD_MAX_AGE_SECONDS: '5' } });
+  const timestamp = Math.floor(Date.now() / 1000) - 6;
+  const refused = await world.raw(world.signed({ ...CALL, timestamp }));
+  expect([refused.status, JSON.parse(refused.body).error.code]).toEqual([401, 'proof_expired']);
+  expect(await world.raw(world.signed(CALL))).toMatchObject({ status: 200 });
+});
