@@ -30,13 +30,17 @@ it('refuses a call of a person who has too many in progress, and not one of anot
     env: { GUARD_REQUESTS_IN_FLIGHT_PER_ACCOUNT_MAX: '1' },
     daemon: ({ url }, res) => void (url !== '/wait' && res.end('ok')),
   });
-  using waiting = await rawClient(world.port);
+  const waiting = await rawClient(world.port);
   waiting.send(world.signed({ ...CALL, path: '/wait' }));
   await expect.poll(() => world.seen.length).toBe(1);
-  const refused = await world.raw(world.signed(CALL));
-  expect(refused).toMatchObject({ status: 503 });
+  const request = world.signed(CALL);
+  const refused = await world.raw(request);
+  expect([refused.status, refused.headers.get('cache-control')]).toEqual([503, 'no-store']);
   expect(JSON.parse(refused.body).error.code).toBe('busy');
   expect(await world.raw(world.signed({ ...CALL, user: 'user_grace' }))).toMatchObject({ status: 200 });
+  // Its proof is not spent.
+  waiting[Symbol.dispose]();
+  await expect.poll(() => world.raw(request)).toMatchObject({ status: 200 });
 });
 
 it('accepts no proof that is older than GUARD_MAX_AGE_SECONDS', async () => {

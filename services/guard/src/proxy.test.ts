@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSigningKey } from '@ori/proof/signing';
+import { capturedLog } from '@ori/test-env/captured-log';
 import { headerOf, openGuardWorld } from '@ori/test-env/guard-world';
 import { openRoom } from '@ori/test-env/room';
 import { expect, it } from 'vitest';
 
+const NO_KEYS = 'http://127.0.0.1:1/v1/interns/int_guarded/daemon/jwks.json';
 const CALL = { path: '/api/%2e/in%20voke;a=b', body: '{"prompt":"hé"}', user: 'user_ada' };
 
 it('passes a proven request on byte for byte, with the caller as headers, once', async () => {
@@ -30,6 +32,30 @@ it('passes a proven request on byte for byte, with the caller as headers, once',
   // No diagnosis: services/ori/README.md.
   expect(JSON.parse(again.body)).toEqual({ error: { code: 'nonce_replayed', message: expect.any(String) } });
   expect(world.seen).toHaveLength(1);
+});
+
+it('gives daemon and client the id of its log line, and neither that of the other', async () => {
+  const { log, lines } = capturedLog();
+  await using world = await openGuardWorld({
+    log,
+    daemon: (req, res) => {
+      res.setHeader('x-request-id', 'theirs').end(req.headers['x-request-id']);
+    },
+  });
+  const { headers, body } = await world.raw(world.signed({ ...CALL, lines: 'X-Request-Id: mine\r\n' }));
+  expect(body).toMatch(/^[0-9a-f-]{36}$/);
+  expect(headers.get('x-request-id')).toBe(body);
+  await expect.poll(() => lines).toContainEqual(expect.objectContaining({ requestId: body }));
+});
+
+it.each([
+  ['nobody answers for', 'failing: keys_unavailable', { GUARD_KEYS_URL: NO_KEYS }],
+  ['is empty', 'ok', {}],
+])('is ready or not by a key set that %s', async (_what, verdict, env) => {
+  await using world = await openGuardWorld({ env, jwks: { keys: [] } });
+  const ready = await fetch(`${world.guard.opsUrl}/readyz`);
+  expect(await ready.json()).toMatchObject({ checks: { keys: verdict, daemon: 'ok' } });
+  expect(ready.status).toBe(verdict === 'ok' ? 200 : 503);
 });
 
 it('with a pinned root, accepts no key that the root does not vouch for', async () => {
