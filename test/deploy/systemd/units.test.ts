@@ -194,6 +194,18 @@ test('the README lists every secret that a unit loads', async () => {
   }
 });
 
+test.each([
+  ['ori-rotate-keys.timer', /`, (daily), by/, 'OnCalendar=$1'],
+  ['ori-audit-export.timer', /`, (hourly), by/, 'OnCalendar=$1'],
+  ['ori-signer.logrotate', /one a day, kept for (\d+) days/, 'daily\n    rotate $1'],
+  ['ori-gateway.logrotate', /one a day, (\d+) of each/, 'daily\n    rotate $1'],
+])('%s does it as often as the README says', async (name, pattern, setting) => {
+  const rows = (await readFile(join(FOLDER, 'README.md'), 'utf8')).split('\n');
+  const [, figure = ''] = pattern.exec(rows.find((row) => row.startsWith(`| \`${name}\``)) ?? '') ?? [];
+  expect(figure).not.toBe('');
+  expect(await readFile(join(FOLDER, name), 'utf8')).toContain(`${setting.replace('$1', figure)}\n`);
+});
+
 test('the command of the README that installs Node also replaces one that runs, as an upgrade does', async () => {
   const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
   const command = /^ {4}(cp .*node-linux.*)$/m.exec(readme)?.[1] ?? '';
