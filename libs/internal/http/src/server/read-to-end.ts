@@ -5,6 +5,8 @@ import type { Socket } from 'node:net';
  * and discard what it has not read. Here a failed write never ends: the answer is read, and after it the end of the connection.
  */
 export function readToEnd(socket: Socket): void {
+  // One that is kept alive comes with each request.
+  if (Object.hasOwn(socket, '_write')) return;
   const { _write, _writev } = socket;
   const onWritten = (done: () => void) => (error?: Error | null) =>
     error ? void socket.once('end', () => socket.destroy()) : done();
