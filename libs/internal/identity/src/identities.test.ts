@@ -28,6 +28,7 @@ const factsFor = (lifeSeconds = 300): TokenFacts => ({
 function identitiesWith(
   answer: (token: string) => Promise<TokenFacts>,
   apiKeys: Record<string, object> = {},
+  now = () => START,
 ) {
   const introspect = vi.fn(answer);
   const apiKey = vi.fn(async (hash: string) =>
@@ -37,7 +38,7 @@ function identitiesWith(
   const { identify } = createIdentities({
     authorities: [{ expected, issuer: { binds: () => false } as Issuer, introspect }],
     apiKey,
-    now: () => START,
+    now,
     onLookup: (hit) => lookups.push(hit),
   });
   return { identify, introspect, apiKey, lookups };
@@ -98,6 +99,22 @@ test('a token that expires now is not cached', async () => {
   await identify(opaque('a'), NETWORK);
   await identify(opaque('a'), NETWORK);
   expect(introspect).toHaveBeenCalledTimes(2);
+});
+
+test('a cached token ends with its expiry, though the machine slept and the clock of the cache stood still', async () => {
+  let seconds = 0;
+  const answers = [factsFor(50)];
+  const { identify, lookups } = identitiesWith(
+    async () => answers.shift() ?? Promise.reject(tokenRefused('exp')),
+    {},
+    () => START + seconds * 1000,
+  );
+  await identify(opaque('a'), NETWORK);
+  seconds = 49;
+  expect(await identify(opaque('a'), NETWORK)).toEqual({ token: factsFor(50) });
+  seconds = 50;
+  await expect(identify(opaque('a'), NETWORK)).rejects.toMatchObject({ claim: 'exp' });
+  expect(lookups).toEqual([false, true, false]);
 });
 
 test('the issuer is asked about an opaque token again after five seconds', async () => {

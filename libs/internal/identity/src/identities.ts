@@ -126,8 +126,10 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>) {
       const digest = bearer.digest();
       if (bearer.kind === 'opaque' && introspecting(bearer.token) === undefined) return undefined;
       const remembered = known.get(digest);
-      onLookup?.(remembered !== undefined);
-      if (remembered !== undefined) return { token: remembered };
+      // The cache counts by a clock that stands still while the machine sleeps.
+      const isKnown = remembered !== undefined && remembered.expiresAt * 1000 > now();
+      onLookup?.(isKnown);
+      if (isKnown) return { token: remembered };
       const refusal = refused.get(digest);
       if (refusal !== undefined)
         throw new IdentityError(refusal.code, refusal.message, {
