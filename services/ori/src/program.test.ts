@@ -49,6 +49,14 @@ it('states in its help how long it waits', async () => {
   expect(await help('login')).toContain(`how long to wait (${WAIT_SECONDS_DEFAULT})`);
 });
 
+it('listens as a canary where the README of Prometheus says', async () => {
+  const readme = await readFile(new URL('../../../deploy/prometheus/README.md', import.meta.url), 'utf8');
+  const [, host, port] = /# listens on ([\d.]+):(\d+)/.exec(readme) ?? [];
+  const { stdout } = await ori('canary', '--help');
+  expect(stdout).toContain(`(default: "${host}")`);
+  expect(stdout).toContain(`(default: ${port})`);
+});
+
 it('lists its commands in groups', async () => {
   const { stdout } = await ori('--help');
   const headings = [...stdout.matchAll(/^([A-Z][\w ]+):\n {2}[a-z]/gm)].map(([, heading]) => heading);
