@@ -31,8 +31,8 @@ interface Call {
   readonly body: Buffer | Readable | undefined;
 }
 
-/** Time to connect to the daemon, then 502. */
-const CONNECT_MS = 1000;
+/** Time to connect to the daemon, then 502. Longer than the second after which Linux repeats what a full backlog dropped. */
+const CONNECT_MS = 2000;
 
 /** The daemon behind the guard. A call is never sent twice: if its connection breaks, it has failed. */
 export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardConfig) {
