@@ -9,7 +9,7 @@ import others from './other-implementations.vectors.json' with { type: 'json' };
 import { createPossession, type ProvenRequest } from './possession.ts';
 import { importKey } from './proof-keys.ts';
 import { readClaims, readHeader, splitProof } from './read-proof.ts';
-import type { SpentProofs } from './spent-proofs.ts';
+import { PROOF_KEPT_SECONDS, type SpentProofs } from './spent-proofs.ts';
 import { isTarget } from './target.ts';
 
 /** RFC 9449, section 7.1, figures 13 to 15. */
@@ -181,6 +181,16 @@ test('refuses a key that is no point of its curve', async () => {
   const { alg, jwk } = readHeader(splitProof([RFC.proof]).header);
   const off = { ...jwk, y: jwk.x } as typeof jwk;
   expect(await refusal(importKey({ alg, jwk: off }))).toBe('dpop_proof_refused');
+});
+
+test('a store may spend a proof within 75 s of the middle of its nonce’s period, which it remembers it for', async () => {
+  const begin = 1000 * NONCE_SLOT_SECONDS;
+  for (const seconds of [begin, begin + NONCE_SLOT_SECONDS - 1]) {
+    const { nonces, verify } = at(seconds);
+    const proof = await verify(key.thumbprint, await proven(nonces.current()));
+    expect(proof.take()).toMatchObject({ from: begin + 15 - 75, until: begin + 15 + 75 });
+  }
+  expect(PROOF_KEPT_SECONDS).toBeGreaterThan(2 * 75);
 });
 
 test('asks the store for its epoch while that is unknown, and not again', async () => {
