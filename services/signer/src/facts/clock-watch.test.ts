@@ -24,8 +24,8 @@ async function compared(clocks: Record<string, RemoteClock>) {
 }
 
 test.each([
-  ['two clocks agree that it is 2 s behind', { redis: ahead(2), postgresql: ahead(2) }],
-  ['the only clock that answers is 2 s behind it', { redis: ahead(-2), postgresql: silent }],
+  ['two clocks agree that it is 1.2 s behind', { redis: ahead(1.2), postgresql: ahead(1.2) }],
+  ['the only clock that answers is 1.2 s behind it', { redis: ahead(-1.2), postgresql: silent }],
 ])('refuses while %s', async (_name, clocks) => {
   const { watch, changes } = await compared(clocks);
   expect(() => watch.check()).toThrow(DependencyError);
