@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
 import type { ReplayPolicy } from './replay-store.ts';
 import { attend, requireSharedOptions, surviveErrors } from './shared-store.ts';
@@ -16,6 +17,16 @@ it.each([new Uint8Array(31), new Uint8Array(33), new Uint8Array(), 'k'.repeat(32
 it.each([undefined, new Uint8Array(32), Buffer.alloc(32)])('takes %o as the key of answers', (answersKey) => {
   expect(() => requireSharedOptions({ answersKey }, [], 'store')).not.toThrow();
 });
+
+it.each(['timeoutMs', 'touchSeconds'] as const)(
+  '%s has the default of the README, in both stores',
+  (name) => {
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+    const stated = [...readme.matchAll(new RegExp(`^\\| \`${name}\` \\| (\\d+) \\|`, 'gm'))];
+    const value = String(requireSharedOptions({}, [], 'store')[name]);
+    expect(stated.map(([, figure]) => figure)).toEqual([value, value]);
+  },
+);
 
 it('listens once for the errors of a client, however many stores use it', () => {
   const client = new EventEmitter();
