@@ -70,6 +70,16 @@ it('redacts, flags and blocks, and says by which entry', async () => {
   expect((await evaluate({})).text).toMatchObject({ verdict: 'allowed', result: null, matches: [] });
 });
 
+it('passes a text on as it is where there are no filters', async () => {
+  const json = { name: 'without filters' };
+  const { id } = (await world.call({ method: 'POST', path: '/guardrails', json })).json.data;
+  const sample = { method: 'POST', path: `/guardrails/${id}/evaluate`, json: { text: '078-05-1120' } };
+  expect((await world.call(sample)).json.data.text).toMatchObject({
+    verdict: 'allowed',
+    result: '078-05-1120',
+  });
+});
+
 it('400, 404: refuses what is no sample, and another id', async () => {
   for (const json of [{ text: 1 }, { text: 'x'.repeat(20_001) }, { prompt: 'x' }]) {
     expect((await world.call({ method: 'POST', path, json })).status).toBe(400);
