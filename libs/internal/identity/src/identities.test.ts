@@ -103,18 +103,18 @@ test('a token that expires now is not cached', async () => {
 
 test('a cached token ends with its expiry, though the machine slept and the clock of the cache stood still', async () => {
   let seconds = 0;
-  const answers = [factsFor(50)];
-  const { identify, lookups } = identitiesWith(
-    async () => answers.shift() ?? Promise.reject(tokenRefused('exp')),
+  const { identify, introspect } = identitiesWith(
+    async () => factsFor(50),
     {},
     () => START + seconds * 1000,
   );
   await identify(opaque('a'), NETWORK);
-  seconds = 49;
+  // The tolerance for clocks that differ.
+  seconds = 51;
   expect(await identify(opaque('a'), NETWORK)).toEqual({ token: factsFor(50) });
-  seconds = 50;
+  seconds = 52;
   await expect(identify(opaque('a'), NETWORK)).rejects.toMatchObject({ claim: 'exp' });
-  expect(lookups).toEqual([false, true, false]);
+  expect(introspect).toHaveBeenCalledTimes(1);
 });
 
 test('the issuer is asked about an opaque token again after five seconds', async () => {

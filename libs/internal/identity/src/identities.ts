@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { TokenFacts } from './access-token.ts';
+import { TOKEN_CLOCK_TOLERANCE_SECONDS, type TokenFacts } from './access-token.ts';
 import type { TokenExpectation } from './expectation.ts';
 import { IdentityError, tokenRefused } from './identity-error.ts';
 import type { Arrival, Introspect } from './introspect.ts';
@@ -126,10 +126,12 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>) {
       const digest = bearer.digest();
       if (bearer.kind === 'opaque' && introspecting(bearer.token) === undefined) return undefined;
       const remembered = known.get(digest);
-      // The cache counts by a clock that stands still while the machine sleeps.
-      const isKnown = remembered !== undefined && remembered.expiresAt * 1000 > now();
-      onLookup?.(isKnown);
-      if (isKnown) return { token: remembered };
+      onLookup?.(remembered !== undefined);
+      if (remembered !== undefined) {
+        // The cache counts by a clock that stands still while the machine sleeps.
+        if (remembered.expiresAt + TOKEN_CLOCK_TOLERANCE_SECONDS <= now() / 1000) throw tokenRefused('exp');
+        return { token: remembered };
+      }
       const refusal = refused.get(digest);
       if (refusal !== undefined)
         throw new IdentityError(refusal.code, refusal.message, {
