@@ -16,6 +16,7 @@ import { addSigningKeyIn, type SigningHome } from '../queries/admin/signing-keys
 import { createPeople, type NewPerson } from '../queries/admin/users.ts';
 import { createWorkspace, deleteWorkspace, renameWorkspace } from '../queries/admin/workspaces.ts';
 import type { Schema } from '../schema.ts';
+import { findIntern, findWorkspace, type Place } from './find-stored.ts';
 import type { TeamState } from './state.ts';
 import type { Team, TeamPerson, TeamWorkspace } from './team.ts';
 
@@ -38,12 +39,6 @@ export interface PlanOptions {
   readonly home?: SigningHome | undefined;
   /** Keeps a new key, before it is committed: it is shown to nobody else. */
   readonly deliver: (key: CreatedApiKey, place: KeyPlace) => void;
-}
-
-/** A workspace that is found or planned. */
-interface Place {
-  readonly id: string;
-  readonly slug: string;
 }
 
 export interface KeyPlace {
@@ -121,16 +116,15 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
     }
   }
 
-  function planInterns({ interns }: TeamWorkspace, { id: workspaceId, slug }: Place): void {
+  function planInterns({ interns }: TeamWorkspace, place: Place): void {
     if (interns === undefined) return;
-    const stored = state.interns.filter((one) => one.workspace_id === workspaceId);
+    const { id: workspaceId, slug } = place;
     const kept = new Set<string>();
     for (const { signing_key: wantsKey, ...wanted } of interns) {
-      const known = findIntern(`${team.name}: ${slug}`, stored, wanted);
+      const known = findIntern(team, state, place, wanted);
       if (known !== undefined) kept.add(known.id);
       const internId = known?.id ?? wanted.id ?? newId('int');
       const what = `${slug}: intern ${wanted.name}`;
-      requireOwnId(what, wanted.id, known);
       if (known === undefined) {
         add('+', what, (db) => createNamedIntern(db, { ...wanted, id: internId, workspaceId }));
       } else {
@@ -154,27 +148,10 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
       }
     }
     if (!prune) return;
+    const stored = state.interns.filter((one) => one.workspace_id === workspaceId);
     for (const { id, name } of stored.filter((one) => !kept.has(one.id))) {
       add('-', `${slug}: intern ${name}`, (db) => deleteIntern(db, { internId: id }));
     }
-  }
-
-  /** An id cannot be changed, and an intern cannot move. */
-  function requireOwnId(
-    what: string,
-    id: string | undefined,
-    known: TeamState['interns'][number] | undefined,
-  ) {
-    const holder = id === undefined ? known : state.interns.find((one) => one.id === id);
-    if (holder === known) return;
-    const isHidden =
-      holder?.organization_id === organizationId &&
-      !state.workspaces.some((one) => one.id === holder.workspace_id);
-    const advice = isHidden ? ', which is deleted: delete that intern, or write another id' : '';
-    const why = known
-      ? `its id is ${known.id}, not ${id}`
-      : `${id} is ${JSON.stringify(holder?.name)} in ${holder?.workspace_id}${advice}`;
-    throw new AdminError('conflict', `${team.name}: ${what}: ${why}`);
   }
 
   function planKeys(
@@ -204,47 +181,6 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
 
 /** The steps are taken in their order. */
 export type Plan = ReturnType<typeof planTeam>;
-
-/**
- * The workspace with the slug of the file; without one, that of the name, unless another one of the file has its slug
- * and so its name is free. A slug that only follows from the name finds none: another name may give it.
- *
- * @throws AdminError `conflict` if the file has to say which one it means
- */
-function findWorkspace(team: Team, stored: TeamState['workspaces'], { slug, name }: TeamWorkspace) {
-  if (slug !== undefined) return stored.find((one) => one.slug === slug);
-  const slugs = (team.workspaces ?? []).map((one) => one.slug);
-  const derived = slugOf(name);
-  const named = stored.filter((one) => one.name === name && !slugs.includes(one.slug));
-  const found = named.find((one) => one.slug === derived) ?? named[0];
-  const others = named.length > 1 && found?.slug !== derived ? named : [];
-  const other = found === undefined ? stored.filter((one) => one.slug === derived) : others;
-  if (other.length === 0) return found;
-  const known = other.map((one) => `${JSON.stringify(one.name)} has slug: ${one.slug}`).join(', ');
-  const advice = 'write the slug of the one that is meant, or a slug of its own';
-  throw new AdminError('conflict', `${team.name}: workspace ${JSON.stringify(name)}: ${known}; ${advice}`);
-}
-
-/**
- * The intern with the name, and of several the one with the id of the file.
- *
- * @throws AdminError `conflict` if the file has to say which one it means
- */
-function findIntern(
-  place: string,
-  stored: TeamState['interns'],
-  { name, id }: { readonly name: string; readonly id?: string | undefined },
-) {
-  const named = stored.filter((one) => one.name === name);
-  if (named.length < 2) return named[0];
-  const found = named.find((one) => one.id === id);
-  if (found !== undefined) return found;
-  const ids = named.map((one) => one.id).sort();
-  throw new AdminError(
-    'conflict',
-    `${place}: several interns are named ${name}: ${ids.join(', ')}; give the id of the one that is meant`,
-  );
-}
 
 function planLimits(organizationId: string, team: Team, { organization }: TeamState, add: Add): void {
   if (team.limits === undefined) return;
