@@ -127,12 +127,14 @@ const OWNERS: Readonly<Record<string, string>> = { interns: 'workspace_id', user
  * @param entries oldest first
  */
 export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] {
-  const found = new Map<string, LostRevocation & { readonly owner: unknown }>();
+  const found = new Map<string, LostRevocation>();
+  /** Of rows that were deleted. */
+  const owners = new Map<string, unknown>();
   const lost = (
     { seq, row_key, table_name }: AuditEntry,
     { action, apply }: Deletion,
     facts: Facts,
-  ): LostRevocation & { readonly owner: unknown } => {
+  ): LostRevocation => {
     const [first = '', second = ''] = row_key.split(' ');
     const subject =
       table_name === 'user_subjects'
@@ -142,7 +144,6 @@ export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] 
       seq,
       action,
       subject: table_name === 'switches' ? [] : subject,
-      owner: facts[OWNERS[table_name] ?? ''],
       async apply(db, stater) {
         await apply(db, [first, second], facts, stater);
       },
@@ -153,16 +154,17 @@ export function revocationsOf(entries: readonly AuditEntry[]): LostRevocation[] 
     const revocations = Object.entries(REVOCATIONS[table_name] ?? {});
     const keyOf = (action: string) => JSON.stringify([table_name, row_key, action]);
     const deleted = keyOf('deleted');
+    const owner = (before ?? after)?.[OWNERS[table_name] ?? ''];
     if (operation === 'delete') {
       for (const [, { action }] of revocations) found.delete(keyOf(action));
       const deletion = DELETIONS[table_name];
       // The first one is of the row that the backup has.
-      if (deletion !== undefined && !found.has(deleted))
+      if (deletion !== undefined && !found.has(deleted)) {
         found.set(deleted, lost(entry, deletion, before ?? {}));
+        owners.set(deleted, owner);
+      }
     }
-    if (operation === 'insert' && found.get(deleted)?.owner === after?.[OWNERS[table_name] ?? '']) {
-      found.delete(deleted);
-    }
+    if (operation === 'insert' && owners.get(deleted) === owner) found.delete(deleted);
     if (operation !== 'update' || after === null) continue;
     for (const [column, revocation] of revocations) {
       if (!(column in after)) continue;
