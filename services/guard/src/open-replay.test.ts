@@ -1,24 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createLogger } from '@ori/runtime/log';
 import { Secret } from '@ori/runtime/secret';
+import { startSilentPostgres } from '@ori/test-env/silent-postgres';
 import { expect, it } from 'vitest';
 import { openReplay } from './open-replay.ts';
 
 it('only refuses while a certificate file of PostgreSQL is missing, as in the middle of its renewal', async () => {
-  const authority = join(tmpdir(), `${randomUUID()}.pem`);
-  await writeFile(authority, 'not read any further');
-  const connections: Socket[] = [];
-  const server = createServer((socket) => void connections.push(socket)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const databaseUrl = new Secret(
-    `postgres://u:p@127.0.0.1:${port}/db?sslmode=verify-full&sslrootcert=${authority}`,
-  );
+  await using server = await startSilentPostgres();
+  const databaseUrl = new Secret(server.url);
   const others = { redisUrl: undefined, replayReplicas: 0, answersKey: undefined };
   const log = createLogger({ service: 'guard', level: 'silent' });
   const { store, close } = openReplay({ ...others, replay: 'postgres', databaseUrl }, { log, now: Date.now });
@@ -34,13 +22,12 @@ it('only refuses while a certificate file of PostgreSQL is missing, as in the mi
     }),
   );
   const refused = Promise.allSettled(spent);
-  await expect.poll(() => connections.length).toBe(10);
-  await rm(authority);
+  await expect.poll(() => server.connections.length).toBe(10);
+  await server.removeAuthority();
   // The pool then opens a connection for the eleventh.
-  connections[0]?.destroy();
+  server.connections[0]?.destroy();
   for (const result of await refused)
     expect(result).toMatchObject({ reason: { code: 'replay_store_unavailable' } });
-  for (const connection of connections) connection.destroy();
+  for (const connection of server.connections) connection.destroy();
   await close();
-  server.close();
 });

@@ -1,12 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { startDismissingPostgres } from '@ori/test-env/dismissing-postgres';
 import { createDatabase, type PostgresServer, startPostgres } from '@ori/test-env/postgres';
+import { startSilentPostgres } from '@ori/test-env/silent-postgres';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../database.ts';
@@ -209,25 +204,16 @@ it('survives a server that closes a connection while accepting it', async () => 
 });
 
 it('only new connections fail while a certificate file is missing, as in the middle of its renewal', async () => {
-  const authority = join(tmpdir(), `${randomUUID()}.pem`);
-  await writeFile(authority, 'not read any further');
-  const connections: Socket[] = [];
-  const server = createServer((socket) => void connections.push(socket)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const db = openPostgres({
-    url: `postgres://u:p@127.0.0.1:${port}/db?sslmode=verify-full&sslrootcert=${authority}`,
-    poolMax: 1,
-  });
+  await using server = await startSilentPostgres();
+  const db = openPostgres({ url: server.url, poolMax: 1 });
   const asked = [1, 2].map(() => signerQueries(db).gateFacts(QUESTION));
   const failed = Promise.allSettled(asked);
-  await expect.poll(() => connections.length).toBe(1);
-  await rm(authority);
+  await expect.poll(() => server.connections.length).toBe(1);
+  await server.removeAuthority();
   // The pool then opens a connection for the second request.
-  connections[0]?.destroy();
+  server.connections[0]?.destroy();
   for (const result of await failed) {
     expect(result).toMatchObject({ status: 'rejected', reason: unavailable('unreachable') });
   }
   await db.close();
-  server.close();
 });
