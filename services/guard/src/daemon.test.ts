@@ -40,6 +40,24 @@ it('after the spend, 502 and 504 say what became of the call', async () => {
 });
 
 it.each([
+  ['is not HTTP', 'SSH-2.0-daemon\r\n'],
+  ['has more than 16 KiB of headers', `HTTP/1.1 200 OK\r\nX-Long: ${'x'.repeat(16 * 1024)}\r\n\r\n`],
+])('an answer that %s is 502, and the call may have been carried out', async (_, answer) => {
+  await using world = await openGuardWorld({ daemon: (_req, res) => void res.socket?.end(answer) });
+  const refused = await world.raw(world.signed(CALL));
+  expect(refused).toMatchObject({ status: 502, body: expect.stringContaining('may have been carried out') });
+  expect(codeOf(refused)).toBe('daemon_failed');
+});
+
+it('takes an answer for whole that has neither a length nor chunks', async () => {
+  const daemon = (_req: unknown, res: ServerResponse) => void res.socket?.end('HTTP/1.0 200 OK\r\n\r\nhalf');
+  await using world = await openGuardWorld({ daemon });
+  using client = await rawClient(world.port);
+  client.send(world.signed(CALL));
+  expect(await client.until(/\r\n0\r\n\r\n$/)).toContain('half');
+});
+
+it.each([
   ['is down', 'http://127.0.0.1:1'],
   ['is down at each of its addresses', 'http://localhost:1'],
   ['has no address', 'http://daemon.invalid'],
