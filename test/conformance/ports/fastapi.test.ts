@@ -57,6 +57,32 @@ describe.skipIf(PYTHON === undefined)('the FastAPI daemons of README.md and port
     expect(await answer.json()).toEqual({ user: 'user_1', prompt: 'hi' });
   });
 
+  test('a view of a new Django project reads it too, with csrf_exempt and ALLOWED_HOSTS', () => {
+    const folder = folderWith(`
+import os
+os.environ["DJANGO_SETTINGS_MODULE"] = "new.settings"
+import django
+django.setup()
+from django.conf import settings
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import path
+from django.views.decorators.csrf import csrf_exempt
+def view(request): return HttpResponse(request.headers["X-Ori-Verified-User"])
+urlpatterns = [path("plain", view), path("exempt", csrf_exempt(view))]
+settings.ROOT_URLCONF = "__main__"
+headers = {"X-Ori-Verified-User": "user_1", "Host": "daemon.example"}
+post = lambda at: Client(enforce_csrf_checks=True).post(at, b"{}", content_type="application/json", headers=headers)
+print(post("/exempt").status_code)
+settings.ALLOWED_HOSTS = ["daemon.example"]
+print(post("/plain").status_code, post("/exempt").content.decode())
+`);
+    const run = (...args: string[]) =>
+      execFileSync(PYTHON ?? '', args, { cwd: folder, env: environment, encoding: 'utf8', stdio: 'pipe' });
+    run('-m', 'django', 'startproject', 'new', '.');
+    expect(run('main.py')).toBe('400\n403 user_1\n');
+  });
+
   test('the one with the dependency accepts a call once, and refuses a body that was read before', async () => {
     await using keyServer = await startKeyServer();
     const keys = keyServer.open(GOOD);
