@@ -23,7 +23,10 @@ export interface Claim {
 
 /** The keys that are claimed with a turn. */
 export interface Claims {
-  /** Claimed first, whether or not the turn is allowed. If it already exists, or in another epoch or at another time, nothing else is done. */
+  /**
+   * Claimed first, whether or not the turn is allowed. If it already exists, or in another epoch or at another time,
+   * nothing else is done.
+   */
   readonly first?: (Claim & { readonly epoch: Epoch }) | undefined;
   /** Claimed only with an allowed turn. */
   readonly allowed: Claim;

@@ -18,8 +18,8 @@ export type { NodeProven as Proven, NodeRequest } from './node-request.ts';
 /**
  * Wraps a node:http handler: it is called only with an accepted proof, as its third argument. Everything else is answered here: 401, 413
  * and 503 as `toRefusal` says, 500 for a mistake in the daemon's own code, its handler included. A client that disconnects before its
- * body ends gets no answer. The verifier's `onOutcome` is called each time. It returns a promise, for
- * frameworks that answer in its place what it has not answered at once, as h3 does.
+ * body ends gets no answer. The verifier's `onOutcome` is called each time. What it returns is a promise of the end, for frameworks that
+ * would otherwise answer in its place, as h3 does.
  *
  *     createServer(requireProof(verifier, { bodyBytesMax: 1_000_000 }, (req, res, { proof, body }) => res.end(proof.user)));
  *

@@ -13,8 +13,9 @@ $$;
 `;
 
 /**
- * Empties unused partitions whose rows are all too old for any verifier, and raises the floor to the latest of them, so that forgotten
- * proofs are refused from then on, and no later ones if the clocks were ahead. One caller at a time. A partition that is being read (by a dump) is left for the next time.
+ * Empties unused partitions whose rows are all too old for any verifier, and raises the floor to the latest of them: forgotten proofs are
+ * refused from then on, and no later ones if the clocks were ahead. One caller at a time. A partition that is being read (by a dump) is
+ * left for the next time.
  */
 const FORGET = `
 CREATE OR REPLACE FUNCTION ori_replay.forget(
