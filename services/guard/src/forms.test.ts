@@ -76,7 +76,7 @@ it('no form without a proof of exactly this call reaches the daemon', async () =
   expect(world.seen.slice(before)).toEqual([]);
 }, 30_000);
 
-it('pipelined requests are judged one by one, and a body never becomes a request', async () => {
+it('each pipelined request is judged, and a body never becomes a request', async () => {
   const before = world.seen.length;
   const one = world.signed({ path: '/a', body: BODY, user: 'user_ada' });
   const smuggled = world.signed({
@@ -90,7 +90,9 @@ it('pipelined requests are judged one by one, and a body never becomes a request
     ({ status }) => status,
   );
   expect(statuses).toEqual([200, 401, 200]);
-  expect(world.seen.slice(before).map(({ url }) => url)).toEqual(['/a', '/b']);
+  // Each call has a connection of its own to the daemon: the second may be there first.
+  const paths = world.seen.slice(before).map(({ url }) => url);
+  expect(paths.toSorted()).toEqual(['/a', '/b']);
 });
 
 it('an open path is reached without a proof, by GET and HEAD, without identity', async () => {
