@@ -135,6 +135,16 @@ describe('POST /guardrails', () => {
   });
 });
 
+it('as many requests with patterns as an account may have in progress wait for each other, from the start', async () => {
+  await using other = await startManagementWorld({});
+  const json = {
+    name: 'policy',
+    content_filters: [{ pattern: 'PRJ-[0-9]{4}', action: 'block', label: 'x' }],
+  };
+  const all = Array.from({ length: 64 }, () => other.call({ method: 'POST', path: '/guardrails', json }));
+  expect(new Set((await Promise.all(all)).map(({ status }) => status))).toEqual(new Set([201]));
+});
+
 describe('GET /guardrails', () => {
   it('pages newest first, with the total of all matches', async () => {
     const ids = [(await created()).id, (await created()).id];

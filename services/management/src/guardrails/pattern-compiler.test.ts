@@ -80,19 +80,19 @@ it('an account does not wait for all queued patterns of another', async () => {
 it('refuses an account with too many waiting patterns, and drops abandoned ones', async () => {
   const gone = new AbortController();
   const compile = (at: AbortSignal) => patterns.requireLinear(filters('a{500}'), 'loud', at);
-  const waiting = Array.from({ length: 9 }, () => compile(gone.signal));
+  const waiting = Array.from({ length: 65 }, () => compile(gone.signal));
   const refused = compile(signal);
   gone.abort(new Error('gone'));
-  await expect(refused).rejects.toMatchObject({ code: 'busy', budget: 'patterns' });
+  await expect(refused).rejects.toMatchObject({ code: 'busy', budget: 'account' });
   const outcomes = await Promise.allSettled(waiting);
-  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(8);
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(64);
 });
 
-it('refuses an account that 256 requests of others wait before', async () => {
+it('refuses an account that 1,000 requests of others wait before', async () => {
   const gone = new AbortController();
   const compile = (account: string, at: AbortSignal) =>
     patterns.requireLinear(filters('a{500}'), account, at);
-  const waiting = Array.from({ length: 257 }, (_, index) => compile(`account ${index}`, gone.signal));
+  const waiting = Array.from({ length: 1001 }, (_, index) => compile(`account ${index}`, gone.signal));
   const refused = compile('quiet', signal);
   gone.abort(new Error('gone'));
   await expect(refused).rejects.toMatchObject({ code: 'busy', budget: 'patterns' });

@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
+import { LIMITS } from '@ori/runtime/limits';
 import { Refusal } from '../refusal.ts';
 import type { Application, Applied, Judgement } from './linear-patterns.ts';
 import type { CustomFilter } from './shape.ts';
 
-const WAITING_PER_ACCOUNT_MAX = 8;
-const WAITING_MAX = 256;
+/** As many as an account, and a process, may have in progress. */
+const WAITING_PER_ACCOUNT_MAX = LIMITS.requestsInFlightPerAccountMax;
+const WAITING_MAX = LIMITS.requestsInFlightMax;
 
 /** How many times its CPU time a compilation may take on a busy machine. */
 const SLOWEST = 10;
@@ -21,6 +23,7 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}) {
   let worker: Worker | undefined;
   const inPlace = createFairSemaphore({
     budget: 'patterns',
+    budgetPerKey: 'account',
     permits: 1,
     waitingPerKeyMax: WAITING_PER_ACCOUNT_MAX,
     waitingMax: WAITING_MAX,
@@ -69,7 +72,7 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}) {
      * Requires every pattern to compile in a linear-time engine (RE2: no back-references, no look-around).
      *
      * @param signal gives up waiting for it
-     * @throws Refusal `invalid_parameters` naming the first pattern that does not, or that takes too long; BusyError `patterns`
+     * @throws Refusal `invalid_parameters` naming the first pattern that does not, or that takes too long; BusyError
      */
     async requireLinear(
       filters: readonly CustomFilter[] | null | undefined,
@@ -82,7 +85,7 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}) {
     /**
      * Applies filters to a text, on the same thread and within the same limits.
      *
-     * @throws Refusal `invalid_parameters` if it takes too long; BusyError `patterns`
+     * @throws Refusal `invalid_parameters` if it takes too long; BusyError
      */
     async apply(
       filters: Application['filters'],
