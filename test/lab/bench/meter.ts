@@ -1,12 +1,12 @@
 import { createHook } from 'node:async_hooks';
 import { readFileSync } from 'node:fs';
-import { getHeapStatistics } from 'node:v8';
+import { GCProfiler, getHeapStatistics } from 'node:v8';
 
 /** What a process has created or used so far, by name. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** Counting objects uses memory itself, so a process counts one or the other. */
-export type Counted = 'memory' | 'objects';
+/** Each way of counting uses memory itself, so a process counts in one of them at a time. */
+export type Counted = 'memory' | 'objects' | 'garbage';
 
 /**
  * Code is interpreted, because what optimized code allocates depends on when it was optimized. Collections take place on
@@ -22,14 +22,43 @@ const hook = createHook({
   },
 });
 
-/** The bytes in use in this process's heap, or the promises and timers that it created while they were counted. */
+/**
+ * The bytes in use in this process's heap; the promises and timers that it created while they were counted; or the bytes that
+ * it allocated since the last reading, and how often that was collected.
+ */
 export function readMeter(counted: Counted): Counts {
+  if (counted === 'garbage') return readGarbage();
   if (counted === 'objects') {
     hook.enable();
     return { ...objects };
   }
   hook.disable();
   return { bytes: getHeapStatistics().used_heap_size };
+}
+
+interface Collection {
+  readonly gcType: string;
+  readonly beforeGC: { readonly heapStatistics: { readonly usedHeapSize: number } };
+  readonly afterGC: { readonly heapStatistics: { readonly usedHeapSize: number } };
+}
+
+let profiler: GCProfiler | undefined;
+let inUse = 0;
+
+/** What V8 reports of each collection: what is in use before it, and was not after the one before, was allocated since. */
+function readGarbage(): Counts {
+  const collections: Collection[] = profiler?.stop().statistics ?? [];
+  let bytes = 0;
+  for (const { beforeGC, afterGC } of collections) {
+    bytes += beforeGC.heapStatistics.usedHeapSize - inUse;
+    inUse = afterGC.heapStatistics.usedHeapSize;
+  }
+  bytes += getHeapStatistics().used_heap_size - inUse;
+  const scavenges = collections.filter(({ gcType }) => gcType === 'Scavenge').length;
+  profiler = new GCProfiler();
+  profiler.start();
+  inUse = getHeapStatistics().used_heap_size;
+  return { bytes, scavenges };
 }
 
 /** The kernel's count of a process's reading and writing system calls; only on Linux. */

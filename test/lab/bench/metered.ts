@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { HttpConnection, isRepeatable } from './http-connection.ts';
-import { type Counted, type Counts, EXACT_FLAGS, readSystemCalls } from './meter.ts';
+import { type Counted, type Counts, readSystemCalls } from './meter.ts';
 import { median } from './row.ts';
 
 /** The counts from before and after some calls. */
@@ -24,6 +24,7 @@ export type Costs = Readonly<Record<string, readonly number[]>>;
 const WARM_CALLS = 300;
 const LAPS = 40;
 const CALLS_PER_LAP = 5;
+const CALLS_PER_GARBAGE_LAP = 1000;
 
 /**
  * What one call creates and uses. What a process does beside its calls, such as once a second, adds to some laps, and to
@@ -54,20 +55,42 @@ export async function measureCosts({ lap }: Metered): Promise<Costs> {
   return costs;
 }
 
+/** What many calls of optimized code allocate: the bytes of one, and the scavenges of 10,000. */
+export async function measureGarbage({ lap }: Metered, laps: number): Promise<Costs> {
+  const bytes: number[] = [];
+  const scavenges: number[] = [];
+  // The first half lets V8 optimize what is called.
+  for (let done = 0; done < 2 * laps; done++) {
+    const counts = (await lap(CALLS_PER_GARBAGE_LAP, 'garbage'))?.after;
+    if (counts === undefined || done < laps) continue;
+    bytes.push((counts['bytes'] ?? 0) / CALLS_PER_GARBAGE_LAP);
+    scavenges.push(((counts['scavenges'] ?? 0) / CALLS_PER_GARBAGE_LAP) * 10_000);
+  }
+  return { bytes, scavenges };
+}
+
 function subtract({ before, after }: Lap): Counts {
   return Object.fromEntries(
     Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)]),
   );
 }
 
-/** @param redis of the server: the commands of all its clients are counted */
+/**
+ * @param flags of Node
+ * @param redis of the server: the commands of all its clients are counted
+ */
 export function startMeteredServer(
   file: string,
-  options: { args?: readonly string[]; env?: Readonly<Record<string, string>>; redis?: Redis },
+  options: {
+    flags: readonly string[];
+    args?: readonly string[];
+    env?: Readonly<Record<string, string>>;
+    redis?: Redis;
+  },
 ) {
   const meter = join(import.meta.dirname, 'meter-process.ts');
   const child = fork(file, options.args ?? [], {
-    execArgv: [...EXACT_FLAGS, '--import', meter],
+    execArgv: [...options.flags, '--import', meter],
     env: { PATH: process.env['PATH'] ?? '', ...options.env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
@@ -77,7 +100,7 @@ export function startMeteredServer(
     const answered = once(child, 'message');
     child.send(counted);
     const [counts] = (await answered) as [Counts];
-    if (counted === 'objects') return counts;
+    if (counted !== 'memory') return counts;
     return { ...counts, ...readSystemCalls(pid), ...(redis && (await readRedis(redis))) };
   };
   return {

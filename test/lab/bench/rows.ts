@@ -1,6 +1,7 @@
 import type { Row } from './row.ts';
 import { answersRow } from './rows/answers.ts';
 import { costRow } from './rows/cost.ts';
+import { garbageRow } from './rows/garbage.ts';
 import { guardRow } from './rows/guard.ts';
 import { logRow } from './rows/log.ts';
 import { signGatewayRow, signRow } from './rows/sign.ts';
@@ -11,6 +12,7 @@ import { verifyRow } from './rows/verify.ts';
 /** Every comparison, in the order of the table. */
 export const ROWS: readonly Row[] = [
   costRow,
+  garbageRow,
   signRow,
   signBoundRow,
   signGatewayRow,

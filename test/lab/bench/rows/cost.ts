@@ -60,9 +60,7 @@ export const costRow: Row = {
       bench.progress(name);
       costs[name] = await measureCosts(metered);
     };
-    await measureSigner(measure);
-    await measureGuard(measure);
-    await measureVerifier(measure);
+    await eachMetered(EXACT_FLAGS, measure);
     return Object.entries(costs).flatMap(([name, one]) =>
       Object.entries(one).map(([what, laps]): Finding => {
         const mark = MARKS[name]?.[what];
@@ -75,7 +73,14 @@ export const costRow: Row = {
 
 type Measure = (name: string, metered: Metered) => Promise<void>;
 
-async function measureSigner(measure: Measure): Promise<void> {
+/** Starts each server, and the least that one does, and measures it. @param flags of Node */
+export async function eachMetered(flags: readonly string[], measure: Measure): Promise<void> {
+  await measureSigner(flags, measure);
+  await measureGuard(flags, measure);
+  await measureVerifier(flags, measure);
+}
+
+async function measureSigner(flags: readonly string[], measure: Measure): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const server = stack.use(await startRedis());
   const redis = openAdmin(server.url);
@@ -84,13 +89,13 @@ async function measureSigner(measure: Measure): Promise<void> {
   const world = stack.use(await startWorld({ redis: server }));
   await world.signer.stop();
   const args = [pkcs8Of(world.demo.seed), server.url, join(room.directory, 'least-work.jsonl')];
-  const leastWork = stack.use(startMeteredServer(join(BENCH, 'sides/least-work.ts'), { args, redis }));
+  const leastWork = stack.use(startMeteredServer(join(BENCH, 'sides/least-work.ts'), { flags, args, redis }));
   const token = await world.token({ expiresInSeconds: 7200 });
   const unbound = async (count: number) => Array.from({ length: count }, () => requestBytes(world, token));
   await measure('least work', await leastWork.calling((await leastWork.told) as number, unbound));
 
   const env = world.environment;
-  const signer = stack.use(startMeteredServer(join(SERVICES, 'signer/src/main.ts'), { env, redis }));
+  const signer = stack.use(startMeteredServer(join(SERVICES, 'signer/src/main.ts'), { flags, env, redis }));
   await ready(() => world.page('/readyz').then(({ status }) => status === 200));
   const port = Number(new URL(world.baseUrl).port);
   await measure('signer', await signer.calling(port, unbound));
@@ -102,22 +107,22 @@ async function measureSigner(measure: Measure): Promise<void> {
   }
 }
 
-async function measureGuard(measure: Measure): Promise<void> {
+async function measureGuard(flags: readonly string[], measure: Measure): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const world = stack.use(await openGuardWorld());
   const port = await freePort();
   const ports = { GUARD_PORT: String(port), GUARD_OPS_PORT: String(await freePort()) };
   const env = { ...world.environment, ...ports };
-  const guard = stack.use(startMeteredServer(join(SERVICES, 'guard/src/main.ts'), { env }));
+  const guard = stack.use(startMeteredServer(join(SERVICES, 'guard/src/main.ts'), { flags, env }));
   await ready(() => isServed(world, port));
   const calls = async (count: number) => Array.from({ length: count }, () => signed(world));
   await measure('guard', await guard.calling(port, calls));
 }
 
-async function measureVerifier(measure: Measure): Promise<void> {
+async function measureVerifier(flags: readonly string[], measure: Measure): Promise<void> {
   type Order = { calls: number; counted: Counted };
   type Answer = { before: Counts; after: Counts };
-  await using worker = startWorker<Order, Answer>(join(BENCH, 'cost-verify.ts'), [], EXACT_FLAGS);
+  await using worker = startWorker<Order, Answer>(join(BENCH, 'cost-verify.ts'), [], flags);
   await measure('verifier', { lap: (calls, counted) => worker.ask({ calls, counted }) });
 }
 
