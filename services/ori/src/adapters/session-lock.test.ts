@@ -76,9 +76,13 @@ it('excludes another process while others wait in the process that has it', asyn
   });
 });
 
-it('says which file it cannot lock', async () => {
+it.each([
+  ['that has something else in it', () => writeFile(file, 'not a lock '.repeat(100))],
+  // As one of root, after `sudo ori`.
+  ['that it cannot open', () => mkdir(file)],
+])('names a file %s', async (_, make) => {
   await mkdir(join(folder, 'ori'), { mode: 0o700 });
-  await writeFile(file, 'not a lock '.repeat(100));
+  await make();
   const refused = withSessionLock(file, signal, () => Promise.resolve('taken'));
   await expect(refused).rejects.toMatchObject({ code: 'session_file_unusable', facts: { file } });
 });
