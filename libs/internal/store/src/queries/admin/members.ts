@@ -9,6 +9,14 @@ const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });
 
 type Membership = z.input<typeof membership>;
 
+/** Any constant works if every version of this code uses the same one. */
+const ADDING_LOCK = 7_163_094_541_907_732n;
+
+/** Waits for those who are being added to a workspace. Until the transaction ends, nobody else is. */
+export async function holdAdding({ kysely }: Handle): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${sql.lit(ADDING_LOCK)})`.execute(kysely);
+}
+
 /**
  * Adds the user as a member, or restores a removed one. Revoked sessions stay revoked: those that all other memberships
  * refuse are refused in a new one too.
@@ -33,7 +41,9 @@ export async function addMembers(
   db: Handle,
   { workspaceId, organizationId, userIds }: MembersChoice,
 ): Promise<void> {
-  const rows = await judged('member', async () => {
+  const add = async (trx: Handle['kysely']) => {
+    // What is revoked meanwhile is read after this.
+    await sql`select pg_advisory_xact_lock_shared(${sql.lit(ADDING_LOCK)})`.execute(trx);
     const place = sql`w.id = ${workspaceId} and w.deleted_at is null
       and w.organization_id = coalesce(${organizationId ?? null}, w.organization_id)`;
     await sql`
@@ -47,9 +57,13 @@ export async function addMembers(
       order by wanted.user_id
       on conflict (workspace_id, user_id) do update set removed_at = null
         ${organizationId === undefined ? sql`, removed_by_operator = false` : sql``}
-      where members.removed_at is not null`.execute(db.kysely);
-    return (await sql`select from workspaces w where ${place}`.execute(db.kysely)).rows;
-  });
+      where members.removed_at is not null`.execute(trx);
+    return (await sql`select from workspaces w where ${place}`.execute(trx)).rows;
+  };
+  const { kysely } = db;
+  const rows = await judged('member', () =>
+    kysely.isTransaction ? add(kysely) : kysely.transaction().execute(add),
+  );
   if (rows.length === 0) throw new AdminError('not_found', `no workspace ${workspaceId}`);
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../../database.ts';
 import { AdminError, requireInput } from './admin-error.ts';
 import { idSchema, secondsSchema } from './ids.ts';
+import { holdAdding } from './members.ts';
 import { nowSeconds } from './now-seconds.ts';
 
 /** A time in the future would also refuse new sign-ins. */
@@ -59,6 +60,7 @@ async function changeSessions(
   next: (former: number | null) => number | null,
 ): Promise<SessionsValidFrom[]> {
   return await db.kysely.transaction().execute(async (tx) => {
+    await holdAdding({ kysely: tx });
     let memberships = tx
       .selectFrom('members')
       .select(['workspace_id', 'sessions_valid_from'])
