@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { createHttpClient } from '../../env/http-client.ts';
-import { startManagementWorld } from './world.ts';
+import { createTenant, startManagementWorld } from './world.ts';
 
 function notLate<T extends { status: number }>(reply: T): T {
   if (reply.status === 503) throw new Error('late');
@@ -35,4 +35,28 @@ it.each([
   const others = await Promise.all(replies);
   expect(refused).toMatchObject({ status, headers: { 'retry-after': '1' } });
   expect(new Set(others.map((reply) => reply.status))).toContain(method === 'POST' ? 201 : 404);
+});
+
+it('does not let evaluations that wait for the thread for patterns take the turns of other requests', async () => {
+  await using world = await startManagementWorld({ config: { databasePoolMax: 2 } });
+  const quiet = await createTenant(world.store, world.issuer.url);
+  const evaluations = await Promise.all(
+    [world.ours, world.theirs].map(async ({ managementKey: bearer }) => {
+      const created = await world.call({ method: 'POST', path: '/guardrails', json: { name: 'x' }, bearer });
+      const path = `/guardrails/${created.json.data.id}/evaluate`;
+      return { method: 'POST', path, json: { text: 'x' }, bearer };
+    }),
+  );
+  const ended: string[] = [];
+  let calls: Promise<unknown> = Promise.resolve();
+  await world.store.kysely.transaction().execute(async (trx) => {
+    await sql`lock table guardrails in access exclusive mode`.execute(trx);
+    calls = Promise.all(evaluations.map((one) => world.call(one).then(() => ended.push('evaluation'))));
+    const blocked = () => sql`select from pg_locks where not granted`.execute(world.store.kysely);
+    await expect.poll(async () => (await blocked()).rows.length).toBeGreaterThan(0);
+    await world.call({ path: '/workspaces', bearer: quiet.managementKey });
+    ended.push('other request');
+  });
+  await calls;
+  expect(ended[0]).toBe('other request');
 });

@@ -120,6 +120,7 @@ const evaluation = jsonOperation({
   result: dataOf(Evaluation),
   refusals: [404],
   invalidExample: { body: { text: 1 } },
+  appliesPatterns: true,
   async run({ principal, id, body, deadline }, { db, patterns }) {
     const guardrail = renderGuardrail(found(await findGuardrail(db, principal, id)));
     return { data: await evaluate(guardrail, body, patterns, principal.account, deadline.signal) };

@@ -9,11 +9,11 @@ import { createExpressApp, type Express, type Request, type Route } from '@ori/h
 import { parseTarget } from '@ori/http/target';
 import type { DpopNonces } from '@ori/identity/dpop/nonces';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
-import { actorOf, type Principal } from '../callers/caller.ts';
+import { actorOf } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';
 import { Refusal } from '../refusal.ts';
 import { execute, readerOf, readOnlyOf, sendExecuted } from './execute.ts';
-import type { Call, JsonOperation, Operation, Services } from './operation.ts';
+import type { JsonOperation, Operation, Services } from './operation.ts';
 import { readId } from './path-parameters.ts';
 import { present } from './presentation.ts';
 import { readBody, readQuery } from './read-call.ts';
@@ -63,16 +63,14 @@ export function createApp({
       handler: (req, res) => answer(operation, req, res),
     }),
   );
-  const semaphore = createFairSemaphore({
+  const queue = { waitingPerKeyMax: 64, waitingMax: 1000, budgetPerKey: 'account' } as const;
+  const turns = createFairSemaphore({
+    ...queue,
     budget: 'work',
     permits: operationsMax,
     permitsPerKey: Math.ceil(operationsMax / 3),
-    waitingPerKeyMax: 64,
-    waitingMax: 1000,
-    budgetPerKey: 'account',
   });
-  const inPlace = <T>({ principal, deadline }: Call<Principal, unknown, unknown>, run: () => Promise<T>) =>
-    semaphore(principal.account, deadline, run);
+  const applying = createFairSemaphore({ ...queue, budget: 'patterns', permits: 1 });
   const readers = new Map<Operation, JsonOperation | undefined>(
     operations.map((operation) => [operation, readerOf(operation, operations)]),
   );
@@ -145,7 +143,10 @@ export function createApp({
       idempotencyKey: onlyOne(valuesOf(req, 'idempotency-key')),
     };
     if ('judge' in operation) await deadline.race(operation.judge(call, services));
-    const executed = inPlace(call, () => execute(operation, call, conditions, { services, reader }));
+    const { account } = principal;
+    const inTurn = () =>
+      turns(account, deadline, () => execute(operation, call, conditions, { services, reader }));
+    const executed = operation.appliesPatterns ? applying(account, deadline, inTurn) : inTurn();
     sendExecuted(res, await deadline.race(executed));
   }
 
