@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createHttpClient } from '../../env/http-client.ts';
-import { createTenant, startManagementWorld } from './world.ts';
+import { createTenant, type ManagementWorld, startManagementWorld } from './world.ts';
 
 function notLate<T extends { status: number }>(reply: T): T {
   if (reply.status === 503) throw new Error('late');
@@ -37,26 +37,48 @@ it.each([
   expect(new Set(others.map((reply) => reply.status))).toContain(method === 'POST' ? 201 : 404);
 });
 
-it('does not let evaluations that wait for the thread for patterns take the turns of other requests', async () => {
-  await using world = await startManagementWorld({ config: { databasePoolMax: 2 } });
-  const quiet = await createTenant(world.store, world.issuer.url);
-  const evaluations = await Promise.all(
-    [world.ours, world.theirs].map(async ({ managementKey: bearer }) => {
-      const created = await world.call({ method: 'POST', path: '/guardrails', json: { name: 'x' }, bearer });
-      const path = `/guardrails/${created.json.data.id}/evaluate`;
-      return { method: 'POST', path, json: { text: 'x' }, bearer };
-    }),
-  );
-  const ended: string[] = [];
-  let calls: Promise<unknown> = Promise.resolve();
-  await world.store.kysely.transaction().execute(async (trx) => {
-    await sql`lock table guardrails in access exclusive mode`.execute(trx);
-    calls = Promise.all(evaluations.map((one) => world.call(one).then(() => ended.push('evaluation'))));
-    const blocked = () => sql`select from pg_locks where not granted`.execute(world.store.kysely);
-    await expect.poll(async () => (await blocked()).rows.length).toBeGreaterThan(0);
-    await world.call({ path: '/workspaces', bearer: quiet.managementKey });
-    ended.push('other request');
+describe('evaluations that wait for the thread for patterns', () => {
+  const evaluationOf = async (world: ManagementWorld, bearer: string) => {
+    const created = await world.call({ method: 'POST', path: '/guardrails', json: { name: 'x' }, bearer });
+    const path = `/guardrails/${created.json.data.id}/evaluate`;
+    return { method: 'POST', path, json: { text: 'x' }, bearer };
+  };
+  const waitingForLocks = async ({ store }: ManagementWorld) =>
+    (await sql`select from pg_locks where not granted`.execute(store.kysely)).rows.length;
+
+  it('do not take the turns of other requests', async () => {
+    await using world = await startManagementWorld({ config: { databasePoolMax: 2 } });
+    const quiet = await createTenant(world.store, world.issuer.url);
+    const accounts = [world.ours, world.theirs];
+    const evaluations = await Promise.all(accounts.map((one) => evaluationOf(world, one.managementKey)));
+    const ended: string[] = [];
+    let calls: Promise<unknown> = Promise.resolve();
+    await world.store.kysely.transaction().execute(async (trx) => {
+      await sql`lock table guardrails in access exclusive mode`.execute(trx);
+      calls = Promise.all(evaluations.map((one) => world.call(one).then(() => ended.push('evaluation'))));
+      await expect.poll(() => waitingForLocks(world)).toBeGreaterThan(0);
+      await world.call({ path: '/workspaces', bearer: quiet.managementKey });
+      ended.push('other request');
+    });
+    await calls;
+    expect(ended[0]).toBe('other request');
   });
-  await calls;
-  expect(ended[0]).toBe('other request');
+
+  it('of one account do not hold up those of another', async () => {
+    await using world = await startManagementWorld({ config: { databasePoolMax: 6 } });
+    const ours = await evaluationOf(world, world.ours.managementKey);
+    const theirs = await evaluationOf(world, world.theirs.managementKey);
+    const ended: string[] = [];
+    let calls: Promise<unknown>[] = [];
+    const evaluate = (one: typeof ours, whose: string) => world.call(one).then(() => ended.push(whose));
+    await world.store.kysely.transaction().execute(async (trx) => {
+      await sql`lock table guardrails in access exclusive mode`.execute(trx);
+      calls = Array.from({ length: 4 }, () => evaluate(ours, 'ours'));
+      await expect.poll(() => waitingForLocks(world)).toBe(1);
+      calls.push(evaluate(theirs, 'theirs'));
+      await expect.poll(() => waitingForLocks(world)).toBe(2);
+    });
+    await Promise.all(calls);
+    expect(ended.indexOf('theirs')).toBeLessThan(2);
+  });
 });

@@ -70,7 +70,12 @@ export function createApp({
     permits: operationsMax,
     permitsPerKey: Math.ceil(operationsMax / 3),
   });
-  const applying = createFairSemaphore({ ...queue, budget: 'patterns', permits: 1 });
+  const applying = createFairSemaphore({
+    ...queue,
+    budget: 'patterns',
+    permits: Math.ceil(operationsMax / 3),
+    permitsPerKey: 1,
+  });
   const readers = new Map<Operation, JsonOperation | undefined>(
     operations.map((operation) => [operation, readerOf(operation, operations)]),
   );
