@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 import { MIGRATIONS } from './all.ts';
 import { applyGrants } from './apply-grants.ts';
 import { MigrationError } from './migration-error.ts';
-import { requireOurs, requirePolicies } from './ownership.ts';
+import { requireOurs, requirePolicies, requireUtf8 } from './ownership.ts';
 import { ensureRoles, forbidLargeObjects, forbidTemporaryTables } from './roles.ts';
 
 export { GRANTS_AS_OF } from '../grants.ts';
@@ -29,6 +29,7 @@ export interface MigrateOptions {
  * have created them before; never as a service's role.
  *
  * @throws MigrationError `database_not_ours` if the database has tables and none of them is ours
+ * @throws MigrationError `database_not_utf8`
  * @throws MigrationError `database_newer` if a later version migrated it
  * @throws MigrationError `role_unsafe` if one of the roles exists with an unsafe attribute such as SUPERUSER
  * @throws MigrationError `restore_incomplete` if a restore lost the row-level security policies
@@ -41,6 +42,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
     await sql`set local search_path = public`.execute(tx);
     // A schema change that waits for a table lock blocks every later query on the table.
     await sql`set local lock_timeout = '5s'`.execute(tx);
+    await requireUtf8(tx);
     await requireOurs(tx, MIGRATION_TABLE);
     await ensureRoles(tx);
     const applied = await runMissing(tx);

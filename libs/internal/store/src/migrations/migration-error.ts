@@ -2,6 +2,7 @@ import { OriError } from '@ori/proof/errors';
 
 export type MigrationErrorCode =
   | 'database_not_ours'
+  | 'database_not_utf8'
   | 'database_newer'
   | 'role_unsafe'
   | 'restore_incomplete'

@@ -36,6 +36,22 @@ export async function requirePolicies(db: Kysely<Schema>): Promise<void> {
 }
 
 /**
+ * In another encoding, a name that it cannot represent would be refused as a defect, once somebody has such a name.
+ *
+ * @throws MigrationError `database_not_utf8`
+ */
+export async function requireUtf8(db: Kysely<Schema>): Promise<void> {
+  const { rows } = await sql<{ encoding: string }>`
+    select current_setting('server_encoding') as encoding`.execute(db);
+  const encoding = rows[0]?.encoding;
+  if (encoding === 'UTF8') return;
+  throw new MigrationError(
+    'database_not_utf8',
+    `the database is encoded in ${encoding}; create one for ori by CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
+  );
+}
+
+/**
  * Checks that the database has our table of migrations, without a migration that this version does not know.
  *
  * @throws MigrationError `database_not_ours`, `database_newer`
