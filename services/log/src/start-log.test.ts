@@ -1,9 +1,10 @@
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startTestWitness } from '@ori/test-env/log-witness';
 import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
 import { appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { hasCommitment, parseEntry } from '@ori/tlog/entry';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 
 it('each line is one leaf, which can be found by its proof and is proven by the tiles', async () => {
   await using world = await openLogWorld();
@@ -78,4 +79,14 @@ it('compacts its journal, and goes on from there after a restart', async () => {
     if (leaf === undefined) throw new Error('a proof is missing');
     await client.prove(leaf, head);
   }
+});
+
+it('waits two seconds for each answer of a witness', async () => {
+  await using world = await openLogWorld();
+  await using witness = await startTestWitness(world.env.LOG_ORIGIN, world.env.LOG_KEY);
+  const limit = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
+  onTestFinished(() => limit.mockRestore());
+  await writeFile(world.auditFile, '');
+  await world.start({ LOG_POLICY_FILE: witness.policyFile });
+  await expect.poll(() => limit.mock.calls[0]).toEqual([2000]);
 });
