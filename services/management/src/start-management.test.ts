@@ -8,6 +8,7 @@ import { openPostgres } from '@ori/store/postgres';
 import { unavailableFrom } from '@ori/store/store-unavailable';
 import { freePort } from '@ori/test-env/ports';
 import { createDatabase } from '@ori/test-env/postgres';
+import { serve } from '@ori/test-env/serve';
 import { expect, test } from 'vitest';
 import { loadManagementConfig, startManagement } from './start-management.ts';
 
@@ -40,6 +41,18 @@ test('a start without its database and its issuer reports what is missing', asyn
   expect(Object.keys(checks)).toEqual(['postgresql', 'issuer']);
   expect(Object.values(checks)).not.toContain('ok');
   await management.stop();
+});
+
+test('PostgreSQL has 500 ms for each answer', async () => {
+  const greeted = Promise.withResolvers<Buffer>();
+  await using server = await serve(
+    createServer((socket) => void socket.once('data', greeted.resolve).once('data', () => socket.destroy())),
+  );
+  const env = { ...environment, MANAGEMENT_DATABASE_URL: `postgres://u:p@${server.address}/db` };
+  const starting = startManagement(loadManagementConfig(env), { ring });
+  // The server itself ends a statement a little earlier, so that the connection is not lost.
+  expect((await greeted.promise).toString()).toContain('\0statement_timeout\x00450\0');
+  await (await starting).stop();
 });
 
 test('it is not ready behind a PgBouncer that pools statements, which refuses transactions', async () => {

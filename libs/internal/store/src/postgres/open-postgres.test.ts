@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { createDatabase } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../database.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { problemsOfAddress } from './address.ts';
+import { openPool } from './open-pool.ts';
 import { openPostgres } from './open-postgres.ts';
 
 describe('a PostgreSQL', () => {
@@ -87,6 +88,24 @@ describe('a PostgreSQL', () => {
     );
     // @ts-expect-error not a role of the store
     expect(() => openPostgres({ ...options, role: 'ori_signer; -c x' })).toThrow(TypeError);
+  });
+
+  it('replaces a connection after half an hour, also one that is always busy', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { pool, close } = openPool({ url: database.signerUrl, poolMax: 1 });
+    (await pool.connect()).release();
+    for (const [ms, open] of [
+      [1_799_999, 1],
+      [1, 0],
+    ] as const) {
+      const busy = await pool.connect();
+      vi.advanceTimersByTime(ms);
+      busy.release();
+      expect(pool.connections().open).toBe(open);
+    }
+    vi.useRealTimers();
+    await close();
   });
 
   it('refuses a connection whose role or actor was ignored, as PgBouncer can', async () => {
