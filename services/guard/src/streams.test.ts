@@ -8,8 +8,9 @@ import { rawClient } from '@ori/test-env/raw-client';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 
 const CALL = { path: '/a', body: '{}', user: 'user_ada' };
-/** undici has a clock of its own, and this for tests. */
-const { tick } = createRequire(import.meta.url)('undici/lib/util/timers.js');
+/** The clock of undici, which begins with its first timer: with a real one, here, so that it passes only by its ticks. */
+const clockOfUndici = createRequire(import.meta.url)('undici/lib/util/timers.js');
+clockOfUndici.clearTimeout(clockOfUndici.setTimeout(() => undefined, 2000));
 
 let aheadMs = 0;
 beforeEach(() => {
@@ -25,8 +26,31 @@ beforeEach(() => {
 function pass(ms: number): void {
   aheadMs += ms;
   vi.advanceTimersByTime(ms);
-  tick(ms);
+  // A timer begins at the first tick after it was set.
+  for (const one of [0, ms]) clockOfUndici.tick(one);
 }
+
+it.each([
+  ['call', '58', 200],
+  ['call', '62', 504],
+  ['open path', '58', 200],
+  ['open path', '62', 504],
+])(
+  'to a %s, the answer of a daemon may begin within a minute: after %s s it is %i',
+  async (what, seconds, status) => {
+    const called = Promise.withResolvers<ServerResponse>();
+    await using world = await openGuardWorld({
+      env: { GUARD_OPEN_PATHS: '/open' },
+      daemon: (_req, res) => called.resolve(res),
+    });
+    const open = 'GET /open HTTP/1.1\r\nHost: daemon.example\r\n\r\n';
+    const answer = world.raw(what === 'call' ? world.signed(CALL) : open);
+    const res = await called.promise;
+    pass(Number(seconds) * 1000);
+    if (status === 200) res.end();
+    expect(await answer).toMatchObject({ status });
+  },
+);
 
 it('a stream may be silent for an hour', async () => {
   const { promise: begun, resolve } = Promise.withResolvers<ServerResponse>();
