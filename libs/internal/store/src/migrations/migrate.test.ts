@@ -85,8 +85,29 @@ describe('migrate', () => {
     await sql`create event trigger fail on ddl_command_end execute function public.fail()`.execute(
       empty.db.kysely,
     );
-    await expect(migrate(empty.db)).rejects.toMatchObject(refused('migration_failed'));
+    await expect(migrate(empty.db)).rejects.toMatchObject({
+      ...refused('migration_failed'),
+      message: 'migration 0001-schema failed',
+      cause: { message: 'no' },
+    });
     expect(await relations(empty.db)).toEqual([]);
+  });
+
+  it('waits five seconds for a lock, then fails and changes nothing', async () => {
+    await using own = await emptyDatabase(dialect);
+    await migrate(own.db);
+    await sql`drop policy ori_operator on interns`.execute(own.db.kysely);
+    // Where it would wait five seconds, this test does not.
+    await sql`create function public.hurry() returns event_trigger language plpgsql as $$ begin
+      if current_setting('lock_timeout') not in ('5s', '1ms') then raise exception 'no'; end if;
+      set local lock_timeout = '1ms'; end $$`.execute(own.db.kysely);
+    await sql`create event trigger hurry on ddl_command_start execute function public.hurry()`.execute(
+      own.db.kysely,
+    );
+    await own.open().transaction(async (tx) => {
+      await sql`select from interns`.execute(tx);
+      await expect(migrate(own.db)).rejects.toMatchObject({ code: '55P03' });
+    });
   });
 
   it('restores missing grants of a migrated database, and revokes what its copy or its server granted since', async () => {

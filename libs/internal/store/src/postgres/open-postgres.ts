@@ -1,6 +1,7 @@
 import {
   type DatabaseConnection,
   Kysely,
+  PostgresAdapter,
   PostgresDialect,
   PostgresDriver,
   type PostgresPool,
@@ -20,12 +21,22 @@ class ReadCommittedDriver extends PostgresDriver {
   }
 }
 
+/**
+ * `migrate` has a lock of its own. That of kysely sets `lock_timeout` to an hour, and its release fails in a transaction
+ * that has failed, which hides why.
+ */
+class LocklessAdapter extends PostgresAdapter {
+  override async acquireMigrationLock(): Promise<void> {}
+  override async releaseMigrationLock(): Promise<void> {}
+}
+
 /** The same as `openPool`, with kysely for the services that have many queries. */
 export function openPostgres(options: PostgresOptions): Database {
   const { pool, query, close, connections } = openPool(options);
   // Of a client, Kysely uses only `query` and `release`; its types have cursors too.
   const config = { pool: pool as unknown as PostgresPool };
   const dialect = new PostgresDialect(config);
+  dialect.createAdapter = () => new LocklessAdapter();
   dialect.createDriver = () => new ReadCommittedDriver(config);
   const kysely = new Kysely<Schema>({ dialect });
   return { kysely, query, transaction: (work) => kysely.transaction().execute(work), close, connections };
