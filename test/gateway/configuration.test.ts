@@ -80,7 +80,7 @@ describe.skipIf(NGINX === undefined)('TLS', () => {
     expect(await shake({})).toEqual({ protocol: 'TLSv1.3', alpn: 'h2' });
     expect(await shake({ maxVersion: 'TLSv1.2' })).toEqual({ protocol: 'TLSv1.2', alpn: 'h2' });
     const old = { minVersion: 'TLSv1' as const, ciphers: 'ALL@SECLEVEL=0' };
-    await expect(shake({ ...old, maxVersion: 'TLSv1.1' })).rejects.toThrow(/alert|unsupported protocol/);
+    await expect(shake({ ...old, maxVersion: 'TLSv1.1' })).rejects.toThrow('alert protocol version');
     for (const ciphers of ['AES128-GCM-SHA256', 'ECDHE-ECDSA-AES128-SHA', 'ECDHE-ECDSA-AES128-SHA256']) {
       await expect(shake({ maxVersion: 'TLSv1.2', ciphers })).rejects.toThrow(/handshake failure/);
     }

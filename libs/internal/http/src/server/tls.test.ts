@@ -1,10 +1,10 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, type PeerCertificate } from 'node:tls';
+import tls, { connect, type PeerCertificate } from 'node:tls';
 import { createMetrics } from '@ori/runtime/metrics';
 import { makeCertificate } from '@ori/test-env/certificate';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { startApiServer } from './server.ts';
 import { problemsOfTls } from './tls.ts';
 
@@ -52,7 +52,10 @@ const serve = (options: object = {}) =>
     ...options,
   });
 
-test('answers over TLS 1.2 and 1.3, and refuses older versions', async () => {
+test('answers over TLS 1.2 and 1.3, and refuses older versions, whatever the process would allow', async () => {
+  const { DEFAULT_MIN_VERSION, DEFAULT_CIPHERS } = tls;
+  onTestFinished(() => void Object.assign(tls, { DEFAULT_MIN_VERSION, DEFAULT_CIPHERS }));
+  Object.assign(tls, { DEFAULT_MIN_VERSION: 'TLSv1', DEFAULT_CIPHERS: 'DEFAULT@SECLEVEL=0' });
   const certificate = makeCertificate();
   await write(certificate);
   const server = await serve();
