@@ -5,7 +5,7 @@ import type { VerifierOptions } from './policy.ts';
 import { memoryReplayStore } from './replay/memory/store.ts';
 import type { ReplayStore } from './replay/replay-store.ts';
 import type { SignedRequest } from './request.ts';
-import { createTestSigner, type TestProofOptions } from './testing.ts';
+import { createTestSigner, type TestProofOptions, type TestSigner } from './testing.ts';
 import { createVerifier } from './verifier.ts';
 
 const NOW = 1_789_000_000;
@@ -74,6 +74,33 @@ test('the store is asked last, and only about timely proofs with a valid signatu
   expect(replay.spends).toBe(0);
   await verifier.verify(request());
   expect(replay.spends).toBe(1);
+});
+
+test('after every clock was ahead, a new key and an empty store end the refusals, and accept nothing twice', async () => {
+  const hourMs = 3_600_000;
+  const clock = { ms: NOW * 1000, aheadMs: hourMs };
+  const [internId, now] = ['int_7Qm2', () => clock.ms + clock.aheadMs];
+  const start = ({ jwks }: TestSigner) => {
+    const replay = memoryReplayStore({ now, uptime: () => clock.ms });
+    return createVerifier({ internId, keys: createLocalKeySet(jwks), replay, now });
+  };
+  const call = { path: '/api/invoke', body: '{}' };
+  const [former, next] = [createTestSigner({ internId, now }), createTestSigner({ internId, now })];
+  const daemon = start(former);
+  clock.ms += 10_000;
+  const early = former.request(call);
+  await daemon.verify(early);
+  clock.ms += hourMs / 2;
+  await daemon.verify(former.request(call));
+  clock.aheadMs = 0;
+  await expect(daemon.verify(former.request(call))).rejects.toMatchObject({ code: 'proof_expired' });
+  const [recovered, withFormerKey] = [start(next), start(former)];
+  clock.ms += 10_000;
+  await recovered.verify(next.request(call));
+  // Now it is as late as the clocks said when the first call was made.
+  clock.ms = NOW * 1000 + hourMs + 10_000;
+  await expect(recovered.verify(early)).rejects.toMatchObject({ code: 'signature_invalid' });
+  await withFormerKey.verify(early);
 });
 
 describe('a streamed body', () => {
