@@ -110,11 +110,21 @@ it('replaces the role that states keys: the next one states what the former one 
   const next = { ...roles, ORI_ADMIN_KEYS_ROLE_FILE: file('keys-2.json') };
   const others = await world.admin.run(['root', 'state'], { environment: next });
   expect(others).toMatchObject({ exit: 4, stderr: expect.stringContaining('--former') });
-  await must(['root', 'state', '--former', file('keys.pub')], next);
+  await world.query('CREATE TEMPORARY TABLE dump AS SELECT * FROM signing_keys');
+  const state = ['root', 'state', '--former', file('keys.pub'), '--json'];
+  const stated = await must(state, next);
   await writeFile(file('delegations.jsonl'), '');
   await delegate('keys', 'next', 'keys-2');
   await delegate('freshness', 'next', 'freshness');
-  await using _signer = await startRootedSigner();
+  await using signer = await startRootedSigner();
+  expect(await callerBy('next')).toMatchObject({ user: 'ada' });
+
+  // As deploy/database/README.md has it after a restore of what was before.
+  await signer.stop();
+  await world.query('DELETE FROM signing_keys');
+  await world.query('INSERT INTO signing_keys SELECT * FROM dump');
+  expect(await must(state, next)).toBe(stated);
+  await signer.start();
   expect(await callerBy('next')).toMatchObject({ user: 'ada' });
 });
 
