@@ -87,6 +87,28 @@ it('ends after stdin ended, though the server never stops sending comments', asy
   expect(exit).toBe(0);
 });
 
+it.each(['alone', 'behind another message'])(
+  'ends a subscription when stdin ends, and does not wait for it (%s)',
+  async (place) => {
+    const { url } = await server(({ message }, res) => {
+      if (message.method === 'ping') return toJson(res, 200, resultOf(message.id));
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      const timer = setInterval(() => res.write(': a comment\n\n'), 50);
+      return res.on('close', () => clearInterval(timer));
+    });
+    const before = place === 'alone' ? [] : [ping(1)];
+    const { exit, answers } = await bridged(
+      [...before, { method: 'subscriptions/listen', id: 2 }],
+      url,
+      '--timeout',
+      '2',
+    );
+    // One that was waited for would be answered with an error.
+    expect(answers.map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+    expect(exit).toBe(0);
+  },
+);
+
 /** A server that knows one session, and forgets it before it answers `forgets`. */
 function forgetful(forgets: number, refuse: (res: ServerResponse) => unknown, versions = ['2025-06-18']) {
   let known = '';

@@ -52,6 +52,7 @@ export function createMcpSession(given: McpSessionOptions) {
   let renewing: Promise<boolean> | undefined;
   /** Aborted when no answer is waited for any more, with what the client is told. */
   const over = new AbortController();
+  let isEnding = false;
 
   const { note } = context.terminal;
   const onVersion = (version: string): void => {
@@ -61,6 +62,7 @@ export function createMcpSession(given: McpSessionOptions) {
   function open(line: Buffer, message: JsonRpcText): Exchange {
     const now = { line, message, awaited: new Set(message.ids), ended: new AbortController() };
     exchanges.add(now);
+    if (isEnding) endIfEndless(now);
     return now;
   }
 
@@ -173,12 +175,12 @@ export function createMcpSession(given: McpSessionOptions) {
       return { isSent: flushed.promise, isDone };
     },
     /**
-     * No message follows. Ends the streams that have no last message at once, and every other after the time that the daemon
-     * may be silent: one that sends comments is never silent.
+     * No message follows, but for those that wait. Ends the streams that have no last message at once, and every other after the
+     * time that the daemon may be silent: one that sends comments is never silent.
      */
     end(): void {
-      for (const { message, ended } of exchanges)
-        if (message.method === 'subscriptions/listen') ended.abort();
+      isEnding = true;
+      exchanges.forEach(endIfEndless);
       setTimeout(() => {
         over.abort(
           target === undefined
@@ -192,6 +194,10 @@ export function createMcpSession(given: McpSessionOptions) {
 
 /** The messages between an MCP client and the server behind a daemon. */
 export type McpSession = ReturnType<typeof createMcpSession>;
+
+function endIfEndless({ message, ended }: Exchange): void {
+  if (message.method === 'subscriptions/listen') ended.abort();
+}
 
 function lost({ origin: address }: URL, why: string, isBegun = false): CliError {
   return new CliError('answer_lost', { address, why, isBegun });
