@@ -1,15 +1,16 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
-import { findProgram, openRoom, type Room } from '../env/room.ts';
+import { openRoom } from '../env/room.ts';
 import { askRaw, requestBytes } from './ask-raw.ts';
 import { type JudgingDaemon, startJudgingDaemon } from './judging-daemon.ts';
 import { isSignable, PATH_FORMS } from './path-forms.ts';
 import { RAW_CASES } from './raw-cases.ts';
+import { findProxy, startProxy } from './start-proxy.ts';
 
 const SHIPPED = join(import.meta.dirname, '../../deploy/gateway/others');
 const read = (file: string) => readFileSync(join(SHIPPED, file), 'utf8');
@@ -66,29 +67,17 @@ const GATEWAYS: readonly Gateway[] = [
   },
 ];
 
-for (const { name } of GATEWAYS) {
-  if (findProgram(name, ['/usr/sbin', '/usr/bin']) === undefined)
-    console.warn(`No ${name} on this machine: its configuration is not tested.`);
-}
-
-/** The status of a call without a proof, or undefined: Traefik answers 404 until it has read its file. */
-async function statusAt(port: number): Promise<number | undefined> {
-  const reply = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' }).catch(() => undefined);
-  return reply?.status;
-}
-
 describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keeps }) => {
-  const program = findProgram(name, ['/usr/sbin', '/usr/bin']);
+  const program = findProxy(name);
   const stack = new AsyncDisposableStack();
   let daemon: JudgingDaemon;
-  let room: Room;
   let port: number;
   let env: NodeJS.ProcessEnv;
 
   beforeAll(async () => {
     if (program === undefined) return;
     daemon = stack.use(await startJudgingDaemon());
-    room = stack.use(await openRoom(`ori-${name}`));
+    const room = stack.use(await openRoom(`ori-${name}`));
     port = await freePort();
     env = {
       PATH: process.env['PATH'],
@@ -97,12 +86,7 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keep
       ORI_DAEMON: daemon.address,
       ORI_RUN: room.directory,
     };
-    const child = spawn(program, args(port, daemon.port), { env, cwd: room.directory, stdio: 'ignore' });
-    stack.defer(async () => {
-      child.kill('SIGKILL');
-      if (child.exitCode === null) await once(child, 'close');
-    });
-    while ((await statusAt(port)) !== 401) if (child.exitCode !== null) throw new Error(`${name} ended`);
+    stack.use(await startProxy(room, { program, args: args(port, daemon.port), env, port }));
     daemon.takeArrivals();
   });
   afterAll(() => stack.disposeAsync());
