@@ -2,7 +2,7 @@ import { createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { listMembers } from './queries/admin/lists.ts';
-import { addMember, addMembers } from './queries/admin/members.ts';
+import { addMember, addMembers, removeMember } from './queries/admin/members.ts';
 import { clearRevokedSessions, revokeSessions } from './queries/admin/sessions.ts';
 import { addSubject, createUser, removeSubject } from './queries/admin/users.ts';
 import { createWorkspace, deleteWorkspace } from './queries/admin/workspaces.ts';
@@ -68,7 +68,13 @@ describe('gate facts, queried as the signer', () => {
       await revokeSessions(store.owner, { userId, validFrom });
       expect(await addTo('second')).toBe(validFrom);
       await clearRevokedSessions(store.owner, { userId, workspaceId });
-      expect(await addTo('third')).toBeNull();
+      await removeMember(store.owner, { userId, workspaceId });
+      expect(await addTo('third')).toBe(validFrom);
+      await revokeSessions(store.owner, { userId, workspaceId, validFrom: 1 });
+      expect(await addTo('fourth')).toBe(validFrom);
+      await addMember(store.owner, { userId, workspaceId });
+      await clearRevokedSessions(store.owner, { userId, workspaceId });
+      expect(await addTo('fifth')).toBeNull();
     },
   );
 

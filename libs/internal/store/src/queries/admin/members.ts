@@ -49,9 +49,10 @@ export async function addMembers(
     await sql`
       insert into members (workspace_id, organization_id, user_id, sessions_valid_from)
       select w.id, w.organization_id, wanted.user_id, (
-        select min(m.sessions_valid_from) from members m
+        select coalesce(min(m.sessions_valid_from) filter (where m.removed_at is null), min(m.sessions_valid_from))
+        from members m
         where m.user_id = wanted.user_id and m.organization_id = coalesce(${organizationId ?? null}, m.organization_id)
-        having bool_and(m.sessions_valid_from is not null))
+        having bool_and(m.sessions_valid_from is not null or m.removed_at is not null))
       from workspaces w, unnest(${inOrder(userIds)}::text[]) as wanted (user_id)
       where ${place}
       order by wanted.user_id
