@@ -55,8 +55,10 @@ describe('gate facts, queried as the signer', () => {
     'refuse where %s adds a user later the sessions that were revoked everywhere, and no others',
     async (by) => {
       const { userId, organizationId, workspaceId } = await createScenario(store.owner);
+      let latest = '';
       const addTo = async (name: string) => {
         const place = await createWorkspace(store.owner, { organizationId, name });
+        latest = place.id;
         const member = { workspaceId: place.id, userId };
         const account = { organizationId, workspaceId: place.id, userIds: [userId] };
         if (by === 'an operator') await addMember(store.owner, member);
@@ -75,6 +77,9 @@ describe('gate facts, queried as the signer', () => {
       await addMember(store.owner, { userId, workspaceId });
       await clearRevokedSessions(store.owner, { userId, workspaceId });
       expect(await addTo('fifth')).toBeNull();
+      await revokeSessions(store.owner, { userId, workspaceId, validFrom });
+      await deleteWorkspace(store.owner, { workspaceId: latest });
+      expect(await addTo('sixth')).toBe(validFrom);
     },
   );
 

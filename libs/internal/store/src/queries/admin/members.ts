@@ -49,10 +49,13 @@ export async function addMembers(
     await sql`
       insert into members (workspace_id, organization_id, user_id, sessions_valid_from)
       select w.id, w.organization_id, wanted.user_id, (
-        select coalesce(min(m.sessions_valid_from) filter (where m.removed_at is null), min(m.sessions_valid_from))
-        from members m
-        where m.user_id = wanted.user_id and m.organization_id = coalesce(${organizationId ?? null}, m.organization_id)
-        having bool_and(m.sessions_valid_from is not null or m.removed_at is not null))
+        select coalesce(min(valid_from) filter (where is_current), min(valid_from))
+        from (
+          select m.sessions_valid_from as valid_from, m.removed_at is null and o.deleted_at is null as is_current
+          from members m join workspaces o on o.id = m.workspace_id
+          where m.user_id = wanted.user_id and m.organization_id = coalesce(${organizationId ?? null}, m.organization_id)
+        ) others
+        having bool_and(valid_from is not null or not is_current))
       from workspaces w, unnest(${inOrder(userIds)}::text[]) as wanted (user_id)
       where ${place}
       order by wanted.user_id
