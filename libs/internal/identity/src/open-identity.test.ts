@@ -79,8 +79,9 @@ test('of several issuers, the age is that of the oldest keys', async () => {
   identity.close();
 });
 
-test('fetches the keys of an issuer again after 300 seconds', async () => {
-  const identity = openTwo(new Set(ISSUERS.slice(0, 1)));
+test('fetches the keys of an issuer again after 300 seconds, and uses them for 300 more while it does not answer', async () => {
+  const answering = new Set(ISSUERS.slice(0, 1));
+  const identity = openTwo(answering);
   const keys = vi.spyOn(DOCUMENTS, '/jwks');
   const now = performance.now.bind(performance);
   let aheadMs = 0;
@@ -93,6 +94,11 @@ test('fetches the keys of an issuer again after 300 seconds', async () => {
     aheadMs = 301_000;
     await identity.check();
     expect(keys).toHaveBeenCalledTimes(2);
+    answering.clear();
+    aheadMs += 590_000;
+    await identity.check();
+    aheadMs += 10_000;
+    await expect(identity.check()).rejects.toMatchObject({ code: 'issuer_unavailable' });
   } finally {
     clock.mockRestore();
     keys.mockRestore();

@@ -54,6 +54,7 @@ describe('claims', () => {
   test.each([
     ['a time beyond all numbers', JSON.stringify(honest).replace(/"iat":\d+/, '"iat":1e999')],
     ['bytes that are no UTF-8', Buffer.from(JSON.stringify({ ...honest, jti: 'é' }), 'latin1')],
+    ['a longer jti', JSON.stringify({ ...honest, jti: 'x'.repeat(129) })],
     ['null in their place', 'null'],
     ['a list in their place', '[]'],
     ['no JSON in their place', 'jti'],
