@@ -1,8 +1,8 @@
 import { rawClient } from '@ori/test-env/raw-client';
 import { Registry } from 'prom-client';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { startOpsServer } from '../observe/ops.ts';
-import { stopService } from './open-ports.ts';
+import { STOP_TIMES, stopService } from './open-ports.ts';
 import { startApiServer } from './server.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -31,6 +31,13 @@ async function ask(client: Awaited<ReturnType<typeof rawClient>>) {
   client.send(GET);
   return client.answer();
 }
+
+it('leaves idle connections open for two seconds and gives requests ten, unless told otherwise', async () => {
+  const [drain, stop, wait] = [vi.fn(), vi.fn(), vi.fn()];
+  await stopService({ ops: { drain }, api: { stop } }, STOP_TIMES, wait);
+  expect(wait).toHaveBeenCalledExactlyOnceWith(0);
+  expect(stop).toHaveBeenCalledExactlyOnceWith({ idleGraceMs: 2000, graceMs: 10_000 });
+});
 
 it('still serves while readiness is off, on new and on kept connections', async () => {
   await using world = await service();
