@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { shareAdding } from '../queries/admin/members.ts';
 import { type Plan, type PlanOptions, planTeam } from './plan.ts';
 import { readTeamState } from './state.ts';
 import type { Team } from './team.ts';
@@ -29,6 +30,8 @@ export function applyTeam(db: Database, team: Team, options: ApplyOptions): Prom
     );
     const state = await readTeamState({ kysely: trx }, team, options);
     const plan = planTeam(team, state, options);
+    // Before any row of a member is locked, or a revocation that waits for one would wait for us, and we for it.
+    if (!options.dryRun) await shareAdding({ kysely: trx });
     if (!options.dryRun) for (const { take } of plan.changes) await take({ kysely: trx });
     return plan;
   });

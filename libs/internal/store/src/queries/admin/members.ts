@@ -12,6 +12,11 @@ type Membership = z.input<typeof membership>;
 /** Any constant works if every version of this code uses the same one. */
 const ADDING_LOCK = 7_163_094_541_907_732n;
 
+/** Lets sessions be revoked only after the transaction, so that it misses none of what is revoked. */
+export async function shareAdding({ kysely }: Handle): Promise<void> {
+  await sql`select pg_advisory_xact_lock_shared(${sql.lit(ADDING_LOCK)})`.execute(kysely);
+}
+
 /** Waits for those who are being added to a workspace. Until the transaction ends, nobody else is. */
 export async function holdAdding({ kysely }: Handle): Promise<void> {
   await sql`select pg_advisory_xact_lock(${sql.lit(ADDING_LOCK)})`.execute(kysely);
@@ -42,8 +47,7 @@ export async function addMembers(
   { workspaceId, organizationId, userIds }: MembersChoice,
 ): Promise<void> {
   const add = async (trx: Handle['kysely']) => {
-    // What is revoked meanwhile is read after this.
-    await sql`select pg_advisory_xact_lock_shared(${sql.lit(ADDING_LOCK)})`.execute(trx);
+    await shareAdding({ kysely: trx });
     const place = sql`w.id = ${workspaceId} and w.deleted_at is null
       and w.organization_id = coalesce(${organizationId ?? null}, w.organization_id)`;
     await sql`
