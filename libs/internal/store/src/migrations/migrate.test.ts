@@ -106,7 +106,7 @@ describe('migrate', () => {
     );
     await own.open().transaction(async (tx) => {
       await sql`select from interns`.execute(tx);
-      await expect(migrate(own.db)).rejects.toMatchObject({ code: '55P03' });
+      await expect(migrate(own.db)).rejects.toMatchObject({ code: 'contended' });
     });
   });
 

@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import type { Database } from '../database.ts';
+import { failedWith } from '../queries/sql-state.ts';
 import type { Schema } from '../schema.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
+import { StoreUnavailable, unavailable } from '../store-unavailable.ts';
 import { MIGRATIONS } from './all.ts';
 import { applyGrants } from './apply-grants.ts';
 import { MigrationError } from './migration-error.ts';
@@ -37,7 +38,7 @@ export interface MigrateOptions {
  * @throws StoreUnavailable
  */
 export async function migrate(db: Database, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
-  const applied = await db.kysely.transaction().execute(async (tx) => {
+  const migrating = db.kysely.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${sql.lit(LOCK_ID)})`.execute(tx);
     await sql`set local search_path = public`.execute(tx);
     // A schema change that waits for a table lock blocks every later query on the table.
@@ -51,6 +52,9 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
     await forbidTemporaryTables(tx);
     await forbidLargeObjects(tx);
     return applied;
+  });
+  const applied = await migrating.catch((error) => {
+    throw failedWith(error, 'lock_not_available') ? unavailable('contended', error) : error;
   });
   for (const name of applied) options.log?.(`applied ${name}`);
   return { applied };
