@@ -53,7 +53,7 @@ log 'PostgreSQL'
 install -d -o "$database" -m 0700 "$folder/state/cluster"
 chown "$database" "$folder/secrets/postgres-password"
 (as "$database" "$bin/initdb" --pgdata="$folder/state/cluster" --username=superuser --auth=scram-sha-256 \
-  --pwfile="$folder/secrets/postgres-password" > "$folder/initdb.log")
+  --no-locale --encoding=UTF8 --pwfile="$folder/secrets/postgres-password" > "$folder/initdb.log")
 as "$database" "$bin/postgres" -D "$folder/state/cluster" -p $((port + 7)) -c listen_addresses=127.0.0.1 \
   -c unix_socket_directories= > "$folder/postgres.log" 2>&1 &
 started="$started $!"
