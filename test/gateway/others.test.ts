@@ -89,7 +89,11 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keep
     stack.use(await startProxy(room, { program, args: args(port, daemon.port), env, port }));
     daemon.takeArrivals();
   });
-  afterAll(() => stack.disposeAsync());
+  afterAll(async () => {
+    await stack.disposeAsync();
+    if (program !== undefined)
+      expect(await fetch(`http://127.0.0.1:${port}/`).catch(() => 'ended')).toBe('ended');
+  });
 
   const sign = (path: string) => [...Object.entries(daemon.signer.sign({ path, body: BODY })), TYPE];
 

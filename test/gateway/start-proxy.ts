@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { basename } from 'node:path';
 import { findProgram, type Room } from '../env/room.ts';
 
 export interface Proxy {
@@ -23,7 +24,8 @@ export async function startProxy(room: Room, { program, args, env, port }: Proxy
   while ((await ask())?.status !== 401) if (child.exitCode !== null) throw new Error(`${program} ended`);
   return {
     async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL');
+      // Apache's workers outlive a parent that is killed. It ends them at once on SIGTERM, others may wait for open connections.
+      child.kill(basename(program) === 'apache2' ? 'SIGTERM' : 'SIGKILL');
       if (child.exitCode === null) await once(child, 'close');
     },
   };
