@@ -116,7 +116,7 @@ describe.each(PROXIES)('$name, which asks a guard', ({ name, mode, configuration
     const { host: daemon } = new URL(world.environment.GUARD_DAEMON_URL);
     await writeFile(file, configuration({ port, daemon, guard: `127.0.0.1:${world.port}` }));
     const env = { PATH: process.env['PATH'], HOME: room.directory };
-    stack.use(await startProxy(room, { program, args: args(file, port), env, port }));
+    await startProxy(room, { program, args: args(file, port), env, port });
   });
   afterAll(() => stack.disposeAsync());
 

@@ -86,7 +86,7 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keep
       ORI_DAEMON: daemon.address,
       ORI_RUN: room.directory,
     };
-    stack.use(await startProxy(room, { program, args: args(port, daemon.port), env, port }));
+    await startProxy(room, { program, args: args(port, daemon.port), env, port });
     daemon.takeArrivals();
   });
   afterAll(async () => {

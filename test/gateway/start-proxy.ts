@@ -1,6 +1,4 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { basename } from 'node:path';
 import { findProgram, type Room } from '../env/room.ts';
 
 export interface Proxy {
@@ -17,16 +15,15 @@ export function findProxy(name: string): string | undefined {
   return program;
 }
 
-/** Resolves once the daemon, or its guard, has refused a call that has no proof. Traefik answers 404 until it has read its file. */
-export async function startProxy(room: Room, { program, args, env, port }: Proxy): Promise<AsyncDisposable> {
-  const child = spawn(program, args, { env, cwd: room.directory, stdio: 'ignore' });
+/**
+ * Starts a proxy, which ends with the room. Resolves once the daemon, or its guard, has refused a call without a proof:
+ * Traefik answers 404 until it has read its file.
+ */
+export async function startProxy(room: Room, { program, args, env, port }: Proxy): Promise<void> {
+  const child = spawn(program, args, { env, cwd: room.directory, stdio: 'ignore', detached: true });
+  // Apache's workers outlive a parent that is killed.
+  room.admit(child, 'TERM');
   const ask = () => fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: 'x' }).catch(() => undefined);
   while ((await ask())?.status !== 401) if (child.exitCode !== null) throw new Error(`${program} ended`);
-  return {
-    async [Symbol.asyncDispose]() {
-      // Apache's workers outlive a parent that is killed. It ends them at once on SIGTERM, others may wait for open connections.
-      child.kill(basename(program) === 'apache2' ? 'SIGTERM' : 'SIGKILL');
-      if (child.exitCode === null) await once(child, 'close');
-    },
-  };
+  child.unref();
 }
