@@ -30,9 +30,10 @@ export function applyTeam(db: Database, team: Team, options: ApplyOptions): Prom
     );
     const state = await readTeamState({ kysely: trx }, team, options);
     const plan = planTeam(team, state, options);
+    if (options.dryRun) return plan;
     // Before any row of a member is locked, or a revocation that waits for one would wait for us, and we for it.
-    if (!options.dryRun) await shareAdding({ kysely: trx });
-    if (!options.dryRun) for (const { take } of plan.changes) await take({ kysely: trx });
+    await shareAdding({ kysely: trx });
+    for (const { take } of plan.changes) await take({ kysely: trx });
     return plan;
   });
 }
