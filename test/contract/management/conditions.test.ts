@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { readerOf } from '../../../services/management/src/http/execute.ts';
 import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
+import { waitingForLocks } from '../../env/lock-waits.ts';
 import { useManagementWorld } from './world.ts';
 
 const world = await useManagementWorld({ config: { deadlineMs: 20000 } });
@@ -47,11 +48,7 @@ describe('ETag and If-Match', () => {
     await world.store.kysely.transaction().execute(async (trx) => {
       await sql`update guardrails set name = 'changed' where id = ${id}`.execute(trx);
       reply = world.call({ method: 'PATCH', path, json: { limit_usd: 5 }, ...ifMatch(tag) });
-      const blocked = async () => {
-        const { rows } = await sql`select 1 from pg_locks where not granted`.execute(world.store.kysely);
-        return rows.length;
-      };
-      await expect.poll(blocked).toBeGreaterThan(0);
+      await expect.poll(() => waitingForLocks(world.store)).toBeGreaterThan(0);
     });
     expect((await reply)?.status).toBe(412);
     expect((await world.call({ path })).json.data).toMatchObject({ name: 'changed', limit_usd: null });

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createHttpClient } from '../../env/http-client.ts';
+import { waitingForLocks } from '../../env/lock-waits.ts';
 import { createTenant, type ManagementWorld, startManagementWorld } from './world.ts';
 
 function notLate<T extends { status: number }>(reply: T): T {
@@ -43,8 +44,6 @@ describe('evaluations that wait for the thread for patterns', () => {
     const path = `/guardrails/${created.json.data.id}/evaluate`;
     return { method: 'POST', path, json: { text: 'x' }, bearer };
   };
-  const waitingForLocks = async ({ store }: ManagementWorld) =>
-    (await sql`select from pg_locks where not granted`.execute(store.kysely)).rows.length;
 
   it('do not take the turns of other requests', async () => {
     await using world = await startManagementWorld({ config: { databasePoolMax: 2 } });
@@ -56,7 +55,7 @@ describe('evaluations that wait for the thread for patterns', () => {
     await world.store.kysely.transaction().execute(async (trx) => {
       await sql`lock table guardrails in access exclusive mode`.execute(trx);
       calls = Promise.all(evaluations.map((one) => world.call(one).then(() => ended.push('evaluation'))));
-      await expect.poll(() => waitingForLocks(world)).toBeGreaterThan(0);
+      await expect.poll(() => waitingForLocks(world.store)).toBeGreaterThan(0);
       await world.call({ path: '/workspaces', bearer: quiet.managementKey });
       ended.push('other request');
     });
@@ -74,9 +73,9 @@ describe('evaluations that wait for the thread for patterns', () => {
     await world.store.kysely.transaction().execute(async (trx) => {
       await sql`lock table guardrails in access exclusive mode`.execute(trx);
       calls = Array.from({ length: 4 }, () => evaluate(ours, 'ours'));
-      await expect.poll(() => waitingForLocks(world)).toBe(1);
+      await expect.poll(() => waitingForLocks(world.store)).toBe(1);
       calls.push(evaluate(theirs, 'theirs'));
-      await expect.poll(() => waitingForLocks(world)).toBe(2);
+      await expect.poll(() => waitingForLocks(world.store)).toBe(2);
     });
     await Promise.all(calls);
     expect(ended.indexOf('theirs')).toBeLessThan(2);

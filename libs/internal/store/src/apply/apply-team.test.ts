@@ -1,5 +1,6 @@
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
+import { waitingForLocks } from '@ori/test-env/lock-waits';
 import { useTestStore } from '@ori/test-env/stores';
 import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
@@ -286,8 +287,7 @@ it('takes turns with a revocation of the sessions of a person whom it moves', as
     store.owner.kysely,
   );
   const userId = rows[0]?.id ?? '';
-  const waiting = async () =>
-    (await sql`select from pg_locks where not granted`.execute(store.owner.kysely)).rows.length;
+  const waiting = () => waitingForLocks(store.owner);
   const both = await store.owner.kysely.transaction().execute(async (tx) => {
     await sql`select from members where user_id = ${userId} for update`.execute(tx);
     const moving = apply(team([], [mo]), { prune: true });

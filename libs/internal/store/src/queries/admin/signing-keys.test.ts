@@ -1,5 +1,6 @@
 import { open } from '@ori/sealing/seal';
 import { seedContext } from '@ori/sealing/seed-context';
+import { waitingForLocks } from '@ori/test-env/lock-waits';
 import { createRing, createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
@@ -111,13 +112,7 @@ describe('the operator', () => {
 
   it('applies the limit to keys that are added concurrently', async () => {
     const intern = await newIntern();
-    const waiting = async () => {
-      const { rows } = await sql<{ count: number }>`
-      select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-        store.owner.kysely,
-      );
-      return rows[0]?.count;
-    };
+    const waiting = () => waitingForLocks(store.owner);
     const added = await store.owner.kysely.transaction().execute(async (tx) => {
       await sql`select from interns where id = ${intern.internId} for update`.execute(tx);
       const all = Array.from({ length: 4 }, () => addSigningKey(store.owner, intern));

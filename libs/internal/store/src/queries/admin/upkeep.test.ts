@@ -3,11 +3,11 @@ import { credentialContext } from '@ori/sealing/credential-context';
 import type { KekRing } from '@ori/sealing/kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { seal } from '@ori/sealing/seal';
+import { waitingForLocks } from '@ori/test-env/lock-waits';
 import { createRing, createScenario, type Scenario } from '@ori/test-env/scenario';
 import { openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '../../database.ts';
 import { createApiKey, disableApiKey } from './api-keys.ts';
 import { createCredential } from './byok.ts';
 import { type EndedKeys, endingKeys } from './ended-keys.ts';
@@ -228,14 +228,6 @@ describe('two concurrent operators', () => {
     expect(stored.sealed_key).toBe(rotated);
   });
 });
-
-/** Outside the transaction that holds the lock: within one, PostgreSQL shows the activity of its first look. */
-async function waitingForLocks({ kysely }: Database): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(kysely);
-  return rows[0]?.count ?? 0;
-}
 
 /** A ring with a new first key before that of the text. */
 function promoted(text: string): KekRing {
