@@ -7,7 +7,7 @@ import { Refusal } from '../refusal.ts';
 import type { Application, Applied, Judgement } from './linear-patterns.ts';
 import type { CustomFilter } from './shape.ts';
 
-/** As many as an account, and a process, may have in progress. */
+/** As many as an account, and a process, may have in progress by default. */
 const WAITING_PER_ACCOUNT_MAX = LIMITS.requestsInFlightPerAccountMax;
 const WAITING_MAX = LIMITS.requestsInFlightMax;
 

@@ -9,6 +9,7 @@ import { createExpressApp, type Express, type Request, type Route } from '@ori/h
 import { parseTarget } from '@ori/http/target';
 import type { DpopNonces } from '@ori/identity/dpop/nonces';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
+import { LIMITS } from '@ori/runtime/limits';
 import { actorOf } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';
 import { Refusal } from '../refusal.ts';
@@ -63,7 +64,11 @@ export function createApp({
       handler: (req, res) => answer(operation, req, res),
     }),
   );
-  const queue = { waitingPerKeyMax: 64, waitingMax: 1000, budgetPerKey: 'account' } as const;
+  const queue = {
+    budgetPerKey: 'account',
+    waitingPerKeyMax: LIMITS.requestsInFlightPerAccountMax,
+    waitingMax: LIMITS.requestsInFlightMax,
+  } as const;
   const turns = createFairSemaphore({
     ...queue,
     budget: 'work',
