@@ -23,8 +23,8 @@ const hook = createHook({
 });
 
 /**
- * The bytes in use in this process's heap; the promises and timers that it created while they were counted; or the bytes that
- * it allocated since the last reading, and how often that was collected.
+ * The bytes in use in this process's heap; the promises and timers that it created while they were counted; or the bytes
+ * that it allocated since the last reading, and how often a scavenge collected some.
  */
 export function readMeter(counted: Counted): Counts {
   if (counted === 'garbage') return readGarbage();
@@ -45,7 +45,7 @@ interface Collection {
 let profiler: GCProfiler | undefined;
 let inUse = 0;
 
-/** What V8 reports of each collection: what is in use before it, and was not after the one before, was allocated since. */
+/** V8 reports the use before and after each collection: what came between one and the next was allocated. */
 function readGarbage(): Counts {
   const collections: Collection[] = profiler?.stop().statistics ?? [];
   let bytes = 0;

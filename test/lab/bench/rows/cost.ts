@@ -17,8 +17,11 @@ import { openBoundSession } from './sign-bound.ts';
 const BENCH = join(import.meta.dirname, '..');
 const SERVICES = join(BENCH, '../../../services');
 
+/** The most of each cost, by server. */
+type Marks = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
 /** The most that one call may create and use. What changes on purpose is changed here too. */
-const MARKS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+const MARKS: Marks = {
   signer: {
     bytes: 68_300,
     'system calls': 9,
@@ -61,15 +64,24 @@ export const costRow: Row = {
       costs[name] = await measureCosts(metered);
     };
     await eachMetered(EXACT_FLAGS, measure);
-    return Object.entries(costs).flatMap(([name, one]) =>
-      Object.entries(one).map(([what, laps]): Finding => {
-        const mark = MARKS[name]?.[what];
-        const finding = { title: what, unit: 'for each call', ours: { name, rounds: laps } };
-        return mark === undefined ? finding : { ...finding, mark: { atMost: mark } };
-      }),
-    );
+    return findingsOf(costs, MARKS);
   },
 };
+
+/** @param units of costs that are not for each call */
+export function findingsOf(
+  costs: Readonly<Record<string, Costs>>,
+  marks: Marks,
+  units: Readonly<Record<string, string>> = {},
+): Finding[] {
+  return Object.entries(costs).flatMap(([name, one]) =>
+    Object.entries(one).map(([what, rounds]): Finding => {
+      const mark = marks[name]?.[what];
+      const finding = { title: what, unit: units[what] ?? 'for each call', ours: { name, rounds } };
+      return mark === undefined ? finding : { ...finding, mark: { atMost: mark } };
+    }),
+  );
+}
 
 type Measure = (name: string, metered: Metered) => Promise<void>;
 
