@@ -24,6 +24,8 @@ interface Gateway {
   readonly check?: (args: readonly string[]) => readonly string[];
   /** Which paths arrive byte for byte. */
   readonly keeps: RegExp;
+  /** Which do not arrive, though a proof can cover them. */
+  readonly refuses?: readonly string[];
 }
 
 const GATEWAYS: readonly Gateway[] = [
@@ -45,6 +47,7 @@ const GATEWAYS: readonly Gateway[] = [
     args: () => ['-D', 'FOREGROUND', '-f', join(SHIPPED, 'httpd.conf')],
     check: (args) => ['-t', ...args],
     keeps: /^\/(?!\/)/,
+    refuses: ['/api/%00', '/api/%zz', '/../api/invoke', '/api/%2e%2e/%2e%2e/invoke'],
   },
   {
     name: 'envoy',
@@ -67,7 +70,7 @@ const GATEWAYS: readonly Gateway[] = [
   },
 ];
 
-describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keeps }) => {
+describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keeps, refuses }) => {
   const program = findProxy(name);
   const stack = new AsyncDisposableStack();
   let daemon: JudgingDaemon;
@@ -112,6 +115,7 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keep
         if (verdict === 'accepted') expect(at).toBe(target);
         if (verdict === 'accepted') passed.push(at);
       }
+      if (refuses?.includes(target)) expect(arrived).toEqual([]);
       if (isSignable(target) && arrived.length > 0 && keeps.test(target))
         expect([reply.status, target]).toEqual([200, target]);
     }
