@@ -15,7 +15,10 @@ export interface SpendableProof {
   readonly id: string;
   /** The store's epoch when the proof's nonce was issued. */
   readonly epoch: string;
-  /** Unix seconds: between these, by the store's clock, it has not forgotten the proof, if that clock was not far ahead meanwhile. */
+  /**
+   * Unix seconds: between these, by the store's clock, it has not forgotten the proof, unless that clock was far ahead
+   * meanwhile.
+   */
   readonly from: number;
   readonly until: number;
 }
