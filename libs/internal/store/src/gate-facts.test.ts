@@ -56,6 +56,10 @@ describe('gate facts, queried as the signer', () => {
     async (by) => {
       const { userId, organizationId, workspaceId } = await createScenario(store.owner);
       let latest = '';
+      const validFromIn = async (id: string) => {
+        const { rows } = await listMembers(store.owner, { limit: 1, workspace_id: id });
+        return rows[0]?.sessions_valid_from;
+      };
       const addTo = async (name: string) => {
         const place = await createWorkspace(store.owner, { organizationId, name });
         latest = place.id;
@@ -63,8 +67,7 @@ describe('gate facts, queried as the signer', () => {
         const account = { organizationId, workspaceId: place.id, userIds: [userId] };
         if (by === 'an operator') await addMember(store.owner, member);
         else await asTenant(store.as('ori_management'), account, (kysely) => addMembers({ kysely }, account));
-        const { rows } = await listMembers(store.owner, { limit: 1, workspace_id: place.id });
-        return rows[0]?.sessions_valid_from;
+        return await validFromIn(place.id);
       };
       const validFrom = Math.floor(Date.now() / 1000);
       await revokeSessions(store.owner, { userId, validFrom });
@@ -75,6 +78,7 @@ describe('gate facts, queried as the signer', () => {
       await revokeSessions(store.owner, { userId, workspaceId, validFrom: 1 });
       expect(await addTo('fourth')).toBe(validFrom);
       await addMember(store.owner, { userId, workspaceId });
+      expect(await validFromIn(workspaceId)).toBe(1);
       await clearRevokedSessions(store.owner, { userId, workspaceId });
       expect(await addTo('fifth')).toBeNull();
       await revokeSessions(store.owner, { userId, workspaceId, validFrom });

@@ -24,7 +24,7 @@ export async function holdAdding({ kysely }: Handle): Promise<void> {
 
 /**
  * Adds the user as a member, or restores a removed one. Revoked sessions stay revoked: those that all other memberships
- * refuse are refused in a new one too.
+ * refuse are refused in a new one too. A restored one refuses those that it refused.
  */
 export async function addMember(db: Handle, input: Membership): Promise<void> {
   const { workspaceId, userId } = requireInput(membership, input);
