@@ -20,9 +20,9 @@ const expectSoon = (bearer: string) =>
   });
 
 it('revokes sessions only when confirmed, and --clear undoes it', async () => {
-  const revoke = ['member', 'revoke-sessions', world.demo.userId];
+  const revoke = ['user', 'revoke-sessions', world.demo.userId];
   const undated = await world.token();
-  const validFrom = async () => (await admin.json('member', 'list')).data[0].sessions_valid_from;
+  const validFrom = async () => (await admin.json('user', 'list')).data[0].sessions_valid_from;
 
   const warned = await admin.run(revoke);
   expect(warned).toMatchObject({ exit: 2, stdout: '', stderr: expect.stringContaining('auth_time') });

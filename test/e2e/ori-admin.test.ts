@@ -356,7 +356,7 @@ it('disables a key, ends a membership, voids sessions, moves the default, turns 
   other = await admin.get('workspace', 'create', 'Other', '--organization', made.org);
   await Promise.all([
     admin.get('key', 'disable', hash),
-    admin.get('member', 'revoke-sessions', made.ada, '--yes'),
+    admin.get('user', 'revoke-sessions', made.ada, '--yes'),
     admin.get('workspace', 'set-default', other),
     admin.get('org', 'rename', made.org, 'Difference Engines'),
     admin.get('lifecycle', 'off'),
@@ -365,7 +365,10 @@ it('disables a key, ends a membership, voids sessions, moves the default, turns 
   const keys = (await admin.json('key', 'list')).data as { hash: string; disabled_at: string | null }[];
   expect(keys.find((key) => key.hash === hash)?.disabled_at).not.toBeNull();
   expect((await admin.json('member', 'list')).data).toMatchObject([
-    { user_id: made.ada, removed_at: expect.any(String), sessions_valid_from: expect.any(Number) },
+    { user_id: made.ada, removed_at: expect.any(String) },
+  ]);
+  expect((await admin.json('user', 'list', '--user', made.ada)).data).toMatchObject([
+    { sessions_valid_from: expect.any(Number) },
   ]);
   expect((await admin.json('org', 'list')).data).toMatchObject([
     { name: 'Difference Engines', workspaces: 2 },

@@ -132,7 +132,7 @@ async function comeAndGo({ admin, demo: { workspaceId } }: OperatedWorld): Promi
   await admin.get('member', 'add', workspaceId, user);
   const intern = await admin.get('intern', 'create', name, '--workspace', workspaceId, '--status', 'running');
   await admin.get('signing-key', 'add', intern);
-  await admin.get('member', 'revoke-sessions', user, '--yes');
+  await admin.get('user', 'revoke-sessions', user, '--yes');
   await admin.get('member', 'remove', workspaceId, user);
   await admin.get('user', 'delete', user, '--yes');
   await admin.get('intern', 'delete', intern, '--yes');

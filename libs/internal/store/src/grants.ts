@@ -23,7 +23,7 @@ export const GRANTS: Readonly<Record<StoreRole, Grants>> = {
   ori_signer: {
     api_keys: { select: ['hash', 'kind', 'disabled_at', 'expires_at'] },
     interns: { select: ['id', 'workspace_id'] },
-    members: { select: ['workspace_id', 'user_id', 'removed_at', 'sessions_valid_from'] },
+    members: { select: ['workspace_id', 'user_id', 'removed_at'] },
     organizations: { select: ['id', 'turns_per_user', 'turns_per_organization'] },
     signing_keys: {
       select: [
@@ -41,7 +41,7 @@ export const GRANTS: Readonly<Record<StoreRole, Grants>> = {
     },
     switches: { select: true },
     user_subjects: { select: ['issuer', 'subject', 'user_id'] },
-    users: { select: ['id', 'disabled_at'] },
+    users: { select: ['id', 'disabled_at', 'sessions_valid_from'] },
     workspaces: { select: ['id', 'organization_id', 'in_programme', 'deleted_at'] },
   },
   ori_management: {

@@ -41,6 +41,7 @@ interface UsersTable {
   email: string | null;
   created_at: CreatedAt;
   disabled_at: Instant;
+  sessions_valid_from: UnixSeconds;
 }
 
 interface UserSubjectsTable {
@@ -58,7 +59,6 @@ interface MembersTable {
   removed_at: Instant;
   /** Only an operator then adds the member again. */
   removed_by_operator: Generated<boolean>;
-  sessions_valid_from: UnixSeconds;
 }
 
 export type ApiKeyKind = 'api' | 'management';

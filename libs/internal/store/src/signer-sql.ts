@@ -46,9 +46,9 @@ interface ExpiryRow {
 
 /** `$1`: issuer, `$2`: subject, `$3`: intern. Always one row; every join is a primary-key lookup. */
 const GATE = `
-  select u.id as user_id, u.disabled_at is not null as user_disabled,
+  select u.id as user_id, u.disabled_at is not null as user_disabled, u.sessions_valid_from,
     w.intern_id, w.workspace_id, w.organization_id, w.in_programme, w.turns_per_user, w.turns_per_organization,
-    m.user_id as member_id, m.removed_at is not null as member_removed, m.sessions_valid_from,
+    m.user_id as member_id, m.removed_at is not null as member_removed,
     (select enabled from switches where name = 'lifecycle_writes') as lifecycle_writes
   from (select 1) as one
   left join (
@@ -58,7 +58,7 @@ const GATE = `
     where i.id = $3 and w.deleted_at is null
   ) w on true
   left join (
-    select u.id, u.disabled_at
+    select u.id, u.disabled_at, u.sessions_valid_from
     from user_subjects s join users u on u.id = s.user_id
     where s.issuer = $1 and s.subject = $2
   ) u on true

@@ -17,9 +17,13 @@ const MEMBERSHIP: Person['memberships'][number] = {
   workspaceId: 'workspace',
   inProgramme: true,
   removed: false,
-  sessionsValidFrom: 100,
 };
-const PERSON: Person = { userId: 'user', disabled: false, memberships: [MEMBERSHIP] };
+const PERSON: Person = {
+  userId: 'user',
+  disabled: false,
+  sessionsValidFrom: 100,
+  memberships: [MEMBERSHIP],
+};
 
 const ofKey = (change: Partial<ApiKeyCaller>): Caller => ({ key: { ...KEY, ...change } });
 const ofSession = (person: Person | undefined, authenticatedAt?: number, scopes = ['interns']): Caller => ({
@@ -63,7 +67,7 @@ describe('requireInternReader', () => {
   it.each<[string, Caller]>([
     ['a key', ofKey({})],
     ['a session that began when earlier ones were revoked', ofSession(PERSON, 100)],
-    ['a session without a time, where none was revoked', asMember({ sessionsValidFrom: null })],
+    ['a session without a time, where none was revoked', ofSession({ ...PERSON, sessionsValidFrom: null })],
   ])('gives %s its workspace', (_, caller) => {
     expect(requireInternReader(caller).workspaceIds).toEqual(['workspace']);
   });

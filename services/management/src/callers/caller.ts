@@ -107,15 +107,11 @@ function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): Int
   }
   const inProgramme = person?.memberships.filter((membership) => membership.inProgramme) ?? [];
   if (person === undefined || inProgramme.length === 0) throw notFound();
-  const valid = inProgramme.filter(
-    ({ removed, sessionsValidFrom }) =>
-      !removed &&
-      (sessionsValidFrom === null || (authenticatedAt ?? Number.NEGATIVE_INFINITY) >= sessionsValidFrom),
-  );
-  if (person.disabled || valid.length === 0) {
+  const { userId, disabled, sessionsValidFrom } = person;
+  const valid = inProgramme.filter(({ removed }) => !removed);
+  const began = authenticatedAt ?? Number.NEGATIVE_INFINITY;
+  if (disabled || valid.length === 0 || (sessionsValidFrom !== null && began < sessionsValidFrom))
     throw new Refusal('access_revoked');
-  }
-  const { userId } = person;
   return { account: userId, workspaceIds: valid.map(({ workspaceId }) => workspaceId), userId };
 }
 

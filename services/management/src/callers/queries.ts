@@ -73,10 +73,10 @@ export function findPerson(
       .select([
         'u.id',
         'u.disabled_at',
+        'u.sessions_valid_from',
         'w.id as workspace_id',
         'w.in_programme',
         'm.removed_at',
-        'm.sessions_valid_from',
       ])
       .where('s.issuer', '=', issuer)
       .where('s.subject', '=', subject)
@@ -84,7 +84,7 @@ export function findPerson(
     const [first] = rows;
     if (first === undefined) return undefined;
     // Of workspaces of which the person is or was a member.
-    const memberships = rows.flatMap(({ workspace_id, in_programme, removed_at, sessions_valid_from }) =>
+    const memberships = rows.flatMap(({ workspace_id, in_programme, removed_at }) =>
       workspace_id === null
         ? []
         : [
@@ -92,12 +92,16 @@ export function findPerson(
               workspaceId: workspace_id,
               inProgramme: in_programme === true,
               removed: removed_at !== null,
-              /** Unix seconds: sessions that began earlier are revoked here. */
-              sessionsValidFrom: sessions_valid_from,
             },
           ],
     );
-    return { userId: first.id, disabled: first.disabled_at !== null, memberships };
+    return {
+      userId: first.id,
+      disabled: first.disabled_at !== null,
+      /** Unix seconds: sessions that began earlier are revoked. */
+      sessionsValidFrom: first.sessions_valid_from,
+      memberships,
+    };
   });
 }
 

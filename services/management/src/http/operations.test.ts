@@ -10,7 +10,8 @@ const session: Caller = {
     person: {
       userId: 'usr_1',
       disabled: false,
-      memberships: [{ workspaceId: 'ws_1', inProgramme: true, removed: false, sessionsValidFrom: null }],
+      sessionsValidFrom: null,
+      memberships: [{ workspaceId: 'ws_1', inProgramme: true, removed: false }],
     },
   },
 };

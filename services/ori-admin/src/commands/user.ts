@@ -1,5 +1,6 @@
 import {
   addSubject,
+  clearRevokedSessions,
   createUser,
   deleteUser,
   disableUser,
@@ -7,11 +8,19 @@ import {
   endingKeys,
   listUsers,
   removeSubject,
+  revokeSessions,
 } from '@ori/store/admin';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { reportEnding } from '../ended-keys.ts';
-import { addList, confirmed, type ListOptions, listing } from '../options.ts';
+import { UsageError } from '../failure.ts';
+import { addList, confirmed, type ListOptions, listing, toDate, unixSeconds } from '../options.ts';
+
+interface RevokeOptions {
+  before?: number;
+  clear?: true;
+  yes?: true;
+}
 
 export function addUserCommands(program: Command): void {
   const user = program.command('user').description('users and their OpenID subjects');
@@ -43,6 +52,7 @@ export function addUserCommands(program: Command): void {
           name: row.name,
           created: row.created_at,
           disabled: row.disabled_at,
+          'sessions valid from': toDate(row.sessions_valid_from),
           subjects: row.subjects.map(({ issuer, subject }) => `${subject} (${issuer})`).join(', '),
         }),
       ),
@@ -94,6 +104,30 @@ export function addUserCommands(program: Command): void {
       admin.report({ issuer, subject, removed: true }, { note: 'Removed.' });
     });
 
+  user
+    .command('revoke-sessions')
+    .description('revoke the sessions of a user that began before now; the user has to sign in again')
+    .argument('<user>', 'id of the user')
+    .option('--before <seconds>', 'only sessions that began before this time, in Unix seconds', unixSeconds)
+    .option('--clear', 'undo it: accept sessions whenever they began')
+    .option('--yes', 'confirm')
+    .examples(
+      'ori-admin user revoke-sessions user_7Qm2 --yes',
+      'ori-admin user revoke-sessions user_7Qm2 --clear',
+    )
+    .does(async (admin, userId: string, { before, clear, yes }: RevokeOptions) => {
+      if (clear && before !== undefined) throw new UsageError('Give --clear or --before, not both.');
+      if (!clear && !yes) throw new UsageError(WARNING, 'To confirm, repeat with --yes.');
+      const { validFrom, changed } = await admin.withDatabase((db) =>
+        clear ? clearRevokedSessions(db, { userId }) : revokeSessions(db, { userId, validFrom: before }),
+      );
+      const from = toDate(validFrom)?.toISOString();
+      const state =
+        from === undefined ? 'No session is revoked' : `Sessions that began before ${from} are revoked`;
+      const was = changed ? '' : ', as before: nothing was changed';
+      admin.report({ id: userId, sessions_valid_from: validFrom, changed }, { note: `${state}${was}.` });
+    });
+
   confirmed(
     user.command('delete'),
     (id) => `This deletes the user ${id}; to refuse their requests, use disable.`,
@@ -107,6 +141,9 @@ export function addUserCommands(program: Command): void {
       reportEnding(admin, { id: userId, deleted: true }, 'Deleted.', keys);
     });
 }
+
+const WARNING =
+  'This also refuses every token of the user that does not say when they signed in (auth_time), even after they sign in again; where signer_tokens_without_auth_time_total rises, the issuer gives such tokens. To undo it: --clear. Nothing was done.';
 
 function issuerOf(admin: Context, { issuer }: { issuer?: string }): string {
   // Read together with the database address, so that both errors are reported.

@@ -1,13 +1,11 @@
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
-import { waitingForLocks } from '@ori/test-env/lock-waits';
 import { useTestStore } from '@ori/test-env/stores';
 import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database, Handle } from '../database.ts';
 import { deleteIntern, updateIntern } from '../queries/admin/interns.ts';
 import { createNamedIntern, createNamedKey, createNamedOrganization } from '../queries/admin/named.ts';
-import { revokeSessions } from '../queries/admin/sessions.ts';
 import { type ApplyOptions, applyTeam } from './apply-team.ts';
 import { TeamFile } from './team.ts';
 
@@ -271,34 +269,6 @@ it('needs as many statements for a team of 20 as for one of 3, and few to see th
   expect(await countStatements(teamOf('of-20', 20))).toBe(first);
   const again = await countStatements(teamOf('of-20', 20));
   expect(again).toBeLessThanOrEqual(8);
-});
-
-it('takes turns with a revocation of the sessions of a person whom it moves', async () => {
-  const mo = { subject: 'mo', name: 'Mo', email: 'mo@example.com' };
-  const team = (lab: object[], yard: object[]) => ({
-    name: 'moving',
-    workspaces: [
-      { name: 'Lab', members: lab },
-      { name: 'Yard', members: yard },
-    ],
-  });
-  await apply(team([mo], []));
-  const { rows } = await sql<{ id: string }>`select id from users where email = ${mo.email}`.execute(
-    store.owner.kysely,
-  );
-  const userId = rows[0]?.id ?? '';
-  const waiting = () => waitingForLocks(store.owner);
-  const both = await store.owner.kysely.transaction().execute(async (tx) => {
-    await sql`select from members where user_id = ${userId} for update`.execute(tx);
-    const moving = apply(team([], [mo]), { prune: true });
-    await expect.poll(waiting).toBe(1);
-    const revoking = revokeSessions(store.owner, { userId });
-    await expect.poll(waiting).toBe(2);
-    return { outcomes: Promise.allSettled([moving, revoking]) };
-  });
-  const [moved, revoked] = await both.outcomes;
-  expect(moved).toMatchObject({ status: 'fulfilled' });
-  expect(revoked).toMatchObject({ value: [{ changed: true }, { changed: true }] });
 });
 
 it('two at once make one organization', async () => {

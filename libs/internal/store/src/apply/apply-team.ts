@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import { shareAdding } from '../queries/admin/members.ts';
 import { type Plan, type PlanOptions, planTeam } from './plan.ts';
 import { readTeamState } from './state.ts';
 import type { Team } from './team.ts';
@@ -31,8 +30,6 @@ export function applyTeam(db: Database, team: Team, options: ApplyOptions): Prom
     const state = await readTeamState({ kysely: trx }, team, options);
     const plan = planTeam(team, state, options);
     if (options.dryRun) return plan;
-    // Before any row of a member is locked, or a revocation that waits for one would wait for us, and we for it.
-    await shareAdding({ kysely: trx });
     for (const { take } of plan.changes) await take({ kysely: trx });
     return plan;
   });

@@ -16,7 +16,8 @@ create table users (
   name text not null,
   email text check (char_length(email) <= 320),
   created_at timestamptz(3) not null default now(),
-  disabled_at timestamptz(3)
+  disabled_at timestamptz(3),
+  sessions_valid_from bigint check (sessions_valid_from >= 0)
 );
 create unique index users_email on users (lower(email)) where email is not null;
 
@@ -55,7 +56,6 @@ create table members (
   removed_at timestamptz(3),
   removed_by_operator boolean not null default false
     constraint members_operator check (removed_at is not null or not removed_by_operator),
-  sessions_valid_from bigint check (sessions_valid_from >= 0),
   primary key (workspace_id, user_id),
   foreign key (organization_id, workspace_id) references workspaces (organization_id, id)
 );

@@ -156,7 +156,7 @@ export const FAILURES = {
   access_revoked: failure.refused<ServerRefusal>({
     what: (refusal) => `Your access was revoked: ${quote(refusal)}`,
     next: () =>
-      `If it was restored since, sign in again: ori login. If you have just done so, your issuer does not tell when you signed in, and an operator has to clear the revocation (ori-admin member revoke-sessions --clear). Otherwise ask an owner of the workspace.`,
+      `If it was restored since, sign in again: ori login. If you have just done so, your issuer does not tell when you signed in, and an operator has to clear the revocation (ori-admin user revoke-sessions --clear). Otherwise ask an owner of the workspace.`,
   }),
   bound_session_required: failure.refused<ServerRefusal>({
     what: (refusal) => `This session is not bound to a key: ${quote(refusal)}`,

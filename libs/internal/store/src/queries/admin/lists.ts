@@ -102,7 +102,7 @@ export function listMembers({ kysely }: Database, request: Request<'workspace_id
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'user_id')
     .select(['workspace_id', 'user_id', 'users.name as user_name'])
-    .select(['members.created_at', 'removed_at', 'sessions_valid_from']);
+    .select(['members.created_at', 'removed_at']);
   return pageOf(query, request, [['workspace_id'], ['members.created_at'], ['user_id']]);
 }
 

@@ -9,23 +9,7 @@ const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });
 
 type Membership = z.input<typeof membership>;
 
-/** Any constant works if every version of this code uses the same one. */
-const ADDING_LOCK = 7_163_094_541_907_732n;
-
-/** Lets sessions be revoked only after the transaction, so that it misses none of what is revoked. */
-export async function shareAdding({ kysely }: Handle): Promise<void> {
-  await sql`select pg_advisory_xact_lock_shared(${sql.lit(ADDING_LOCK)})`.execute(kysely);
-}
-
-/** Waits for those who are being added to a workspace. Until the transaction ends, nobody else is. */
-export async function holdAdding({ kysely }: Handle): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${sql.lit(ADDING_LOCK)})`.execute(kysely);
-}
-
-/**
- * Adds the user as a member, or restores a removed one. Revoked sessions stay revoked: those that all other memberships
- * refuse are refused in a new one too. A restored one refuses those that it refused.
- */
+/** Adds the user as a member, or restores a removed one. */
 export async function addMember(db: Handle, input: Membership): Promise<void> {
   const { workspaceId, userId } = requireInput(membership, input);
   await addMembers(db, { workspaceId, userIds: [userId] });
@@ -46,31 +30,22 @@ export async function addMembers(
   db: Handle,
   { workspaceId, organizationId, userIds }: MembersChoice,
 ): Promise<void> {
-  const add = async (trx: Handle['kysely']) => {
-    await shareAdding({ kysely: trx });
-    const place = sql`w.id = ${workspaceId} and w.deleted_at is null
-      and w.organization_id = coalesce(${organizationId ?? null}, w.organization_id)`;
-    await sql`
-      insert into members (workspace_id, organization_id, user_id, sessions_valid_from)
-      select w.id, w.organization_id, wanted.user_id, (
-        select coalesce(min(valid_from) filter (where is_current), min(valid_from))
-        from (
-          select m.sessions_valid_from as valid_from, m.removed_at is null and o.deleted_at is null as is_current
-          from members m join workspaces o on o.id = m.workspace_id
-          where m.user_id = wanted.user_id and m.organization_id = coalesce(${organizationId ?? null}, m.organization_id)
-        ) others
-        having bool_and(valid_from is not null or not is_current))
-      from workspaces w, unnest(${inOrder(userIds)}::text[]) as wanted (user_id)
-      where ${place}
-      order by wanted.user_id
-      on conflict (workspace_id, user_id) do update set removed_at = null
-        ${organizationId === undefined ? sql`, removed_by_operator = false` : sql``}
-      where members.removed_at is not null`.execute(trx);
-    return (await sql`select from workspaces w where ${place}`.execute(trx)).rows;
-  };
-  const { kysely } = db;
-  const rows = await judged('member', () =>
-    kysely.isTransaction ? add(kysely) : kysely.transaction().execute(add),
+  const { rows } = await judged('member', () =>
+    sql`
+      with place as (
+        select id, organization_id from workspaces
+        where id = ${workspaceId} and deleted_at is null
+          and organization_id = coalesce(${organizationId ?? null}, organization_id)
+      ), added as (
+        insert into members (workspace_id, organization_id, user_id)
+        select place.id, place.organization_id, wanted.user_id
+        from place, unnest(${inOrder(userIds)}::text[]) as wanted (user_id)
+        order by wanted.user_id
+        on conflict (workspace_id, user_id) do update set removed_at = null
+          ${organizationId === undefined ? sql`, removed_by_operator = false` : sql``}
+        where members.removed_at is not null
+      )
+      select from place`.execute(db.kysely),
   );
   if (rows.length === 0) throw new AdminError('not_found', `no workspace ${workspaceId}`);
 }

@@ -69,14 +69,16 @@ const byokDisable = on(isTrue, 'byok disable', (db, [id]) => disableCredential(d
  * may have ended it before.
  */
 const REVOCATIONS: Readonly<Record<string, Readonly<Record<string, Revocation>>>> = {
-  users: { disabled_at: on(isSet, 'user disable', (db, [userId]) => disableUser(db, { userId })) },
+  users: {
+    disabled_at: on(isSet, 'user disable', (db, [userId]) => disableUser(db, { userId })),
+    sessions_valid_from: on(isSet, 'user revoke-sessions', (db, [userId], facts) =>
+      revokeSessions(db, { userId, validFrom: Number(facts['sessions_valid_from']) }),
+    ),
+  },
   api_keys: { disabled_at: keyDisable(isSet), disabled_by_operator: keyDisable(isTrue) },
   members: {
     removed_at: memberRemove(isSet),
     removed_by_operator: memberRemove(isTrue),
-    sessions_valid_from: on(isSet, 'member revoke-sessions', (db, [workspaceId, userId], facts) =>
-      revokeSessions(db, { workspaceId, userId, validFrom: Number(facts['sessions_valid_from']) }),
-    ),
   },
   signing_keys: {
     // A rotation sets an end in the future.

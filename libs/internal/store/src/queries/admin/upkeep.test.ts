@@ -14,7 +14,6 @@ import { type EndedKeys, endingKeys } from './ended-keys.ts';
 import { iconTypeOf } from './icons.ts';
 import { updateIntern } from './interns.ts';
 import { listOrganizations, listWorkspaces } from './lists.ts';
-import { addMember } from './members.ts';
 import {
   createOrganization,
   deleteOrganization,
@@ -22,7 +21,6 @@ import {
   setDefaultWorkspace,
 } from './organizations.ts';
 import { resealTable } from './reseal.ts';
-import { revokeSessions } from './sessions.ts';
 import { addSigningKey, rotateSigningKey } from './signing-keys.ts';
 import { disableUser } from './users.ts';
 import { createWorkspace, deleteWorkspace } from './workspaces.ts';
@@ -155,46 +153,6 @@ describe('two concurrent operators', () => {
       remaining: [{ hash: ending.created }],
     });
     await expect(createApiKey(store.owner, made)).rejects.toEqual(coded('invalid_input'));
-  });
-
-  describe('sessions of a person are revoked where one adds them', () => {
-    const memberOf = async () => {
-      const { organizationId, userId } = await createScenario(store.owner);
-      const { id: workspaceId } = await createWorkspace(store.owner, { organizationId, name: 'second' });
-      return { userId, workspaceId };
-    };
-    const isRevoked = async ({ userId, workspaceId }: { userId: string; workspaceId: string }) => {
-      const { rows } = await sql<{ revoked: boolean }>`
-        select sessions_valid_from is not null as revoked from members
-        where user_id = ${userId} and workspace_id = ${workspaceId}`.execute(store.owner.kysely);
-      return rows[0]?.revoked;
-    };
-
-    it('before the other revokes them', async () => {
-      const member = await memberOf();
-      const revoking = await store.owner.kysely.transaction().execute(async (tx) => {
-        await addMember({ kysely: tx }, member);
-        const pending = revokeSessions(store.owner, { userId: member.userId });
-        await expect.poll(() => waitingForLocks(store.owner)).toBe(1);
-        return { pending };
-      });
-      await revoking.pending;
-      expect(await isRevoked(member)).toBe(true);
-    });
-
-    it('while the other revokes them', async () => {
-      const member = await memberOf();
-      const both = await store.owner.kysely.transaction().execute(async (tx) => {
-        await sql`select from members where user_id = ${member.userId} for update`.execute(tx);
-        const revoking = revokeSessions(store.owner, { userId: member.userId });
-        await expect.poll(() => waitingForLocks(store.owner)).toBe(1);
-        const adding = addMember(store.owner, member);
-        await expect.poll(() => waitingForLocks(store.owner)).toBe(2);
-        return { pending: Promise.all([revoking, adding]) };
-      });
-      await both.pending;
-      expect(await isRevoked(member)).toBe(true);
-    });
   });
 
   it('re-sealing does not overwrite a key that was rotated since it was read', async () => {
