@@ -22,6 +22,9 @@ export interface JudgingDaemon extends Served<Server> {
   takeArrivals(): Arrival[];
 }
 
+/** This path answers with a stream that begins and does not end. */
+export const STREAM = { path: '/api/stream', begins: 'data: begun\n\n' };
+
 export const INTERN_ID = 'int_gateway';
 
 /** @param hangsUp close the connection instead of answering an accepted call */
@@ -37,6 +40,7 @@ export async function startJudgingDaemon({ hangsUp = false } = {}): Promise<Judg
     const bodySha256 = createHash('sha256').update(body).digest('hex');
     arrivals.push({ method, target, bodySha256, verdict: 'accepted' });
     if (hangsUp) req.socket.destroy();
+    else if (target === STREAM.path) res.write(STREAM.begins);
     else res.end('{"accepted":true}');
   });
   const server = createServer(limits, (req, res) => {

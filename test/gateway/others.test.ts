@@ -11,6 +11,7 @@ import { type JudgingDaemon, startJudgingDaemon } from './judging-daemon.ts';
 import { isSignable, PATH_FORMS } from './path-forms.ts';
 import { RAW_CASES } from './raw-cases.ts';
 import { findProxy, startProxy } from './start-proxy.ts';
+import { expectStream } from './stream.ts';
 
 const SHIPPED = join(import.meta.dirname, '../../deploy/gateway/others');
 const read = (file: string) => readFileSync(join(SHIPPED, file), 'utf8');
@@ -24,6 +25,8 @@ interface Gateway {
   readonly check?: (args: readonly string[]) => readonly string[];
   /** Which paths arrive byte for byte. */
   readonly keeps: RegExp;
+  /** Whether it looks after a client of a stream only when it has something for it. */
+  readonly looksLate?: boolean;
   /** Which do not arrive, though a proof can cover them. */
   readonly refuses?: readonly string[];
 }
@@ -47,6 +50,7 @@ const GATEWAYS: readonly Gateway[] = [
     args: () => ['-D', 'FOREGROUND', '-f', join(SHIPPED, 'httpd.conf')],
     check: (args) => ['-t', ...args],
     keeps: /^\/(?!\/)/,
+    looksLate: true,
     refuses: ['/api/%00', '/api/%zz', '/../api/invoke', '/api/%2e%2e/%2e%2e/invoke'],
   },
   {
@@ -70,7 +74,7 @@ const GATEWAYS: readonly Gateway[] = [
   },
 ];
 
-describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keeps, refuses }) => {
+describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keeps, refuses, looksLate }) => {
   const program = findProxy(name);
   const stack = new AsyncDisposableStack();
   let daemon: JudgingDaemon;
@@ -134,6 +138,10 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keep
       // HAProxy has the daemon close it after the answer.
       expect(headers.connection === 'close' || socket.readableEnded).toBe(true);
     },
+  );
+
+  it.skipIf(program === undefined)('passes on a stream as it comes, and the end of its client', () =>
+    expectStream(daemon, port, looksLate),
   );
 
   it.skipIf(program === undefined)('accepts no smuggled request, and none twice', async () => {

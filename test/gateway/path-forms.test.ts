@@ -6,6 +6,7 @@ import { askRaw, requestBytes } from './ask-raw.ts';
 import { type JudgingDaemon, startJudgingDaemon } from './judging-daemon.ts';
 import { ABSOLUTE_FORMS, isSignable, PATH_FORMS } from './path-forms.ts';
 import { type Relay, startRelay } from './relay.ts';
+import { expectStream } from './stream.ts';
 
 const BODY = '{"prompt":"hello"}';
 const shown = (target: string) =>
@@ -55,6 +56,11 @@ describe.skipIf(NGINX === undefined)('the gateway of a daemon', () => {
     } else {
       expect({ status, lines }).toEqual({ status: target.length > 16_384 ? 414 : 400, lines: [] });
     }
+  });
+
+  it('passes on a stream as it comes, and the end of its client', async () => {
+    await expectStream(daemon, gateway.port);
+    relay.take();
   });
 
   it('forwards paths byte for byte over HTTP/2 too', async () => {
