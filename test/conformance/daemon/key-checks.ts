@@ -78,6 +78,8 @@ export const KEY_CHECKS: readonly KeyCheck[] = [
     headers: { 'content-type': 'text/html' },
   }),
   unusable('K1', 'that is JSON of another shape', { body: '{"keys":{}}' }),
+  unusable('K1', 'with a number that is not JSON', { body: good.replace('{', '{"a":NaN,') }),
+  unusable('K1', 'that is nested 30,000 deep', { body: '['.repeat(30_000) + ']'.repeat(30_000) }),
   unusable('K1', 'of more than 100 keys', {
     body: JSON.stringify({ keys: [own, ...Array(100).fill(junk)] }),
   }),

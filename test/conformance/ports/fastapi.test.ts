@@ -159,6 +159,35 @@ ${call}
     expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
   });
 
+  test('keys are fetched past a proxy of the environment from this machine, and nobody who has keys waits for others', async () => {
+    await using keyServer = await startKeyServer();
+    await using proxyServer = await startKeyServer();
+    const [keys, proxy] = [keyServer.open(GOOD), proxyServer.open({ body: '{"keys":[]}' })];
+    const folder = folderWith(`
+import sys, threading, time
+from oriproof import RemoteKeys
+keys = RemoteKeys(sys.argv[1])
+print(len(keys.current()), flush=True)
+sys.stdin.readline()
+keys.tried = -1e9
+waiting = threading.Thread(target=keys.current, args=[True])
+waiting.start()
+while not keys.fetching.is_alive():
+    time.sleep(0.01)
+print(len(keys.current()), waiting.is_alive())
+`);
+    const program = spawn(PYTHON ?? '', [join(folder, 'main.py'), keys.url], {
+      env: { ...environment, http_proxy: proxy.url, no_proxy: '' },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void program.kill());
+    const lines = createInterface({ input: program.stdout });
+    expect(await once(lines, 'line')).toEqual(['1']);
+    keys.answer = { ...GOOD, delayMs: 30_000 };
+    program.stdin.end('\n');
+    expect(await once(lines, 'line')).toEqual(['1 True']);
+  });
+
   test('its own test accepts a call once, with the signer for tests', () => {
     const folder = folderWith(`${TESTED}\ntest_accepts_a_call_once()\n`);
     execFileSync(PYTHON ?? '', [join(folder, 'main.py')], { env: environment });

@@ -14,12 +14,10 @@ import math
 import re
 import threading
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterable, Sequence
 from email.message import Message
 from functools import lru_cache
-from http.client import HTTPException
 from typing import Any, Callable, Protocol, TypedDict
 
 from cryptography.exceptions import InvalidSignature
@@ -146,6 +144,15 @@ def is_ours(jwk: dict[str, Any]) -> bool:
     )
 
 
+def read_json(text: str) -> Any:
+    """RFC 8259, unlike `json`: without NaN and Infinity. Raises JSONDecodeError."""
+
+    def refuse(constant: str) -> None:
+        raise json.JSONDecodeError("not JSON", constant, 0)
+
+    return json.loads(text, parse_constant=refuse)
+
+
 def read_key_set(document: Any) -> list[Key]:
     """The keys of a decoded JWK Set. Raises ValueError if the whole set is refused (K1)."""
     keys = document.get("keys") if isinstance(document, dict) else None
@@ -195,7 +202,7 @@ class RootedSet:
             raise ValueError("key_set_malformed")
         at, signature = int(stated[1]), base64.b64decode(stated[2])
         try:
-            jwks = json.loads(document.decode())
+            jwks = read_json(document.decode())
             ori: Any = jwks.get("ori") if isinstance(jwks, dict) and isinstance(jwks.get("keys"), list) else jwks
             if isinstance(jwks, dict) and isinstance(jwks.get("keys"), list) and "ori" not in jwks:
                 raise ValueError("key_set_unstated")
@@ -269,6 +276,12 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
+def direct_or_tls() -> urllib.request.OpenerDirector:
+    """K14, K15: a proxy of the environment passes on only what it cannot read."""
+    proxies = {scheme: url for scheme, url in urllib.request.getproxies().items() if scheme == "https"}
+    return urllib.request.build_opener(NoRedirect, urllib.request.ProxyHandler(proxies))
+
+
 def fresh_for(headers: Message) -> int:
     control = headers.get("Cache-Control", "").lower()
     if re.search(r"\bno-(store|cache)\b", control):
@@ -291,47 +304,47 @@ class RemoteKeys:
             LOG.warning("%s: no root is pinned, so anyone who can answer for it decides whose proofs are accepted", url)
         self.url, self.fresh, self.fetched, self.tried = url, 0, -math.inf, -math.inf
         self.keys: list[Key] = []
-        self.lock, self.fetching = threading.Lock(), threading.Thread()
+        self.lock, self.fetching, self.begun = threading.Lock(), threading.Thread(), -math.inf
         self.rooted, self.ends = RootedSet(url, roots) if roots else None, math.inf
         self.until = math.inf
 
     def current(self, renew: bool = False) -> list[Key]:
         with self.lock:
             now = time.monotonic()
-            if (renew or now >= self.fetched + self.fresh) and now >= self.tried + 10 and not self.fetching.is_alive():
-                self.tried = now
-                arrived: list[tuple[bytes, Message] | Exception] = []
+            wanted = renew or now >= self.fetched + self.fresh
+            if wanted and now >= self.tried + 10 and not self.fetching.is_alive():
                 # The limit of urllib is for each read, so a server that sends byte by byte would hold every caller.
-                self.fetching = threading.Thread(target=self.fetch, args=(arrived,), daemon=True)
+                self.fetching, self.begun = threading.Thread(target=self.fetch, args=(now,), daemon=True), now
                 self.fetching.start()
-                self.fetching.join(FETCH_SECONDS)
-                answer = arrived[0] if arrived else TimeoutError(f"no whole answer in {FETCH_SECONDS} s")
-                try:
-                    if isinstance(answer, Exception):
-                        raise answer
-                    self.take(*answer, now)
-                except (OSError, ValueError, HTTPException) as error:
-                    LOG.warning("%s: the keys were not taken: %s", self.url, error)
-            if now >= min(self.fetched + self.fresh + 600, self.ends) or time.time() >= self.until:
+            fetching, left = self.fetching, self.begun + FETCH_SECONDS - now
+        # Who has keys does not wait for those of others.
+        if wanted and left > 0 and fetching.is_alive():
+            fetching.join(left)
+        with self.lock:
+            if time.monotonic() >= min(self.fetched + self.fresh + 600, self.ends) or time.time() >= self.until:
                 raise Refused("keys_unavailable")
             return self.keys
 
-    def fetch(self, arrived: list[tuple[bytes, Message] | Exception]) -> None:
-        end = time.monotonic() + FETCH_SECONDS
+    def fetch(self, now: float) -> None:
         try:
-            with urllib.request.build_opener(NoRedirect).open(self.url, timeout=FETCH_SECONDS) as answer:
+            with direct_or_tls().open(self.url, timeout=FETCH_SECONDS) as answer:
                 text = b""
-                while len(text) <= 65536 and time.monotonic() < end and (piece := answer.read1(65537)):
+                while len(text) <= 65536 and time.monotonic() < now + FETCH_SECONDS and (piece := answer.read1(65537)):
                     text += piece
+                if time.monotonic() >= now + FETCH_SECONDS:
+                    raise TimeoutError(f"no whole answer in {FETCH_SECONDS} s")
                 if answer.status != 200 or len(text) > 65536:
                     raise ValueError(f"status {answer.status}, at least {len(text)} bytes")
-                arrived.append((text, answer.headers))
+            with self.lock:
+                self.take(text, answer.headers, now)
         except Exception as error:
-            arrived.append(error)
+            LOG.warning("%s: the keys were not taken: %s", self.url, error)
+        finally:
+            self.tried = time.monotonic()
 
     def take(self, text: bytes, headers: Message, now: float) -> None:
         if not self.rooted:
-            self.keys = read_key_set(json.loads(text.decode("utf-8-sig")))
+            self.keys = read_key_set(read_json(text.decode("utf-8-sig")))
         else:
             wall, stated = int(time.time() * 1000), headers.get_all("x-ori-key-set")
             self.keys, until = self.rooted.judge(text, ", ".join(stated) if stated else None, wall)
