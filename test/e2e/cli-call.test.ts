@@ -138,35 +138,6 @@ async function untilIdle(pid: number): Promise<void> {
   }
 }
 
-it('does not upload a large body that the daemon refuses by its headers', async () => {
-  const file = join(home.folder, 'unwanted');
-  await writeFile(file, Buffer.alloc(8 * MIB));
-  let received = 0;
-  await using daemon = await listen(() => {});
-  daemon.server.on('checkContinue', (req, res) => {
-    req.on('data', (chunk: Buffer) => (received += chunk.length));
-    send(res, { status: 413, headers: { connection: 'close' }, body: { error: { code: 'body_too_large' } } });
-  });
-  const result = await home.ori(['call', INTERN_ID, '/', '--file', file, '--daemon', daemon.url]);
-  expect(result).toMatchObject({ exit: 7, stdout: '{"error":{"code":"body_too_large"}}' });
-  expect(received).toBe(0);
-});
-
-it('sends a large body to a daemon that never sends 100 Continue', async () => {
-  const file = join(home.folder, 'wanted');
-  await writeFile(file, Buffer.alloc(2 * MIB, 'x'));
-  await using daemon = await listen(() => {});
-  let received = 0;
-  daemon.server.on('checkContinue', async (req, res) => {
-    for await (const chunk of req) received += chunk.length;
-    send(res, { status: 200 });
-  });
-  expect(await home.ori(['call', INTERN_ID, '/', '--file', file, '--daemon', daemon.url])).toMatchObject({
-    exit: 0,
-  });
-  expect(received).toBe(2 * MIB);
-});
-
 it('streams the response as it arrives', async () => {
   let finish = () => {};
   await using daemon = await listen((_req, res) => {

@@ -56,3 +56,25 @@ it('reads an answer that comes before the daemon has read the body, although it 
   const answer = await call(daemon.url, { ...bodyOf(Buffer.from('somemore')), chunks });
   expect([answer.status, await text(answer.body)]).toEqual([413, 'large']);
 });
+
+it('stops sending a body that the daemon has answered, and does not read', async () => {
+  await using daemon = await serve(
+    createTcpServer((socket) =>
+      socket.once('data', () => {
+        socket.pause().write('HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge');
+      }),
+    ),
+  );
+  const stopped = Promise.withResolvers<void>();
+  async function* chunks() {
+    try {
+      for (;;) yield Buffer.alloc(1_000_000);
+    } finally {
+      stopped.resolve();
+    }
+  }
+  const answer = await call(daemon.url, { ...bodyOf(Buffer.of()), bytes: 1e12, chunks });
+  expect([answer.status, await text(answer.body)]).toEqual([413, 'large']);
+  answer.end();
+  await stopped.promise;
+});

@@ -1,4 +1,4 @@
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingHttpHeaders } from 'node:http';
 import { explainSystemError } from '@ori/faces/system-error';
 import { readToEnd } from '@ori/http/read-to-end';
 import type { Traceparent } from '@ori/http/traceparent';
@@ -11,10 +11,6 @@ import { renderTraceparent } from './trace.ts';
 import { USER_AGENT } from './user-agent.ts';
 
 const CONNECT_SECONDS = 10;
-/** A body larger than this waits for "100 Continue", so that a refused call does not upload it. */
-const ASK_FIRST_BYTES = 1024 * 1024;
-/** How long to wait for "100 Continue" from a daemon that does not know it (RFC 9110, section 10.1.1). */
-const CONTINUE_MS = 1000;
 
 export interface DaemonCall {
   readonly origin: URL;
@@ -56,7 +52,6 @@ export function daemonPeer(origin: URL): Peer {
 export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise<DaemonResponse> {
   const peer = daemonPeer(call.origin);
   const limits = { connectSeconds: CONNECT_SECONDS, silenceSeconds: call.silenceSeconds, signal };
-  const askFirst = call.body.bytes > ASK_FIRST_BYTES;
   const headers = {
     accept: '*/*',
     traceparent: renderTraceparent(call.trace),
@@ -66,7 +61,6 @@ export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise
     'content-length': call.body.bytes,
     'user-agent': call.headers['user-agent'] ?? USER_AGENT,
     connection: 'close',
-    ...(askFirst ? { expect: '100-continue' } : {}),
   };
   const opened = await openRequest(
     call.origin,
@@ -74,14 +68,9 @@ export async function callDaemon(call: DaemonCall, signal: AbortSignal): Promise
     limits,
     peer,
   );
-  const { request, answer } = opened;
-  request.once('socket', readToEnd);
-  if (askFirst) {
-    request.flushHeaders();
-    if (!(await isWanted(request, answer))) return answered(opened, peer, call);
-  }
+  opened.request.once('socket', readToEnd);
   // Not awaited: the answer may arrive before the last byte is sent, and counts then.
-  void sendBody(request, call);
+  void sendBody(opened.request, call);
   return answered(opened, peer, call);
 }
 
@@ -134,20 +123,5 @@ async function sendBody(
     request.end(onFlushed);
   } catch (error) {
     request.destroy(error instanceof Error ? error : new Error('the body cannot be read'));
-  }
-}
-
-async function isWanted(request: ClientRequest, answer: Promise<IncomingMessage>): Promise<boolean> {
-  const go = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => go.resolve(true), CONTINUE_MS);
-  request.once('continue', () => go.resolve(true));
-  answer.then(
-    () => go.resolve(false),
-    () => go.resolve(false),
-  );
-  try {
-    return await go.promise;
-  } finally {
-    clearTimeout(timer);
   }
 }
