@@ -5,10 +5,7 @@ import { createIssuer, type Issuer } from './issuer.ts';
 
 const audience = 'https://api.test/v1';
 
-function connect(
-  issuer: TestIssuer,
-  options: { coolDownSeconds?: number; fetch?: typeof globalThis.fetch } = {},
-) {
+function connect(issuer: TestIssuer, options: { coolDownSeconds?: number } = {}) {
   return createIssuer({
     issuer: issuer.url,
     coolDownSeconds: 0.05,
@@ -130,25 +127,6 @@ test('an unknown key triggers one fetch per cool-down, and stays unknown if the 
   await issuer.check();
   for (const kid of ['a', 'b', 'c']) expect(await keyFor(issuer, header(kid))).toBeUndefined();
   expect(test.counts.jwks).toBe(1);
-  issuer.close();
-});
-
-test('a key stays unknown, and does not become unavailable, if the issuer says that its keys are unchanged', async () => {
-  await using test = await startIssuer({ audience, algorithms: ['ES256'] });
-  let unchanged = 0;
-  const issuer = connect(test, {
-    async fetch(url, init) {
-      if (new Headers(init?.headers).has('if-none-match')) {
-        unchanged += 1;
-        return new Response(null, { status: 304 });
-      }
-      const answer = await fetch(url, init);
-      return new Response(answer.body, { headers: { etag: '"1"' } });
-    },
-  });
-  await issuer.check();
-  await expect.poll(() => keyFor(issuer, header('unknown')).then(() => unchanged)).toBeGreaterThan(0);
-  expect(await keyFor(issuer, header('unknown'))).toBeUndefined();
   issuer.close();
 });
 

@@ -4,49 +4,34 @@ import { RemoteJsonError } from './remote-json-error.ts';
 /** A document, and how long it is fresh. */
 export interface Held<T> {
   readonly document: T;
-  /** Sent as `If-None-Match`, so that an unchanged document costs no body. */
-  readonly etag: string | null;
   readonly fetchedAt: number;
   readonly freshMs: number;
   /** When it may not be used any more, fresh or not. */
   readonly endsAt: number;
 }
 
-/** Fetches once. A document that has not changed since `former` is not sent again. */
+/** Fetches once; shared caches are to revalidate with the origin (RFC 9111, section 5.2.1.4). */
 export async function fetchDocument<T>(
   url: URL,
   options: RemoteJsonOptions<T>,
   now: () => number,
   abandoned: AbortSignal,
-  former: Held<T> | undefined,
-  pastCaches: boolean,
 ): Promise<Held<T>> {
   const fetchedAt = now();
   const signal = AbortSignal.any([abandoned, AbortSignal.timeout(options.timeoutMs)]);
   const response = await (options.fetch ?? globalThis.fetch)(url, {
     redirect: 'manual',
-    headers: {
-      accept: 'application/json',
-      ...(former?.etag && { 'if-none-match': former.etag }),
-      ...(pastCaches && { 'cache-control': 'no-cache' }),
-    },
+    headers: { accept: 'application/json', 'cache-control': 'no-cache' },
     signal,
   });
   try {
-    const freshMs = freshSeconds(response.headers, options) * 1000;
-    const { headers } = response;
-    const held = (document: T, etag: string | null): Held<T> => {
-      const usableMs = options.usableMs?.(document) ?? Number.POSITIVE_INFINITY;
-      return { document, etag, fetchedAt, freshMs: Math.min(freshMs, usableMs), endsAt: now() + usableMs };
-    };
-    if (former?.etag && response.status === 304) {
-      const confirm = () => options.confirm?.(headers) ?? former.document;
-      return held(expected(confirm, url), former.etag);
-    }
     requireAnswer(response, url);
+    const { headers } = response;
     const bytes = await readBounded(response, options.bytesMax, url);
-    const parse = () => options.parse(decode(bytes), { headers, bytes });
-    return held(expected(parse, url), headers.get('etag'));
+    const document = expected(() => options.parse(decode(bytes), { headers, bytes }), url);
+    const usableMs = options.usableMs?.(document) ?? Number.POSITIVE_INFINITY;
+    const freshMs = Math.min(freshSeconds(headers, options) * 1000, usableMs);
+    return { document, fetchedAt, freshMs, endsAt: now() + usableMs };
   } finally {
     if (!response.bodyUsed) void response.body?.cancel().catch(() => undefined);
   }

@@ -18,8 +18,6 @@ export interface RemoteJsonOptions<T> {
   url: string | URL;
   /** Validates the decoded JSON. If it throws, the fetch has failed. */
   parse: (value: unknown, answer: Answer) => T;
-  /** Validates a 304: returns the document that remains in use. If it throws, the fetch has failed. Default: the former one. */
-  confirm?: ((headers: Headers) => T) | undefined;
   /** How much longer the document may be used at most, in milliseconds. */
   usableMs?(document: T): number;
   /** How long a document is used before it is fetched again; a shorter `max-age` wins. */
@@ -36,8 +34,6 @@ export interface RemoteJsonOptions<T> {
   seed?: RemoteJsonSeed<T> | undefined;
   /** Called after each successful fetch, with how long the document is fresh. */
   onFetched?(document: T, freshSeconds: number): void;
-  /** Makes shared caches revalidate with the origin each time (RFC 9111, section 5.2.1.4). */
-  pastCaches?: boolean | undefined;
   /** Allows http to any host: anyone on that network can then replace the document. */
   allowPlainHttp?: boolean | undefined;
   fetch?: typeof globalThis.fetch | undefined;

@@ -13,7 +13,7 @@ function heldFrom<T>(seed: RemoteJsonSeed<T>, options: RemoteJsonOptions<T>, now
   const ageMs = seed.ageSeconds * 1000;
   const usableMs = options.usableMs?.(document) ?? Number.POSITIVE_INFINITY;
   const freshMs = Math.min(seed.freshSeconds * 1000, options.freshSeconds * 1000, ageMs + usableMs);
-  return { document, etag: null, fetchedAt: now - ageMs, freshMs, endsAt: now + usableMs };
+  return { document, fetchedAt: now - ageMs, freshMs, endsAt: now + usableMs };
 }
 
 /**
@@ -40,11 +40,11 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>) {
   const age = (of: Held<T>): number => now() - of.fetchedAt;
   const isCooling = (): boolean => now() - triedAt < coolDownMs;
 
-  const fetchOnce = async (pastCaches: boolean): Promise<void> => {
+  const fetchOnce = async (): Promise<void> => {
     const abandon = new AbortController();
     underWay.add(abandon);
     try {
-      held = await fetchDocument(url, options, now, abandon.signal, held, pastCaches);
+      held = await fetchDocument(url, options, now, abandon.signal);
       failure = undefined;
       options.onFetched?.(held.document, held.freshMs / 1000);
     } catch (error) {
@@ -55,9 +55,9 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>) {
     }
   };
 
-  const renew = (pastCaches = options.pastCaches === true): Promise<void> => {
-    if (!sharesFetches) return fetchOnce(pastCaches);
-    inFlight ??= fetchOnce(pastCaches).finally(() => {
+  const renew = (): Promise<void> => {
+    if (!sharesFetches) return fetchOnce();
+    inFlight ??= fetchOnce().finally(() => {
       inFlight = undefined;
     });
     return inFlight;
@@ -69,17 +69,17 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>) {
     throw failure ?? new RemoteJsonError('unreachable', `${url.origin}: the document is too old`);
   };
 
-  const renewUnlessCooling = async (pastCaches?: boolean): Promise<T> => {
-    if (!isClosed && (inFlight !== undefined || !isCooling())) await renew(pastCaches);
+  const renewUnlessCooling = async (): Promise<T> => {
+    if (!isClosed && (inFlight !== undefined || !isCooling())) await renew();
     return usable();
   };
 
   /**
-   * Fetches now, past all caches and regardless of the cool-down, or waits for the fetch in progress.
+   * Fetches now, regardless of the cool-down, or waits for the fetch in progress.
    * @throws {RemoteJsonError} the fetch failed. The last good document stays in use.
    */
   const reload = async (): Promise<T> => {
-    if (!isClosed) await renew(true);
+    if (!isClosed) await renew();
     if (failure !== undefined) throw failure;
     return usable();
   };
@@ -102,11 +102,11 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>) {
      */
     get: async (): Promise<T> => peek() ?? renewUnlessCooling(),
     /**
-     * Fetches again, past all caches, because the document lacks something, at most once per cool-down. During the cool-down, and if
-     * the fetch fails, it returns the same object as before.
+     * Fetches again, because the document lacks something, at most once per cool-down. During the cool-down, and if the fetch fails, it
+     * returns the same object as before.
      * @throws {RemoteJsonError} as `get`.
      */
-    refresh: (): Promise<T> => renewUnlessCooling(true),
+    refresh: renewUnlessCooling,
     reload,
     /** Whether the last fetch failed. */
     isFailing: (): boolean => failure !== undefined,

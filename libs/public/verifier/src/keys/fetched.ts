@@ -13,8 +13,8 @@ export interface RemoteKeySetOptions {
   /** How much longer they are used while the URL cannot be fetched; 600 by default. */
   staleSeconds?: number | undefined;
   /**
-   * How often to check for revoked keys while proofs arrive. An unchanged set is answered without a body. Unless `staleSeconds` is set,
-   * the keys are then used no longer than this while the URL fails.
+   * How often to check for revoked keys while proofs arrive. Unless `staleSeconds` is set, the keys are then used no longer than
+   * this while the URL fails.
    */
   revocationCheckSeconds?: number | undefined;
   /** Minimum time between two fetches, successful or not; 10 by default. */
@@ -88,9 +88,7 @@ export interface JudgedKeys {
 
 /** Decides which answers of the URL are used. Each method throws KeyError. */
 export interface KeySetJudge {
-  whole(value: unknown, answer: Answer): JudgedKeys;
-  /** A 304, if it has to be judged too. */
-  readonly unchanged?: (headers: Headers) => JudgedKeys;
+  fetched(value: unknown, answer: Answer): JudgedKeys;
   kept(snapshot: KeySetSnapshot): JudgedKeys;
 }
 
@@ -107,7 +105,6 @@ export function createFetchedKeySet(
   unixTime: () => number = Date.now,
 ): RemoteKeySet {
   const { revocationCheckSeconds, snapshot, onSnapshot } = options;
-  const { unchanged } = judge;
   let isEmpty = false;
 
   function known(found: JudgedKeys): JudgedKeys {
@@ -129,12 +126,10 @@ export function createFetchedKeySet(
     coolDownSeconds: options.coolDownSeconds ?? limits.coolDownSeconds,
     timeoutMs: TIMEOUT_MS,
     bytesMax: DOCUMENT_BYTES_MAX,
-    pastCaches: unchanged !== undefined || revocationCheckSeconds !== undefined,
     allowPlainHttp: options.allowPlainHttp,
     fetch: options.fetch,
     now: options.now,
-    parse: (value, answer) => known(judge.whole(value, answer)),
-    confirm: unchanged && ((headers) => known(unchanged(headers))),
+    parse: (value, answer) => known(judge.fetched(value, answer)),
     usableMs: ({ usableMs = Number.POSITIVE_INFINITY }) => usableMs,
     seed: snapshot && seedOf(snapshot, (kept) => known(judge.kept(kept))),
     onFetched: ({ keys, vouched }, freshSeconds) => {

@@ -4,7 +4,7 @@ import { holdsTimestamp, type VerificationKey } from '@ori/proof/verification-ke
 export interface KeySet {
   /** @throws {UnavailableError} `keys_unavailable`. */
   current(): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
-  /** Called when no current key verifies a proof. Resolves to the same array if nothing newer was published. */
+  /** Called when no current key verifies a proof. Resolves to the same array if no newer set was fetched. */
   renew?(): Promise<readonly VerificationKey[]>;
 }
 

@@ -23,7 +23,7 @@ export function createRemoteKeySet(url: string | URL, options: RemoteKeySetOptio
     return { keys };
   }
 
-  return createFetchedKeySet(url, options, { whole: read, kept: ({ jwks }) => read(jwks) });
+  return createFetchedKeySet(url, options, { fetched: read, kept: ({ jwks }) => read(jwks) });
 }
 
 function warnOfKey(url: string | URL): (refused: RefusedKey) => void {

@@ -50,17 +50,15 @@ function createRootJudge(url: string | URL, root: unknown, unixTime: () => numbe
     throw new TypeError('url: with a root, expected {base}/interns/{internId}/daemon/jwks.json');
   }
   const read = createRootedSetReader({ roots: readRoots(root), baseUrl: base, internId });
-  let document = '';
-  const judge = (body: Uint8Array | undefined, headers: Headers): JudgedKeys => {
+  const judge = (body: Uint8Array, headers: Headers): JudgedKeys => {
     const now = unixTime();
     const statement = headers.get(KEY_SET_HEADER);
     const { keys, until } = read({ body, statement, now });
-    if (body !== undefined) document = new TextDecoder().decode(body);
-    return { keys, until, usableMs: until - now, vouched: { document, statement: statement ?? '' } };
+    const vouched = { document: new TextDecoder().decode(body), statement: statement ?? '' };
+    return { keys, until, usableMs: until - now, vouched };
   };
   return {
-    whole: (_value, { bytes, headers }) => judge(bytes, headers),
-    unchanged: (headers) => judge(undefined, headers),
+    fetched: (_value, { bytes, headers }) => judge(bytes, headers),
     kept({ vouched }) {
       const headers = new Headers(vouched && { [KEY_SET_HEADER]: vouched.statement });
       return judge(new TextEncoder().encode(vouched?.document), headers);
