@@ -162,7 +162,6 @@ it.each([
   [['sign', 'int_../x', '--path', '/a', '--data', ''], 2],
   [['sign', INTERN_ID, '--path', '/a', '--data', 'x', '--file', 'y'], 2],
   [['sign', INTERN_ID, '--path', '/a', '--body-sha256', 'AB'], 2],
-  [['sign', INTERN_ID, '--path', '/a', '--v1-only', '--data', ''], 2],
   [['sign', INTERN_ID, '--path', '/a', '--file', '/nowhere'], 2],
   [['call', INTERN_ID, '/ä', '--data', ''], 2],
   [['call', INTERN_ID, '/a', '--data', '', '--daemon', 'http://daemon.example.com'], 2],

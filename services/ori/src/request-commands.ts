@@ -21,7 +21,6 @@ export function declareRequests(
     .description('print the proof headers for a request that another program will send')
     .option('--path <path>', 'path of the request, exactly as it will be sent')
     .option('--body-sha256 <hex>', 'SHA-256 of the request body, instead of the body')
-    .option('--v1-only', 'a version 1 proof, which covers no path; most daemons refuse it')
     .addHelpText('after', wrapped(SIGN_HELP))
     .action(async (intern, options) => (await import('./commands/sign.ts')).sign(context(), intern, options));
   program

@@ -23,7 +23,7 @@ export async function requestProof(
     const { judgeSigning } = await import('../core/refusal.ts');
     throw judgeSigning(answer, request.internId);
   }
-  const proof = readProof(parseJson(answer.body), request);
+  const proof = readProof(parseJson(answer.body));
   if (proof === undefined) {
     const why = 'it is not a proof for this request';
     throw new CliError('answer_not_understood', { what: 'the API', address: baseUrl, why });

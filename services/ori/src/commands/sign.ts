@@ -8,31 +8,18 @@ import { signFor } from './sign-for.ts';
 
 export interface SignOptions extends DigestOptions {
   readonly path?: string;
-  readonly v1Only?: boolean;
 }
 
 /** Prints the headers of a proof, one `name: value` per line, for `curl -H @FILE`. */
 export async function sign(context: Context, intern: string, options: SignOptions): Promise<void> {
-  const route = requireRoute(options);
+  if (options.path === undefined) {
+    const next = 'For example: --path /api/invoke';
+    throw new CliError('usage', { detail: 'Missing --path: a proof is for one path.', next });
+  }
+  const path = requirePath(options.path);
   await requireSession(context);
   const internId = await takeInternId(context, intern);
-  const request = { internId, bodySha256: await takeDigest(context, options), ...route };
+  const request = { internId, bodySha256: await takeDigest(context, options), path };
   const proof = await signFor(context, request, takeTrace(context));
   context.terminal.result(proof, ...Object.entries(proof).map(([name, value]) => `${name}: ${value}`));
-}
-
-function requireRoute({ path, v1Only }: SignOptions): { path?: string } {
-  if (v1Only === true && path !== undefined) {
-    throw new CliError('usage', {
-      detail: '--v1-only requests a proof that covers no path, so it excludes --path.',
-    });
-  }
-  if (v1Only === true) return {};
-  if (path === undefined) {
-    throw new CliError('usage', {
-      detail: 'Missing --path: a proof is for one path.',
-      next: 'For example: --path /api/invoke (or --v1-only for a proof that covers none)',
-    });
-  }
-  return { path: requirePath(path) };
 }

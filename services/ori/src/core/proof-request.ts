@@ -11,11 +11,11 @@ import {
 } from '@ori/proof/wire';
 import { CliError } from './errors.ts';
 
-/** The subject of a requested proof. Without `path` it is a version 1 proof, which covers no route. */
+/** The subject of a requested proof. */
 export interface ProofRequest {
   readonly internId: string;
   readonly bodySha256: string;
-  readonly path?: string;
+  readonly path: string;
 }
 
 /** Throws `intern_id_malformed` for an id that no intern can have, which the API would answer with 404. */
@@ -43,26 +43,22 @@ export function requireBodySha256(text: string): string {
   return text;
 }
 
-export function signingBody(request: ProofRequest): string {
-  const { bodySha256, path } = request;
-  return JSON.stringify(
-    path === undefined ? { bodySha256 } : { bodySha256, route: { method: PROOF_METHOD, path } },
-  );
+export function signingBody({ bodySha256, path }: ProofRequest): string {
+  return JSON.stringify({ bodySha256, route: { method: PROOF_METHOD, path } });
 }
 
 /**
  * The proof headers from a signing response. Every value becomes a header of another request, so each must be in its
- * alphabet, and the version must be the requested one. Undefined for any other answer.
+ * alphabet; a proof of version 1 covers no path. Undefined for any other answer.
  */
-export function readProof(answer: unknown, request: ProofRequest): ProofHeaderValues | undefined {
+export function readProof(answer: unknown): ProofHeaderValues | undefined {
   if (typeof answer !== 'object' || answer === null) return undefined;
   const entries: [string, unknown][] = Object.entries(answer);
   const headers = entries.flat();
   if (!headers.every((part) => typeof part === 'string')) return undefined;
   try {
     const { version } = newestSignature(parseProofHeaders(headers));
-    const isRequested = isSingleUse(version) === (request.path !== undefined);
-    return isRequested && entries.length === headersOf(version).length
+    return isSingleUse(version) && entries.length === headersOf(version).length
       ? (answer as ProofHeaderValues)
       : undefined;
   } catch {
