@@ -460,10 +460,10 @@ it.each([
   expect(await signIn()).toMatchObject({ exit: 0 });
 });
 
-it('proves its key by the time of an answer to a POST if the metadata came from a cache', async () => {
+it('proves its key by the time of the issuer, and not of a cache', async () => {
   metadata = { ...metadata, dpop_signing_alg_values_supported: ['ES256'] };
   issuer.metadata = { dpop_signing_alg_values_supported: ['ES256'] };
-  issuer.metadataHeaders = { date: new Date(Date.now() - 120_000).toUTCString() };
+  issuer.cachedHeaders = { date: new Date(Date.now() - 120_000).toUTCString() };
   issuer.tokenMembers = { token_type: 'DPoP' };
   expect(await signIn()).toMatchObject({ exit: 0 });
   const [, payload = ''] = String(issuer.tokenRequests.at(-1)?.dpop).split('.');

@@ -8,8 +8,8 @@ export interface ScriptedIssuer extends AsyncDisposable {
   readonly url: string;
   /** Members of its metadata to replace. */
   metadata: Record<string, unknown>;
-  /** Headers of its metadata. */
-  metadataHeaders: Record<string, string>;
+  /** Headers of its metadata, for a request that a cache may answer. */
+  cachedHeaders: Record<string, string>;
   /** Members of its token responses to replace. */
   tokenMembers: Record<string, unknown>;
   /** Changes the ID token of every token response. */
@@ -41,8 +41,10 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
 
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const form = new URLSearchParams(await text(req));
-    if (req.url === '/.well-known/openid-configuration')
-      return send(res, { status: 200, headers: issuer.metadataHeaders, body: discovery() });
+    if (req.url === '/.well-known/openid-configuration') {
+      const headers = req.headers['cache-control'] === 'no-cache' ? {} : issuer.cachedHeaders;
+      return send(res, { status: 200, headers, body: discovery() });
+    }
     if (req.url === '/jwks')
       return send(res, { status: 200, body: { keys: [own.publicKey.export({ format: 'jwk' })] } });
     if (req.url === '/device') return send(res, { status: 200, body: issuer.deviceAnswer });
@@ -99,7 +101,7 @@ export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
   const issuer: ScriptedIssuer = {
     url: server.url,
     metadata: {},
-    metadataHeaders: {},
+    cachedHeaders: {},
     tokenMembers: {},
     idToken: {},
     tokenAnswers: [],

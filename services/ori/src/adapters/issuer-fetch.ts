@@ -25,6 +25,8 @@ export function createIssuerFetch(address: string, signal: AbortSignal) {
     async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
       const headers = new Headers(init?.headers);
       headers.set('user-agent', USER_AGENT);
+      // A cache would answer with its old Date.
+      headers.set('cache-control', 'no-cache');
       const signals = [signal, ...(init?.signal ? [init.signal] : [])];
       const response = await fetch(input, { ...init, headers, signal: AbortSignal.any(signals) });
       const [date, age] = [response.headers.get('date'), response.headers.get('age')];

@@ -49,8 +49,6 @@ export async function openIssuer(address: string, clientId: string, signal: Abor
       [client.customFetch]: send,
     });
     requireSafeEndpoints(found);
-    // The metadata may come from a cache, with its old Date; no cache answers a POST.
-    if (isClockWrong(answers.clockAheadSeconds())) await askTime(answers, found.serverMetadata().jwks_uri);
     const aheadSeconds = answers.clockAheadSeconds();
     if (!isClockWrong(aheadSeconds)) return { client, config: found, address, clientId, answers };
     // Tokens are validated by the issuer's own time, which arrives over the same connection.
@@ -63,12 +61,6 @@ export async function openIssuer(address: string, clientId: string, signal: Abor
   } catch (error) {
     throw toIssuerFailure(error, address, signal);
   }
-}
-
-async function askTime({ fetch }: IssuerFetch, url: string | undefined): Promise<void> {
-  if (url === undefined) return;
-  const signal = AbortSignal.timeout(REQUEST_SECONDS * 1000);
-  await fetch(url, { method: 'POST', redirect: 'manual', signal }).catch(() => undefined);
 }
 
 export function offers(
