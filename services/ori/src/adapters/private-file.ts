@@ -1,16 +1,5 @@
 import { constants, readFileSync, type Stats } from 'node:fs';
-import {
-  access,
-  chmod,
-  type FileHandle,
-  mkdir,
-  open,
-  rename,
-  rm,
-  stat,
-  truncate,
-  writeFile,
-} from 'node:fs/promises';
+import { access, chmod, type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CliError } from '../core/errors.ts';
 
@@ -71,21 +60,11 @@ export async function writePrivateFile(file: string, text: string): Promise<void
     } finally {
       await handle.close();
     }
-    await rename(temporary, file).catch((error) => {
-      if (!isSystemError(error, 'EBUSY')) throw error;
-      return writeMounted(temporary, file, text);
-    });
+    await rename(temporary, file);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
     throw unusable(file, error);
   }
-}
-
-/** A file that is mounted into a container cannot be replaced. The complete text is in the other file meanwhile. */
-async function writeMounted(temporary: string, file: string, text: string): Promise<void> {
-  await writeFile(file, text, { flag: 'r+', flush: true });
-  await truncate(file, Buffer.byteLength(text));
-  await rm(temporary);
 }
 
 /** Removes the file, and temporary files of a killed writer. Returns whether it existed. */

@@ -75,6 +75,13 @@ it('refuses a session file in a folder that others can write to', async () => {
   await expect(readSession(place)).rejects.toMatchObject({ code: 'session_file_exposed' });
 });
 
+it('reads and writes in a folder that a link leads to, if that is private', async () => {
+  await symlink(home, join(home, 'link'));
+  const linked = { ...place, file: join(home, 'link', 'session.json') };
+  await writeSession(linked, SESSION);
+  expect(await readSession(linked)).toEqual(SESSION);
+});
+
 it('refuses a symbolic link instead of the session file, and replaces the link, not its target', async () => {
   const elsewhere = join(home, 'elsewhere.json');
   await writeSession({ ...place, file: elsewhere }, SESSION);
