@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client';
 import { requireSafeAddress } from '../core/address.ts';
-import { nextIntervalSeconds } from '../core/device-interval.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { holdsScope } from '../core/scopes.ts';
 import type { Grant } from '../core/session.ts';
@@ -152,10 +151,9 @@ async function pollDevice(
       const code = oauthCodeOf(error);
       const isPassed = isPassing(toIssuerFailure(error, issuer.address, signal));
       if (signal.aborted || !(isPassed || code === 'authorization_pending')) throw error;
-      seconds = nextIntervalSeconds(
-        seconds,
-        code === 'slow_down' || code === 'authorization_pending' ? code : 'none',
-      );
+      // RFC 8628, section 3.5.
+      if (code === 'slow_down') seconds += 5;
+      else if (code !== 'authorization_pending') seconds *= 2;
     }
   }
 }
