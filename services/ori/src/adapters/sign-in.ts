@@ -153,7 +153,7 @@ async function pollDevice(
       if (signal.aborted || !(isPassed || code === 'authorization_pending')) throw error;
       // RFC 8628, section 3.5.
       if (code === 'slow_down') seconds += 5;
-      else if (code !== 'authorization_pending') seconds *= 2;
+      else if (code !== 'authorization_pending') seconds = Math.max(seconds, Math.min(2 * seconds, 60));
     }
   }
 }
