@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { runOri } from './cli-in-process.ts';
 import { ORI } from './cli-process.ts';
-import { INTERN_ID, listen, openSignedInWorld, send } from './cli-world.ts';
+import { INTERN_ID, openSignedInWorld } from './cli-world.ts';
 
 const { world, home } = await openSignedInWorld();
 const env = { ORI_BASE_URL: world.baseUrl, ORI_DAEMON_URL: world.daemonUrl };
@@ -54,24 +54,6 @@ it.each(['XDG_CONFIG_HOME', 'XDG_DATA_HOME'])(
     expect(stderr).not.toContain('sign in:');
   },
 );
-
-it('does not refer to an answer that it has not printed', async () => {
-  await using failing = await listen((_req, res) => send(res, { status: 501 }));
-  const args = ['doctor', 'call', INTERN_ID, '/api/invoke', '--data', '{}', '--daemon', failing.url];
-  const { stderr } = await ori(args);
-  expect(stderr).not.toContain('above');
-});
-
-it.each([
-  ['has no body', '', [], 'has no body'],
-  ['was printed', 'no', [], 'Its answer is above.'],
-  ['was written to a file', 'no', ['--output', '/dev/null'], 'in the file of --output'],
-])('says of an answer that %s where it is', async (_what, body, more, where) => {
-  await using daemon = await listen((_req, res) => res.writeHead(404).end(body));
-  const args = ['call', INTERN_ID, '/api/invoke', '--data', '{}', '--daemon', daemon.url, ...more];
-  const { stderr } = await ori(args);
-  expect(stderr).toContain(where);
-});
 
 it('says that it could not write', async () => {
   const command = `'${process.execPath}' '${ORI}' --help > /dev/full`;

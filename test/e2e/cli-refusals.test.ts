@@ -77,7 +77,7 @@ it.each([
   [{ status: 404, body: { error: { code: 404, message: 'No.' } } }, 7, '404'],
   [{ status: 302, headers: { location: 'http://127.0.0.1:9/' } }, 7, 'does not follow redirects'],
   [{ status: 503, body: { error: { code: 'keys_unavailable' } } }, 8, 'keys_unavailable'],
-  [{ status: 500 }, 8, '500'],
+  [{ status: 500 }, 8, 'may have been carried out. Its answer'],
 ])('shows the daemon’s response and exits accordingly: %j', async (answer, exit, word) => {
   await using daemon = await listen((_req, res) => send(res, answer));
   const result = await runOri(home, [...CALL, '--daemon', daemon.url]);

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { readBounded } from '../adapters/bounded.ts';
 import { type DaemonResponse, daemonPeer } from '../adapters/daemon.ts';
 import { CliError } from '../core/errors.ts';
-import type { BodyPlace } from '../core/failures/facts.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
 import type { Context } from './context.ts';
@@ -26,8 +25,6 @@ export interface DaemonAnswer extends DaemonResponse {
   readonly diagnosis?: unknown;
   /** Why the beginning of a refusal did not arrive. */
   readonly broken?: unknown;
-  /** Whether a refusal has no body. */
-  readonly isEmpty?: boolean;
 }
 
 /**
@@ -55,8 +52,7 @@ export async function readAnswer(response: DaemonResponse): Promise<DaemonAnswer
     if (broken !== undefined) throw broken;
     yield* { [Symbol.asyncIterator]: () => rest };
   }
-  const isEmpty = bytes === 0 && broken === undefined;
-  return { ...response, body: body(), broken, isEmpty, ...readRefusal(Buffer.concat(beginning)) };
+  return { ...response, body: body(), broken, ...readRefusal(Buffer.concat(beginning)) };
 }
 
 export interface AnswerOptions {
@@ -86,14 +82,12 @@ export async function presentAnswer(
   } finally {
     answer.end();
   }
-  if (!isGood(answer)) throw refusalOf(answer, output === undefined ? 'printed' : 'in_file');
+  if (!isGood(answer)) throw refusalOf(answer);
 }
 
-/** The failure that an answer other than 2xx is. `place` is where its body was put, if it has one. */
-export function refusalOf(answer: DaemonAnswer, place: BodyPlace = 'not_printed'): CliError {
-  const { status, headers, code, traceId, isEmpty = false } = answer;
-  const body = isEmpty ? 'empty' : place;
-  const facts = { status, code, traceId, retryAfterSeconds: retryAfterSeconds(headers), body };
+/** The failure that an answer other than 2xx is. */
+export function refusalOf({ status, headers, code, traceId }: DaemonAnswer): CliError {
+  const facts = { status, code, traceId, retryAfterSeconds: retryAfterSeconds(headers) };
   if (status >= 500) return new CliError('daemon_failed', facts);
   return new CliError('daemon_refused', { ...facts, location: headers.location });
 }

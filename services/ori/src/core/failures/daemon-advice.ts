@@ -1,5 +1,4 @@
 import type { ProofErrorCode, UnavailableErrorCode } from '@ori/proof';
-import type { BodyPlace } from './facts.ts';
 
 /** What to do about the refusals of a daemon with @ori/verifier (libs/public/proof/SPEC.md, section 5). */
 const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = {
@@ -28,24 +27,18 @@ const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = 
   replay_store_full: 'The daemon’s replay store is full. Try again in a minute.',
 };
 
-const BODY: Readonly<Record<BodyPlace, string>> = {
-  printed: 'Its answer is above.',
-  in_file: 'Its answer is in the file of --output.',
-  empty: 'Its answer has no body: the log of the daemon may say why.',
-  not_printed: 'To see its answer, use ori call instead.',
-};
+const SAYS_WHY = 'Its answer, which ori call prints, or its log may say why.';
 
 /** What to do next about a daemon's answer. An unknown code gets the advice of its status. */
-export function daemonAdvice(status: number, code: string | undefined, body: BodyPlace): string {
+export function daemonAdvice(status: number, code: string | undefined): string {
   if (code !== undefined && isKnown(code)) return ADVICE[code];
   if (code === 'internal_error')
     return 'The daemon’s log says why, such as a body parser that is mounted before requireProof.';
-  const answer = BODY[body];
-  if (code === 'daemon_unreachable') return `${answer} The call was not carried out.`;
-  if (status >= 500) return `${answer} The call may have been carried out.`;
+  if (code === 'daemon_unreachable') return `The call was not carried out. ${SAYS_WHY}`;
+  if (status >= 500) return `The call may have been carried out. ${SAYS_WHY}`;
   if (status >= 300 && status < 400)
     return 'ori does not follow redirects: a proof is for one path. Check the daemon’s address.';
-  return answer;
+  return SAYS_WHY;
 }
 
 /** Refusals of the guard before it passes a call on (services/guard/README.md). */

@@ -10,7 +10,7 @@ export const DOCTOR_FAILURES = {
   }),
   call_unchanged: failure.daemonRefused<{ status: number; code: string }>({
     what: ({ status, code }) => `The request arrived unchanged, and the daemon answered ${status} (${code}).`,
-    next: ({ status, code }) => UNCHANGED_ADVICE[code] ?? daemonAdvice(status, code, 'not_printed'),
+    next: ({ status, code }) => UNCHANGED_ADVICE[code] ?? daemonAdvice(status, code),
   }),
   call_undiagnosed: failure.daemonRefused<{ status: number; code: string }>({
     what: ({ status, code }) =>

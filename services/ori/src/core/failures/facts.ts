@@ -34,14 +34,10 @@ interface Traced {
   traceId?: string | undefined;
 }
 
-/** Where the body of a daemon's answer is; `empty` if it has none. */
-export type BodyPlace = 'printed' | 'in_file' | 'empty' | 'not_printed';
-
 export interface DaemonRefusal extends Traced {
   status: number;
   code?: string | undefined;
   retryAfterSeconds?: number | undefined;
-  body: BodyPlace;
 }
 
 /** What is known of a call whose answer did not arrive. */

@@ -217,11 +217,11 @@ export const FAILURES = {
   daemon_refused: failure.daemonRefused<DaemonRefusal & { location?: string | undefined }>({
     what: ({ status, code, location }) =>
       `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}${location === undefined ? '' : `, pointing to ${location}`}.`,
-    next: ({ status, code, body }) => daemonAdvice(status, code, body),
+    next: ({ status, code }) => daemonAdvice(status, code),
   }),
   daemon_failed: failure.daemonFailed<DaemonRefusal>({
     what: ({ status, code }) => `The daemon answered ${status}${code === undefined ? '' : ` (${code})`}.`,
-    next: ({ status, code, body }) => daemonAdvice(status, code, body),
+    next: ({ status, code }) => daemonAdvice(status, code),
   }),
   answer_lost: failure.answerLost<AnswerLost>({
     what: ({ address, why, isBegun = false }) =>
