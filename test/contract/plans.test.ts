@@ -224,10 +224,10 @@ const MANAGEMENT: Record<Query | `${string} ${string}`, Operation> = {
   listGuardrails: (db) =>
     guardrails.listGuardrails(db, facts.account, { ...page, workspaceId: facts.scenario.workspaceId }),
   createGuardrail: (db) =>
-    guardrails.createGuardrail(db, facts.account, facts.scenario.workspaceId, { name: 'new' }, 1e10),
+    guardrails.createGuardrail(db, facts.account, facts.scenario.workspaceId, { name: 'new' }),
   findGuardrail: (db) => guardrails.findGuardrail(db, facts.account, facts.guardrailId),
   changeGuardrail: (db) =>
-    guardrails.changeGuardrail(db, facts.account, facts.guardrailId, { name: randomUUID() }, 1e10),
+    guardrails.changeGuardrail(db, facts.account, facts.guardrailId, { name: randomUUID() }),
   deleteGuardrail: (db) => guardrails.deleteGuardrail(db, facts.account, facts.emptyId),
   listAssignments: (db) => assignments.listAssignments(db, facts.account, assignments.KEYS, page),
   'keyAssignments of a key': (db) =>

@@ -23,7 +23,7 @@ let document: Json;
 let ids: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  world = await startManagementWorld({ config: { guardrailBytesPerAccountMax: 1_000_000_000 } });
+  world = await startManagementWorld();
   document = (await world.call({ path: '/openapi.json', bearer: null })).json;
 });
 beforeEach(async () => {

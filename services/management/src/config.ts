@@ -1,8 +1,7 @@
 import type { ServingConstants } from '@ori/http/open-ports';
 import { problemsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
-import { type Config, ConfigError, type Environment, integer, loadConfig, secret } from '@ori/runtime/config';
-import { LIMITS } from '@ori/runtime/limits';
+import { type Config, ConfigError, type Environment, loadConfig, secret } from '@ori/runtime/config';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { ringSpec } from '@ori/sealing/ring-spec';
 import { problemsOfAddress } from '@ori/store/postgres-address';
@@ -14,13 +13,6 @@ export const MANAGEMENT_SPEC = {
   }),
   ...IDENTITY_SPEC,
   ...ringSpec('The ring of key-encryption keys that seals the provider keys: a JWK Set'),
-  guardrailBytesPerAccountMax: integer({
-    min: 1024,
-    max: LIMITS.answerBytesInFlightMax / 4,
-    default: 4 * 1024 * 1024,
-    doc: 'The total size of the guardrails of one account, as JSON; it also bounds a page',
-    unit: 'bytes',
-  }),
   ...SERVICE_SPEC,
 } as const;
 

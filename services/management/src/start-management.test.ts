@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { ConfigError } from '@ori/runtime/config';
-import { LIMITS } from '@ori/runtime/limits';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { openPostgres } from '@ori/store/postgres';
@@ -98,11 +97,4 @@ test('all errors in the environment are reported together', () => {
   expect(() => loadManagementConfig({ ...environment, MANAGEMENT_PROT: '1' })).toThrow(
     /MANAGEMENT_PROT: unknown name/,
   );
-});
-
-test('a page of guardrails has to leave room for the answers to others', () => {
-  const tooLarge = String(LIMITS.answerBytesInFlightMax / 2);
-  const load = () =>
-    loadManagementConfig({ ...environment, MANAGEMENT_GUARDRAIL_BYTES_PER_ACCOUNT_MAX: tooLarge });
-  expect(load).toThrow(/MANAGEMENT_GUARDRAIL_BYTES_PER_ACCOUNT_MAX: .*16777216/);
 });

@@ -102,7 +102,7 @@ export async function startManagement(config: ManagementConfig, parts: Partial<M
     callers: createCallers({ identities: identity, possession, requireDpop: config.requireDpop, db }),
     dpopNonces,
     operationsMax: config.databasePoolMax,
-    services: { db, ring, patterns, guardrailBytesMax: config.guardrailBytesPerAccountMax },
+    services: { db, ring, patterns },
   });
 
   const templates = OPERATIONS.map((operation) => ({

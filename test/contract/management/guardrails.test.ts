@@ -294,37 +294,15 @@ describe.each([
   );
 });
 
-describe('the total size of an account’s guardrails', () => {
-  const ROOM = 20_000;
-  const names = (characters: number) =>
-    Array.from({ length: Math.ceil(characters / 200) }, () => 'm'.repeat(200));
-
-  it('is limited: 400 beyond it, nothing is stored, and other accounts are unaffected', async () => {
-    await using small = await startManagementWorld({
-      environment: { GUARDRAIL_BYTES_PER_ACCOUNT_MAX: String(ROOM) },
+describe('the size of a guardrail', () => {
+  it('is limited: 400 beyond it, and nothing is stored', async () => {
+    const names = (count: number) => ({
+      ignored_models: Array.from({ length: count }, () => 'm'.repeat(200)),
     });
-    const post = (json: object, bearer = small.ours.managementKey) =>
-      small.call({ method: 'POST', path: '/guardrails', json: { name: 'policy', ...json }, bearer });
-    const { json: first } = await post({ ignored_models: names(12_000) });
-    const refused = await post({ ignored_models: names(12_000) });
-    expect(refused.json).toEqual(envelope(400));
-    const path = `/guardrails/${first.data.id}`;
-    const grown = await small.call({ method: 'PATCH', path, json: { ignored_models: names(25_000) } });
-    expect(grown.status).toBe(400);
-    const { json: page } = await small.call({ path: '/guardrails' });
-    expect(page).toMatchObject({ total_count: 1, data: [{ ignored_models: names(12_000) }] });
-    expect((await post({ ignored_models: names(12_000) }, small.theirs.managementKey)).status).toBe(201);
-    await small.call({ method: 'DELETE', path });
-    expect((await post({ ignored_models: names(12_000) })).status).toBe(201);
-  });
-
-  it('is kept by changes that are made at the same time', async () => {
-    await using small = await startManagementWorld({
-      environment: { GUARDRAIL_BYTES_PER_ACCOUNT_MAX: String(ROOM) },
-    });
-    const json = { name: 'policy', ignored_models: names(6000) };
-    const create = () => small.call({ method: 'POST', path: '/guardrails', json });
-    const statuses = (await Promise.all(Array.from({ length: 8 }, create))).map(({ status }) => status);
-    expect(statuses.toSorted()).toEqual([201, 201, 400, 400, 400, 400, 400, 400]);
+    const { id } = await created(names(300));
+    const message = 'guardrail: its lists and filters have more than 65536 bytes as JSON.';
+    expect((await update(id, names(330))).json).toEqual({ error: { code: 400, message } });
+    expect((await create({ name: 'policy', ...names(330) })).json).toEqual({ error: { code: 400, message } });
+    expect((await world.call({ path: `/guardrails/${id}` })).json.data).toMatchObject(names(300));
   });
 });

@@ -81,12 +81,12 @@ describe('tallies', () => {
         case 0:
         case 1: {
           const place = round % 2 === 0 ? workspaceId : other;
-          const created = await createGuardrail(db, account, place, { name: `g${round}` }, 1e6);
+          const created = await createGuardrail(db, account, place, { name: `g${round}` });
           if (created) guardrails.push(created.id);
           break;
         }
         case 2:
-          await changeGuardrail(db, account, guardrailId, { description: 'x'.repeat(round) }, 1e6);
+          await changeGuardrail(db, account, guardrailId, { description: 'x'.repeat(round) });
           break;
         case 3:
         case 4:
@@ -134,7 +134,7 @@ describe('tallies', () => {
     const { organizationId, workspaceId } = ours;
     const account = { organizationId };
     const db = store.as('ori_management');
-    const id = (await createGuardrail(db, account, workspaceId, { name: 'large' }, 1e6))?.id ?? '';
+    const id = (await createGuardrail(db, account, workspaceId, { name: 'large' }))?.id ?? '';
     const hash = sql`encode(sha256(convert_to('large' || n, 'UTF8')), 'hex')`;
     await sql`insert into api_keys (hash, kind, name, label, organization_id, workspace_id)
       select ${hash}, 'api', 'k', 'sk-...', ${organizationId}, ${workspaceId} from generate_series(1, 5001) n`.execute(
@@ -171,7 +171,7 @@ describe('tallies', () => {
     const db = store.as('ori_management');
     const { id: workspaceId } = await createWorkspace(store.owner, { organizationId, name: 'short-lived' });
     const { hash } = await createApiKey(store.owner, { kind: 'management', name: 'ops', organizationId });
-    const guardrail = await createGuardrail(db, account, workspaceId, { name: 'policy' }, 1e6);
+    const guardrail = await createGuardrail(db, account, workspaceId, { name: 'policy' });
     await assign(db, account, KEYS, {
       guardrailId: guardrail?.id ?? '',
       targets: [hash],

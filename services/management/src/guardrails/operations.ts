@@ -42,7 +42,7 @@ const create = jsonOperation({
   method: 'POST',
   summary: 'Create a guardrail',
   description:
-    'Without `workspace_id` it belongs to the default workspace. Patterns of `content_filters` are RE2: a pattern that a linear-time engine does not compile is refused with 400.',
+    'Without `workspace_id` it belongs to the default workspace. Patterns of `content_filters` are RE2: a pattern that a linear-time engine does not compile is refused with 400, and so are lists and filters that together have more than 65536 bytes as JSON.',
   returns: 'The guardrail.',
   body: GuardrailCreate,
   status: 201,
@@ -50,10 +50,9 @@ const create = jsonOperation({
   refusals: [403],
   invalidExample: { body: { name: 'Support team', allowed_models: [] } },
   judge: requireLinear,
-  async run({ principal, body }, { db, guardrailBytesMax }) {
+  async run({ principal, body }, { db }) {
     const { workspace_id: workspaceId, ...policy } = body;
-    const columns = spreadEnforceZdr(policy);
-    const created = await createGuardrail(db, principal, workspaceId, columns, guardrailBytesMax);
+    const created = await createGuardrail(db, principal, workspaceId, spreadEnforceZdr(policy));
     return { data: renderGuardrail(created) };
   },
 });
@@ -85,9 +84,8 @@ const update = jsonOperation({
   refusals: [404],
   invalidExample: { body: { limit_usd: -1 } },
   judge: requireLinear,
-  async run({ principal, id, body }, { db, guardrailBytesMax }) {
-    const columns = spreadEnforceZdr(body);
-    const changed = await changeGuardrail(db, principal, id, columns, guardrailBytesMax);
+  async run({ principal, id, body }, { db }) {
+    const changed = await changeGuardrail(db, principal, id, spreadEnforceZdr(body));
     return { data: renderGuardrail(found(changed)) };
   },
 });

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { judged } from '@ori/store/admin-error';
 import type { Database } from '@ori/store/database';
 import type { Schema } from '@ori/store/schema';
 import { type Account, asTenant, asWriter, ofAccount, workspaceExists } from '@ori/store/tenant';
 import { type Insertable, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
-import { Refusal } from '../refusal.ts';
 import { chosenWorkspace } from '../workspaces/queries.ts';
 
 type GuardrailsTable = Schema['guardrails'];
@@ -35,16 +35,12 @@ export function listGuardrails(
   });
 }
 
-/**
- * @param bytesMax maximum total size of the account's guardrails, as JSON
- * @throws Refusal `invalid_parameters` if they would exceed it
- */
+/** @throws AdminError `invalid_input` if its lists and filters are too large */
 export function createGuardrail(
   db: Database,
   account: Account,
   workspaceId: string | undefined,
   columns: GuardrailColumns & { readonly name: string },
-  bytesMax: number,
 ): Promise<GuardrailRow> {
   return asWriter(db, account, async (trx) => {
     const workspace = await chosenWorkspace(trx, account, workspaceId);
@@ -55,7 +51,7 @@ export function createGuardrail(
       organization_id: account.organizationId,
       workspace_id: workspace,
     } as Insertable<GuardrailsTable>;
-    return await withinRoom(trx, account, bytesMax, () =>
+    return await judged('guardrail', () =>
       trx.insertInto('guardrails').values(values).returningAll().executeTakeFirstOrThrow(),
     );
   });
@@ -70,22 +66,17 @@ export function findGuardrail(db: Database, account: Account, id: string): Promi
   return db.locksRecords ? asWriter(db, account, find) : asTenant(db, account, find);
 }
 
-/**
- * Sets the given columns; without any, `updated_at` is unchanged too.
- *
- * @param bytesMax as for `createGuardrail`
- */
+/** Sets the given columns; without any, `updated_at` is unchanged too. @throws AdminError as `createGuardrail` */
 export function changeGuardrail(
   db: Database,
   account: Account,
   id: string,
   columns: GuardrailColumns,
-  bytesMax: number,
 ): Promise<GuardrailRow | undefined> {
   const stored = asStored(columns);
   if (Object.keys(stored).length === 0) return findGuardrail(db, account, id);
   return asWriter(db, account, (trx) =>
-    withinRoom(trx, account, bytesMax, () =>
+    judged('guardrail', () =>
       trx
         .updateTable('guardrails')
         .set({ ...stored, updated_at: sql`now()` })
@@ -96,33 +87,6 @@ export function changeGuardrail(
         .executeTakeFirst(),
     ),
   );
-}
-
-async function bytesOf(trx: Transaction<Schema>, { organizationId }: Account): Promise<number> {
-  const { rows } = await sql<{ bytes: number }>`
-    select coalesce(sum(t.guardrail_bytes), 0)::bigint as bytes
-    from workspace_tallies t join workspaces w on w.id = t.workspace_id
-    where t.organization_id = ${organizationId} and w.deleted_at is null`.execute(trx);
-  return Number(rows[0]?.bytes ?? 0);
-}
-
-/** Runs a change of guardrails, which may not make their total size grow above the maximum. */
-async function withinRoom<Result>(
-  trx: Transaction<Schema>,
-  account: Account,
-  bytesMax: number,
-  change: () => Promise<Result>,
-): Promise<Result> {
-  const before = await bytesOf(trx, account);
-  const result = await change();
-  const after = await bytesOf(trx, account);
-  if (after > bytesMax && after > before) {
-    throw new Refusal(
-      'invalid_parameters',
-      'The guardrails of this account would exceed its space. Delete some, or shorten their lists.',
-    );
-  }
-  return result;
 }
 
 /** How many assignments one statement deletes: a fraction of a second. */

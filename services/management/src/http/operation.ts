@@ -11,8 +11,6 @@ export interface Services {
   /** Seals provider keys, and answers that are kept. */
   readonly ring: KekRing;
   readonly patterns: PatternCompiler;
-  /** The maximum total size of an account's guardrails, as JSON. */
-  readonly guardrailBytesMax: number;
 }
 
 /** The families of operations, which differ in their error format. */

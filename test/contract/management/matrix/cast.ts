@@ -161,7 +161,7 @@ async function furnish(
     ...owner,
   });
   const account = { organizationId: organization };
-  const guardrail = await createGuardrail(store, account, workspace, { name: label }, 100_000);
+  const guardrail = await createGuardrail(store, account, workspace, { name: label });
   cast.guardrails.push({ id: guardrail.id, ...owner });
 
   const workspaces = inProgramme ? [workspace] : [];

@@ -21,6 +21,9 @@ create table guardrails (
   content_filters jsonb,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
+  -- Bounds a page of them.
+  constraint guardrails_size check (octet_length(jsonb_build_array(allowed_models, allowed_providers, ignored_models,
+    ignored_providers, content_filter_builtins, content_filters)::text) <= 65536),
   unique (organization_id, id),
   foreign key (organization_id, workspace_id) references workspaces (organization_id, id)
 );

@@ -59,6 +59,7 @@ function reasonOf(error: Error): string | undefined {
   if (constraint === 'workspaces_slug') return 'its organization has a workspace with this slug already';
   if (constraint === 'users_email') return 'another user has this e-mail address';
   if (constraint === 'interns_hostname') return 'its host name is not <intern name>.<domain>';
+  if (constraint === 'guardrails_size') return 'its lists and filters have more than 65536 bytes as JSON';
   const marked = MARKS[String(constraint)];
   if (marked !== undefined) return marked;
   const absent = /^Key \(([\w, ]+)\)=\((.*)\) is not present in table/.exec(String(detail));
