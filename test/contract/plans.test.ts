@@ -31,8 +31,8 @@ import * as members from '../../services/management/src/workspaces/member-querie
 import * as workspaces from '../../services/management/src/workspaces/queries.ts';
 
 const NEIGHBOUR = 10_000;
-/** No statement has to visit more rows, whatever this account or others have. */
-const ROWS_MAX = 500;
+/** No statement has to visit more rows, whatever others have; nor, unless it counts them, whatever this account has. */
+const ROWS_MAX = 1000;
 /** These never grow. */
 const CONSTANT = new Set(['switches', 'dpop_epoch']);
 
@@ -60,8 +60,12 @@ interface Plan {
 
 const below = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(below)];
 
-function rowsRead(plan: Plan): number {
-  return below(plan)
+/** Without what is counted for the `total_count` of a list. */
+const notCounted = (plan: Plan): Plan[] =>
+  plan['Node Type'] === 'Aggregate' ? [] : [plan, ...(plan.Plans ?? []).flatMap(notCounted)];
+
+function rowsRead(nodes: readonly Plan[]): number {
+  return nodes
     .filter((node) => /Scan/.test(node['Node Type']) && !/Subquery|CTE|Function/.test(node['Node Type']))
     .reduce((sum, node) => {
       const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
@@ -69,8 +73,8 @@ function rowsRead(plan: Plan): number {
     }, 0);
 }
 
-const scanned = (plan: Plan): string[] =>
-  below(plan).flatMap(({ 'Node Type': type, 'Relation Name': table }) =>
+const scanned = (nodes: readonly Plan[]): string[] =>
+  nodes.flatMap(({ 'Node Type': type, 'Relation Name': table }) =>
     type === 'Seq Scan' && table !== undefined && !CONSTANT.has(table) ? [table] : [],
   );
 
@@ -341,26 +345,31 @@ async function explain(role: StoreRole, work: (db: Database) => Promise<unknown>
   return plans;
 }
 
-async function requireGoodPlans(role: StoreRole, work: (db: Database) => Promise<unknown>): Promise<void> {
+async function requireGoodPlans(
+  role: StoreRole,
+  nodesOf: typeof below,
+  work: (db: Database) => Promise<unknown>,
+): Promise<void> {
   const plans = await explain(role, work);
   expect(plans.length).toBeGreaterThan(0);
   for (const { statement, plan, generic } of plans) {
-    expect([...scanned(plan), ...(generic === undefined ? [] : scanned(generic))], statement).toEqual([]);
-    expect(rowsRead(plan), statement).toBeLessThan(ROWS_MAX);
+    const nodes = nodesOf(plan);
+    expect(scanned([...nodes, ...(generic === undefined ? [] : below(generic))]), statement).toEqual([]);
+    expect(rowsRead(nodes), statement).toBeLessThan(ROWS_MAX);
   }
 }
 
 describe.each([
-  ['a hundred rows, beside one of many', 0],
-  [`${NEIGHBOUR} rows of each kind`, 1],
-])('an account of %s', (_, which) => {
+  ['a hundred rows, beside one of many', 0, below],
+  [`${NEIGHBOUR} rows of each kind`, 1, notCounted],
+] as const)('an account of %s', (_, which, nodesOf) => {
   beforeAll(() => {
     facts = accounts[which] as Facts;
   });
   it.each(Object.entries(MANAGEMENT))('%s reads few rows, each by an index', (_, operation) =>
-    requireGoodPlans('ori_management', (db) => operation(db)),
+    requireGoodPlans('ori_management', nodesOf, (db) => operation(db)),
   );
   it.each(Object.entries(SIGNER))('%s reads few rows, each by an index', (_, query) =>
-    requireGoodPlans('ori_signer', (db) => query(signerQueries(db))),
+    requireGoodPlans('ori_signer', below, (db) => query(signerQueries(db))),
   );
 });

@@ -12,7 +12,6 @@ export async function crowd(databaseUrl: string, accounts: number): Promise<void
          select 'int_other_' || n, repeat('0', 64), 'image/png', repeat('x', 100)::bytea`,
       `signing_keys (id, intern_id, kid, public_key, sealed_seed, kek, not_before, expires_at)
          select 'key_other_' || n, 'int_other_' || n, 'kid' || n, sha256(n::text::bytea), 'sealed', 'signer-0000000000000000', 0, 4000000000`,
-      `workspace_tallies (workspace_id, organization_id) select 'ws_other_' || n, 'org_other_' || n`,
       `idempotency_keys (organization_id, key_hash, sealed_answer) select 'org_other_' || n, repeat('0', 64), 'sealed'`,
       `idempotency_tallies (organization_id, bytes) select 'org_other_' || n, 6`,
       `byok_credentials (id, organization_id, workspace_id, provider, label, sealed_key)
@@ -36,8 +35,8 @@ export interface Grown {
 export const SMALL: Grown = { members: 100, keys: 100, assignments: 100, interns: 100, guardrails: 100 };
 
 /**
- * Fills one workspace of an account with rows, without foreign key checks, audit lines or tallies, which would take most
- * of the time; the tallies are counted at the end. Names begin with the account's id, so that several accounts can grow.
+ * Fills one workspace of an account with rows, without foreign key checks or audit lines, which would take most of the
+ * time. Names begin with the account's id, so that several accounts can grow.
  */
 export async function grow(
   databaseUrl: string,
@@ -91,28 +90,6 @@ export async function grow(
        select md5('ma' || $1 || n)::uuid, $1, (select id from guardrails where organization_id = $1 and workspace_id = $3
            order by created_at desc limit 1), $1 || '_user_' || n, ${at} from generate_series(1, $2::int) n`,
       assignments,
-    );
-    await client.query(
-      `insert into guardrail_tallies select g.id, organization_id, workspace_id, octet_length(to_jsonb(g)::text),
-         coalesce(k.n, 0), coalesce(m.n, 0)
-       from guardrails g
-       left join (select guardrail_id, count(*) n from guardrail_key_assignments group by 1) k on k.guardrail_id = g.id
-       left join (select guardrail_id, count(*) n from guardrail_member_assignments group by 1) m on m.guardrail_id = g.id
-       where organization_id = $1 on conflict (guardrail_id) do nothing`,
-      [org],
-    );
-    await client.query(
-      `insert into workspace_tallies select workspace_id, organization_id, count(*), sum(bytes), sum(key_assignments),
-         sum(member_assignments),
-         (select count(*) from members m where m.workspace_id = t.workspace_id and m.removed_at is null),
-         (select count(*) from api_keys k where k.workspace_id = t.workspace_id),
-         (select count(*) from api_keys k where k.workspace_id = t.workspace_id and k.disabled_at is null)
-       from guardrail_tallies t where organization_id = $1 group by workspace_id, organization_id
-       on conflict (workspace_id) do update set guardrails = excluded.guardrails,
-         guardrail_bytes = excluded.guardrail_bytes, key_assignments = excluded.key_assignments,
-         member_assignments = excluded.member_assignments, members = excluded.members,
-         keys = excluded.keys, enabled_keys = excluded.enabled_keys`,
-      [org],
     );
   });
 }

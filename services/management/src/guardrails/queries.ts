@@ -24,12 +24,11 @@ export function listGuardrails(
 ): Promise<Page<GuardrailRow>> {
   return asTenant(db, account, async (trx) => {
     const workspace = await chosenWorkspace(trx, account, workspaceId);
+    const matches = sql`
+      from guardrails where organization_id = ${account.organizationId} and workspace_id = ${workspace}`;
     return readPage(trx, {
-      total: sql`coalesce((select guardrails from workspace_tallies where workspace_id = ${workspace}), 0)`,
-      rows: sql<GuardrailRow>`
-        select * from guardrails
-        where organization_id = ${account.organizationId} and workspace_id = ${workspace}
-        order by created_at desc, id offset ${offset} limit ${limit}`,
+      total: sql`(select count(*) ${matches})`,
+      rows: sql<GuardrailRow>`select * ${matches} order by created_at desc, id offset ${offset} limit ${limit}`,
       order: sql`page.created_at desc, page.id`,
     });
   });

@@ -27,13 +27,14 @@ export function listKeys(
 ): Promise<Page<ApiKeyRow>> {
   return asTenant(db, account, async (trx) => {
     const workspace = await chosenWorkspace(trx, account, workspaceId);
-    const count = sql.ref(includeDisabled ? 'keys' : 'enabled_keys');
+    const matches = sql`
+      from api_keys
+      where organization_id = ${account.organizationId} and kind = 'api' and workspace_id = ${workspace}
+        ${includeDisabled ? sql`` : sql`and disabled_at is null`}`;
     return readPage(trx, {
-      total: sql`coalesce((select ${count} from workspace_tallies where workspace_id = ${workspace}), 0)`,
+      total: sql`(select count(*) ${matches})`,
       rows: sql<ApiKeyRow & { readonly id: string }>`
-        select hash as id, api_keys.* from api_keys
-        where organization_id = ${account.organizationId} and kind = 'api' and workspace_id = ${workspace}
-          ${includeDisabled ? sql`` : sql`and disabled_at is null`}
+        select hash as id, api_keys.* ${matches}
         order by created_at desc, hash offset ${page.offset} limit ${page.limit}`,
       order: sql`page.created_at desc, page.hash`,
     });

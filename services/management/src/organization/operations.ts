@@ -11,8 +11,7 @@ const listMembers = jsonOperation({
   method: 'GET',
   path: '/organization/members',
   summary: "List the organization's members",
-  description:
-    'Everybody who is a member of one of its workspaces, once, by id. Of more than 10,000 memberships, `total_count` counts a person once for each workspace.',
+  description: 'Everybody who is a member of one of its workspaces, once, by id.',
   returns: 'A page of members.',
   query: PageQuery,
   result: OrganizationMemberPage,

@@ -2,7 +2,7 @@ import { addMembers, removeMembers } from '@ori/store/admin/members';
 import type { Database } from '@ori/store/database';
 import type { Schema } from '@ori/store/schema';
 import { type Account, asTenant } from '@ori/store/tenant';
-import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -25,25 +25,8 @@ const MEMBER = sql`m.workspace_id || ':' || m.user_id as id, m.workspace_id, m.u
 
 /** The account's current memberships, in workspaces that are not deleted. */
 const current = ({ organizationId }: Account) => sql`
-  from members m where m.organization_id = ${organizationId} and m.removed_at is null
-    and exists (select from workspaces w where w.id = m.workspace_id and w.deleted_at is null offset 0)`;
-
-/** Up to this many memberships, people in several workspaces are counted once. */
-const COUNTED_MAX = 10_000;
-
-/**
- * The number of people as an expression: from the tallies of the workspaces if only one has members, or if counting would
- * take too long. In the latter case, people count once in each workspace.
- */
-async function peopleOf(trx: Transaction<Schema>, account: Account): Promise<RawBuilder<number>> {
-  const tallied = sql`
-    from workspace_tallies t join workspaces w on w.id = t.workspace_id
-    where t.organization_id = ${account.organizationId} and t.members > 0 and w.deleted_at is null`;
-  const total = sql<number>`(select coalesce(sum(t.members), 0) ${tallied})`;
-  const { rows } = await sql<{ isCounted: boolean }>`
-    select count(*) > 1 and sum(t.members) <= ${COUNTED_MAX} as "isCounted" ${tallied}`.execute(trx);
-  return rows[0]?.isCounted ? sql`(select count(distinct m.user_id) ${current(account)})` : total;
-}
+  from members m where m.organization_id = ${organizationId} and m.removed_at is null and m.workspace_id not in (
+    select id from workspaces where organization_id = ${organizationId} and deleted_at is not null)`;
 
 /** A page of the organization's members, by id. */
 export function listOrganizationMembers(
@@ -51,9 +34,9 @@ export function listOrganizationMembers(
   account: Account,
   { offset, limit }: PageRequest,
 ): Promise<Page<PersonRow>> {
-  return asTenant(db, account, async (trx) =>
+  return asTenant(db, account, (trx) =>
     readPage(trx, {
-      total: await peopleOf(trx, account),
+      total: sql`(select count(distinct m.user_id) ${current(account)})`,
       rows: sql<PersonRow>`
         select u.id, u.name, u.email
         from (select distinct m.user_id ${current(account)} order by m.user_id offset ${offset} limit ${limit}) as member
@@ -72,7 +55,7 @@ export function listWorkspaceMembers(
   const members = sql`${current(account)} and m.workspace_id = ${workspaceId}`;
   return asTenant(db, account, (trx) =>
     readPage(trx, {
-      total: sql`coalesce((select members from workspace_tallies where workspace_id = ${workspaceId}), 0)`,
+      total: sql`(select count(*) ${members})`,
       rows: sql<MemberRow>`
         select ${MEMBER} ${members} order by m.user_id offset ${offset} limit ${limit}`,
       order: sql`page.user_id`,

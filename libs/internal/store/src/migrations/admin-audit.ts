@@ -1,5 +1,3 @@
-import { TRANSITIONS } from './transitions.ts';
-
 /** Every table that operators and the management service change, with the columns that identify a row. */
 const AUDITED: Readonly<Record<string, readonly string[]>> = {
   organizations: ['id'],
@@ -18,9 +16,16 @@ const AUDITED: Readonly<Record<string, readonly string[]>> = {
   guardrail_member_assignments: ['id'],
 };
 
+/** What changes rows, and the transition tables that its trigger may name. */
+const TRANSITIONS = [
+  ['insert', 'new table as fresh'],
+  ['update', 'old table as former new table as fresh'],
+  ['delete', 'old table as former'],
+] as const;
+
 const TRIGGERS = Object.entries(AUDITED).flatMap(([table, key]) =>
   TRANSITIONS.map(
-    ({ operation, rows }) => `
+    ([operation, rows]) => `
 create trigger ori_audit_${operation} after ${operation} on ${table} referencing ${rows}
   for each statement execute function ori_audit(${key.map((column) => `'${column}'`).join(', ')});`,
   ),

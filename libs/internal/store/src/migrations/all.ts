@@ -7,7 +7,6 @@ import { GUARDRAILS } from './guardrails.ts';
 import { INTERNS } from './interns.ts';
 import { REQUEST_RECORDS } from './requests.ts';
 import { ROW_LEVEL_SECURITY } from './row-level-security.ts';
-import { TALLIES } from './tallies.ts';
 import { TENANTS } from './tenants.ts';
 
 /** Where the next statement begins, every other line of which is indented or closes it. */
@@ -17,7 +16,7 @@ async function execute(db: Kysely<unknown>, text: string): Promise<void> {
   for (const statement of text.trim().split(BETWEEN_STATEMENTS)) await sql.raw(statement).execute(db);
 }
 
-const SCHEMA = [TENANTS, INTERNS, API_KEYS, CREDENTIALS, GUARDRAILS, REQUEST_RECORDS, TALLIES];
+const SCHEMA = [TENANTS, INTERNS, API_KEYS, CREDENTIALS, GUARDRAILS, REQUEST_RECORDS];
 
 /** In order. Until the first release the schema is edited in place; after it, every change is a new entry here. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {

@@ -50,12 +50,6 @@ const OF_SIGNER = 'organizations workspaces users user_subjects members interns 
 export const ROW_LEVEL_SECURITY = `${OF_TENANT.join('')}
 ${OF_SIGNER.join('')}
 
--- Management reads its tallies; triggers write them.
-alter table guardrail_tallies enable row level security;
-create policy guardrail_tallies_of_tenant on guardrail_tallies for select to ori_management using (${ORGANIZATION});
-alter table workspace_tallies enable row level security;
-create policy workspace_tallies_of_tenant on workspace_tallies for select to ori_management using (${ORGANIZATION});
-
 create policy api_keys_insert on api_keys as restrictive for insert to ori_management with check (kind = 'api');
 create policy api_keys_update on api_keys as restrictive for update to ori_management using (kind = 'api');
 create policy api_keys_delete on api_keys as restrictive for delete to ori_management using (kind = 'api');

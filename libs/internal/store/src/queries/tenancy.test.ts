@@ -22,8 +22,6 @@ const TABLES = [
   'guardrails',
   'guardrail_key_assignments',
   'guardrail_member_assignments',
-  'guardrail_tallies',
-  'workspace_tallies',
   'idempotency_keys',
   'idempotency_tallies',
 ] as const;
@@ -106,8 +104,6 @@ describe('tenancy', () => {
       guardrails: 1,
       guardrail_key_assignments: 1,
       guardrail_member_assignments: 1,
-      guardrail_tallies: 1,
-      workspace_tallies: 1,
       idempotency_keys: 1,
       idempotency_tallies: 1,
     });

@@ -88,7 +88,7 @@ const WRITERS_LOCK = 716_309_450;
 
 /**
  * As `asTenant`, for changes of guardrails and their assignments: those of one account are serialized. Each changes
- * many rows and then the account's totals, so two concurrent ones could deadlock.
+ * many rows, so two concurrent ones could deadlock.
  */
 export function asWriter<Result>(
   db: Database,
