@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { openGuardWorld } from '@ori/test-env/guard-world';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { startCuttingHop } from '../env/cutting-hop.ts';
 import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from './cli-world.ts';
-import { startCuttingHop } from './cutting-hop.ts';
 import { guarded } from './mcp-world.ts';
 
 const { world, home } = await openSignedInWorld();
@@ -59,11 +59,14 @@ it('prints what a guard has kept of the answer of a daemon that knows nothing of
     daemon: (_req, res) => res.writeHead(200, { 'content-type': 'application/json' }).end(BODY),
   });
   let isCut = false;
-  await using hop = await startCuttingHop(guard.guard.url, () => {
-    if (isCut) return undefined;
-    isCut = true;
-    return { answer: 20 };
-  });
+  await using hop = await startCuttingHop(
+    () => guard.port,
+    () => {
+      if (isCut) return undefined;
+      isCut = true;
+      return { answer: 20 };
+    },
+  );
   const result = await run(hop.url);
   expect(result).toMatchObject({ exit: 0, stdout: BODY });
   expect(result.stderr).toContain('asking the daemon for it');

@@ -3,9 +3,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { type Cut, startCuttingHop } from '../env/cutting-hop.ts';
 import { createRandom } from '../lab/exactly-once/random.ts';
 import { openSignedInWorld } from './cli-world.ts';
-import { type Cut, startCuttingHop } from './cutting-hop.ts';
 import { answersOf, bridgeOf, environmentOf, guarded } from './mcp-world.ts';
 
 /** Connections that each test cuts; 200 by hand. */
@@ -45,7 +45,7 @@ it.each([
       return server;
     });
     await using daemon = await guarded(world, answersOf(handler, types), { answers: true });
-    await using hop = await startCuttingHop(daemon.url, planOf(random));
+    await using hop = await startCuttingHop(() => Number(new URL(daemon.url).port), planOf(random));
     const client = new Client(
       { name: 'cut', version: '1.0.0' },
       { versionNegotiation: { mode: { pin: '2026-07-28' } } },

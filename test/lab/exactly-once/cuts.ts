@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { createTestSigner, type TestSigner } from '@ori/verifier/testing';
+import { type Cut, startCuttingHop } from '../../env/cutting-hop.ts';
 import { type DaemonSettings, STEPS, type Step } from './cut-daemon.ts';
-import { type Cut, startCutProxy } from './cut-proxy.ts';
 import { createRandom, type Random } from './random.ts';
 
 /** How calls over connections that are cut ended. */
@@ -77,7 +77,15 @@ export async function callThroughCuts(options: CutOptions): Promise<CutTally> {
   const random = createRandom(seed);
   const ids = Array.from({ length: calls }, (_, id) => id);
   const inLane = async (): Promise<void> => {
-    const proxy = await startCutProxy(() => processes.port);
+    let next: Cut | undefined;
+    await using hop = await startCuttingHop(
+      () => processes.port,
+      () => {
+        const cut = next;
+        next = undefined;
+        return cut;
+      },
+    );
     for (let id = ids.shift(); id !== undefined; id = ids.shift()) {
       const draw = random.derive(id);
       const doom = killEvery !== undefined && id % killEvery === 0 ? draw.pick(STEPS) : undefined;
@@ -86,15 +94,17 @@ export async function callThroughCuts(options: CutOptions): Promise<CutTally> {
         signer,
         tally,
         notReceived,
-        proxy,
+        port: hop.port,
+        cutNext: (cut) => {
+          next = cut;
+        },
         running: processes.running,
         random: draw,
         isDoomed: doom !== undefined,
       });
       if (doom !== undefined) await processes.doom(undefined);
     }
-    await proxy.settled();
-    proxy.stop();
+    await hop.settled();
   };
   await Promise.all(Array.from({ length: killEvery === undefined ? LANES : 1 }, inLane));
   countExecutions(readFileSync(file, 'latin1'), notReceived, tally);
@@ -105,7 +115,8 @@ interface CallParts {
   readonly signer: TestSigner;
   readonly tally: CutTally;
   readonly notReceived: Set<string>;
-  readonly proxy: Awaited<ReturnType<typeof startCutProxy>>;
+  readonly port: number;
+  cutNext(cut: Cut): void;
   /** Resolves when a daemon that was killed has started again. */
   readonly running: () => Promise<unknown>;
   readonly random: Random;
@@ -113,20 +124,20 @@ interface CallParts {
 }
 
 async function oneCall(id: string, parts: CallParts): Promise<void> {
-  const { signer, tally, notReceived, proxy, running, random, isDoomed } = parts;
+  const { signer, tally, notReceived, port, cutNext, running, random, isDoomed } = parts;
   const body = JSON.stringify({ id, slowMs: random.chance(0.15) ? random.below(60) : 0 });
   const sign = (path: string, content: string, user = 'ada') => signer.sign({ path, body: content, user });
   let how: 'direct' | 'again' = 'direct';
   let proof = sign('/api/invoke', body);
-  if (!isDoomed) proxy.cutNext(drawCut(random));
-  let heard = await post(proxy.port, '/api/invoke', body, proof);
+  if (!isDoomed) cutNext(drawCut(random));
+  let heard = await post(port, '/api/invoke', body, proof);
   for (let asked = 0; asked < ASKED_MAX && heard?.status !== 200; asked += 1) {
     const path = `/.well-known/ori/calls/${proof['x-ori-invoke-nonce']}`;
     await running();
     if (random.chance(0.1)) await askForeign(path, parts);
     const isCut = random.chance(0.3);
-    if (isCut) proxy.cutNext(drawCut(random));
-    const ask = () => post(proxy.port, path, '', sign(path, ''));
+    if (isCut) cutNext(drawCut(random));
+    const ask = () => post(port, path, '', sign(path, ''));
     const [answer, second] = await Promise.all([ask(), random.chance(0.2) ? ask() : undefined]);
     if (second?.status === 200 && answer?.status === 200 && second.text !== answer.text) tally.wrong += 1;
     if (answer?.isKept) {
@@ -142,8 +153,8 @@ async function oneCall(id: string, parts: CallParts): Promise<void> {
       notReceived.add(proof['x-ori-invoke-nonce'] ?? '');
       how = 'again';
       proof = sign('/api/invoke', body);
-      if (random.chance(0.3)) proxy.cutNext(drawCut(random));
-      heard = await post(proxy.port, '/api/invoke', body, proof);
+      if (random.chance(0.3)) cutNext(drawCut(random));
+      heard = await post(port, '/api/invoke', body, proof);
     } else {
       await new Promise((resolve) => setTimeout(resolve, Math.min(500, 20 * (asked + 1))));
     }
@@ -156,14 +167,14 @@ async function oneCall(id: string, parts: CallParts): Promise<void> {
 /** Mostly one of the two ends of the call; sometimes the call is only late. */
 function drawCut(random: Random): Cut {
   const kind = random.next();
-  if (kind < 0.45) return { upBytes: random.below(800) };
-  if (kind < 0.9) return { downBytes: random.below(900) };
-  return { lateMs: random.below(60) };
+  if (kind < 0.45) return { request: random.below(800) };
+  if (kind < 0.9) return { answer: random.below(900) };
+  return { late: random.below(60) };
 }
 
 /** Another person learns nothing, and changes nothing. */
-async function askForeign(path: string, { signer, proxy, tally }: CallParts): Promise<void> {
-  const known = await post(proxy.port, path, '', signer.sign({ path, body: '', user: 'mallory' }));
+async function askForeign(path: string, { signer, port, tally }: CallParts): Promise<void> {
+  const known = await post(port, path, '', signer.sign({ path, body: '', user: 'mallory' }));
   tally.foreign += 1;
   if (known?.isKept || known?.status === 200 || known?.status === 409) tally.told += 1;
 }

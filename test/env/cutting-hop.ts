@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { serve } from '../env/serve.ts';
+import { serve } from './serve.ts';
 
 /** What happens to one connection. */
 export interface Cut {
@@ -12,23 +11,28 @@ export interface Cut {
   readonly late?: number;
 }
 
-/** A hop in front of a server. `plan` is asked about each connection, with the first bytes that the client sends. */
-export async function startCuttingHop(url: string, plan: (head: string) => Cut | undefined) {
-  const { hostname, port } = new URL(url);
+/**
+ * A hop in front of a server. `plan` is asked about each connection, with the first bytes that the client sends.
+ *
+ * @param portOf the port of the server at the time of a connection
+ */
+export async function startCuttingHop(portOf: () => number, plan: (head: string) => Cut | undefined) {
   const late: Promise<unknown>[] = [];
   let cuts = 0;
   const hop = createServer((client) => {
-    const server = connect(Number(port), hostname);
+    const server = connect(portOf(), '127.0.0.1');
     for (const socket of [client, server]) socket.on('error', () => undefined);
+    let isLate = false;
+    server.on('close', () => client.destroy());
+    client.on('close', () => isLate || server.destroy());
     client.once('data', (first: Buffer) => {
       const cut = plan(first.toString('latin1')) ?? {};
       if (cut.late === undefined) {
         pass(client, server, cut.request);
         pass(server, client, cut.answer);
         client.emit('data', first);
-        client.on('close', () => server.destroy());
-        server.on('close', () => client.destroy());
       } else {
+        isLate = true;
         cuts += 1;
         client.destroy();
         late.push(arrive(server, first, cut.late));
@@ -53,9 +57,11 @@ export async function startCuttingHop(url: string, plan: (head: string) => Cut |
 
   async function arrive(server: Socket, request: Buffer, ms: number): Promise<void> {
     await pause(ms);
+    if (server.closed) return;
     server.write(request);
-    await once(server, 'data');
-    server.destroy();
+    // Answered, or refused: nothing more is to come.
+    server.once('data', () => server.destroy());
+    await new Promise((resolve) => server.once('close', resolve));
   }
 
   return {
