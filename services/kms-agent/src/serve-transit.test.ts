@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { capturedLog } from '@ori/test-env/captured-log';
+import { serve as serveAt } from '@ori/test-env/serve';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type AgentKey, serveTransit } from './serve-transit.ts';
 
@@ -24,9 +23,8 @@ async function serve({ deadlineMs, bytes = KEK }: { deadlineMs?: number; bytes?:
     },
   };
   const { log, lines } = capturedLog();
-  const server = serveTransit(key, log, deadlineMs).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/transit/decrypt/kek`;
+  const served = await serveAt(serveTransit(key, log, deadlineMs));
+  const url = `${served.url}/v1/transit/decrypt/kek`;
   return {
     lines,
     calls: () => calls,
@@ -37,10 +35,7 @@ async function serve({ deadlineMs, bytes = KEK }: { deadlineMs?: number; bytes?:
       const body = JSON.stringify({ ciphertext: 'x' });
       return (await fetch(url, { method: 'POST', body, ...(signal && { signal }) })).status;
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-    },
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };
 }
 

@@ -1,15 +1,14 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { createSigningKey } from '@ori/proof/signing';
+import { serveInTest } from '@ori/test-env/serve-in-test';
 import { cosign, cosignerKey, type NoteSigner } from '@ori/tlog/cosignature';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { leafHash, nodeHash, type Subtrees, verifyConsistency } from '@ori/tlog/merkle';
 import { decodeBase64, renderNote, renderSignature, renderVkey } from '@ori/tlog/note';
 import { parsePolicy } from '@ori/tlog/policy';
 import { openTree } from '@ori/tlog/tree';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { signHead } from './publisher.ts';
 import { createWitnesses, witnessesToAsk } from './witnesses.ts';
 
@@ -41,11 +40,6 @@ interface Asked {
 }
 type Answer = { status?: number; text: string; location?: string };
 
-const servers: ReturnType<typeof createServer>[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close().closeAllConnections();
-});
-
 /** A witness that answers as told, and what it was asked. */
 async function witnessThat(answer: (asked: Asked) => Answer | undefined) {
   const asked: Asked[] = [];
@@ -65,10 +59,8 @@ async function witnessThat(answer: (asked: Asked) => Answer | undefined) {
     const { status = 200, text, location } = said;
     res.writeHead(status, location === undefined ? {} : { location }).end(text);
   });
-  servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/w/`, asked };
+  const { url } = await serveInTest(server);
+  return { url: `${url}/w/`, asked };
 }
 
 const signatureOf = (note: string, name: string, signer: NoteSigner, time = 5) =>
@@ -130,12 +122,8 @@ it('does not keep more of an answer than a cosignature can take', async () => {
     res.on('drain', more);
     more();
   });
-  servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { witnesses, failed } = witnessesOf([
-    lineOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
-  ]);
+  const { url } = await serveInTest(server);
+  const { witnesses, failed } = witnessesOf([lineOf(url)]);
   expect(await witnesses.cosign(submissionOf(3))).toEqual(new Map());
   expect(failed).toEqual(['w1']);
 }, 5000);

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { capturedLog } from '@ori/test-env/captured-log';
+import { serveInTest } from '@ori/test-env/serve-in-test';
 import { Registry } from 'prom-client';
 import { afterAll, expect, it } from 'vitest';
 import { extendKekRing, generateKekRing, wrapKekRing } from './change-kek-ring.ts';
@@ -76,9 +75,7 @@ it('misses no change of its file while the KMS has not answered yet', async () =
     if (plaintext === undefined) await answered.promise;
     response.end(JSON.stringify({ data: { plaintext: ciphertext, ciphertext: plaintext } }));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const kmsUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/transit/keys/kek`;
+  const kmsUrl = `${(await serveInTest(server)).url}/v1/transit/keys/kek`;
   const wrap = (ring: string) => wrapKekRing(ring, createTransit({ kmsUrl }));
   await writeFile(kekFile, await wrap(text), { mode: 0o600 });
   const opening = openServiceRing('signer', { kekFile, kmsUrl }, capturedLog().log);
@@ -91,7 +88,6 @@ it('misses no change of its file while the KMS has not answered yet', async () =
     await expect.poll(() => ring.kids).toEqual(parseKekRing(extended).kids);
   } finally {
     close();
-    server.close();
   }
 });
 
@@ -104,9 +100,7 @@ it('keeps the former ring while the KMS does not unwrap a new one, and takes it 
       .writeHead(isSealed ? 503 : 200)
       .end(JSON.stringify({ data: { plaintext: ciphertext, ciphertext: plaintext } }));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const kmsUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/transit/keys/kek`;
+  const kmsUrl = `${(await serveInTest(server)).url}/v1/transit/keys/kek`;
   const wrap = (ring: string) => wrapKekRing(ring, createTransit({ kmsUrl }));
   await writeFile(kekFile, await wrap(text), { mode: 0o600 });
   const { log, lines: logged } = capturedLog();
@@ -124,7 +118,6 @@ it('keeps the former ring while the KMS does not unwrap a new one, and takes it 
     await expect.poll(() => opened.ring.kids).toEqual(parseKekRing(extended).kids);
   } finally {
     opened.close();
-    server.close();
   }
 });
 

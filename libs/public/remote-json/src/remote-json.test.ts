@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { serveInTest } from '@ori/test-env/serve-in-test';
+import { describe, expect, test } from 'vitest';
 import { createRemoteJson, type RemoteJsonOptions } from './remote-json.ts';
 
 const URL_HTTPS = 'https://keys.example/jwks.json';
@@ -32,15 +31,8 @@ function world(options: Partial<RemoteJsonOptions<unknown>> = {}) {
   return { state, remote };
 }
 
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-}
+const serve = async (listener: RequestListener): Promise<string> =>
+  `${(await serveInTest(createServer(listener))).url}/`;
 
 const failing = async (): Promise<Response> => new Response('down', { status: 500 });
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { rawClient } from '@ori/test-env/raw-client';
+import { serveInTest } from '@ori/test-env/serve-in-test';
 import { describe, expect, it } from 'vitest';
 import { Deadline, DeadlineError } from './deadline.ts';
 import { readJsonBody } from './json-body.ts';
@@ -158,15 +158,13 @@ describe('readJsonBody', () => {
       ended.push(once(req, 'end'));
       await Promise.resolve();
       res.end(await readJsonBody(req, { bytesMax: 5 }));
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    using client = await rawClient((server.address() as AddressInfo).port);
+    });
+    using client = await rawClient((await serveInTest(server)).port);
     for (const text of ['12345', '67890']) {
       client.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n${text}`);
       expect((await client.answer()).body).toBe(text);
     }
     await Promise.all(ended);
-    server.close();
   });
 
   it('reports that the client disconnected', async () => {

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { createDatabase } from '@ori/test-env/postgres';
+import { serveInTest } from '@ori/test-env/serve-in-test';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../database.ts';
@@ -117,9 +117,8 @@ describe('a PostgreSQL', () => {
       });
       server.pipe(client).on('close', () => server.destroy());
     });
-    await once(proxy.listen(0, '127.0.0.1'), 'listening');
     const url = new URL(database.url);
-    url.port = String((proxy.address() as AddressInfo).port);
+    url.port = String((await serveInTest(proxy)).port);
     for (const wanted of [{}, { role: 'ori_signer' }, { actor: 'grace' }] as const) {
       const db = openPostgres({ url: url.href, ...wanted });
       const asked = sql`select 1`.execute(db.kysely);
@@ -127,7 +126,6 @@ describe('a PostgreSQL', () => {
       else await expect(asked).rejects.toMatchObject({ code: 'refused' });
       await db.close();
     }
-    proxy.close();
   });
 
   it('reads dates and commits transactions the same way, whatever the defaults of the database are', async () => {

@@ -1,12 +1,12 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Secret } from '@ori/runtime/secret';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { type RedisServer, startRedis } from '@ori/test-env/redis';
 import { startSentinel } from '@ori/test-env/redis-sentinel';
+import { serveInTest } from '@ori/test-env/serve-in-test';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createTurnLimiter } from '../limiter.ts';
@@ -187,9 +187,8 @@ describe('connectRedis', () => {
           socket.write('$1073741824\r\n');
           pour();
         });
-    }).listen(0, '127.0.0.1');
-    await once(endless, 'listening');
-    const { port } = endless.address() as AddressInfo;
+    });
+    const { port } = await serveInTest(endless);
     // No other limit closes it.
     const patient = { commandTimeoutMs: AN_HOUR, socketTimeoutMs: AN_HOUR };
     const client = open(`redis://127.0.0.1:${port}`, patient).on('error', () => {});
@@ -197,7 +196,6 @@ describe('connectRedis', () => {
     client.disconnect();
     // What the kernel holds for both ends was sent too.
     expect(sent).toBeLessThan(32 * 1024 * 1024);
-    endless.close();
   });
 
   it('fails no command because this process was too busy to read its answer', async () => {
@@ -213,12 +211,10 @@ describe('connectRedis', () => {
     let connections = 0;
     const mute = createServer(() => {
       connections += 1;
-    }).listen(0, '127.0.0.1');
-    await once(mute, 'listening');
-    const { port } = mute.address() as AddressInfo;
+    });
+    const { port } = await serveInTest(mute);
     open(`redis://127.0.0.1:${port}`).on('error', () => {});
     await expect.poll(() => connections).toBeGreaterThan(2);
-    mute.close();
   });
 });
 

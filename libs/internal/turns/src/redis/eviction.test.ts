@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { Secret } from '@ori/runtime/secret';
 import { freePort } from '@ori/test-env/ports';
 import { startRedis } from '@ori/test-env/redis';
+import { serveInTest } from '@ori/test-env/serve-in-test';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { connectRedis } from './connection.ts';
@@ -153,12 +154,10 @@ it('a closed watch asks no more', async () => {
 });
 
 it('a server that closes each connection settles the question too', async () => {
-  const closing = createServer((socket) => void socket.end()).listen(0, '127.0.0.1');
-  await once(closing, 'listening');
-  const { eviction } = watch(HOUR, `redis://127.0.0.1:${(closing.address() as AddressInfo).port}`);
+  const { address } = await serveInTest(createServer((socket) => void socket.end()));
+  const { eviction } = watch(HOUR, `redis://${address}`);
   await eviction.settled();
   expect(eviction.isSafe).toBe(false);
-  closing.close();
 });
 
 it('reports a user without the right to check', async () => {

@@ -1,22 +1,14 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { serve } from '@ori/test-env/serve';
+import { afterAll, afterEach, expect, it, vi } from 'vitest';
 import { fetchLog } from './fetch-log.ts';
 
 const unavailable = expect.objectContaining({ code: 'unavailable' });
 let answer: (request: IncomingMessage, response: ServerResponse) => void = () => undefined;
-const server = createServer((request, response) => answer(request, response));
-let url = '';
-beforeAll(async () => {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/log`;
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+const server = await serve(createServer((request, response) => answer(request, response)));
+const url = `${server.url}/log`;
+afterAll(() => server[Symbol.asyncDispose]());
 
 afterEach(() => void vi.unstubAllGlobals());
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, request as openRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { UnavailableError } from '@ori/proof';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { serveInTest } from '@ori/test-env/serve-in-test';
+import { expect, test, vi } from 'vitest';
 import { createLocalKeySet } from '../keys/local.ts';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
@@ -44,14 +44,9 @@ const proofOf = (path = PATH): [string, string][] => [
 
 async function start(diagnose?: boolean): Promise<Daemon> {
   const guard = requireProof(createTestVerifier(), { bodyBytesMax: 1000, diagnose });
-  const server = createServer((req: ProvenRequest, res) => guard(req, res, () => res.end('accepted')));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const { port } = await serveInTest(
+    createServer((req: ProvenRequest, res) => guard(req, res, () => res.end('accepted'))),
+  );
   return async ({ method = 'POST', target = PATH, headers = proofOf(), body = BODY }) => {
     const request = openRequest({
       port,

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
+import { connect } from 'node:net';
+import { serveInTest } from '@ori/test-env/serve-in-test';
 import express from 'express';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createLocalKeySet } from '../keys/local.ts';
 import { memoryReplayStore } from '../replay/memory/store.ts';
 import { createTestReplayStore, createTestSigner, type TestProofOptions } from '../testing.ts';
@@ -12,19 +12,8 @@ import { provenOf, requireProof } from './express.ts';
 const PATH = '/api/invoke';
 const BODY = '{"prompt":"hello"}';
 
-type Listener = (request: IncomingMessage, response: ServerResponse) => void;
-
 /** A daemon on its own port. */
-async function serve(listener: Listener): Promise<{ url: string; port: number }> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port };
-}
+const serve = (listener: RequestListener) => serveInTest(createServer(listener));
 
 function guard(answers = false) {
   const signer = createTestSigner({ internId: 'int_1' });

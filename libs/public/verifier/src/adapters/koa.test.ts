@@ -1,7 +1,7 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import { serveInTest } from '@ori/test-env/serve-in-test';
 import Koa, { type Middleware } from 'koa';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createLocalKeySet } from '../keys/local.ts';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
@@ -23,15 +23,9 @@ async function world(before: Middleware = (_ctx, next) => next()) {
       ctx.body = `${proof.user} ${(ctx.request as { body?: unknown }).body}`;
     }),
   );
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const { url } = await serveInTest(createServer(app.callback()));
   return (path: string) =>
-    fetch(`http://127.0.0.1:${port}${path}`, {
+    fetch(url + path, {
       method: 'POST',
       body: BODY,
       headers: { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) },

@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { rawClient } from '@ori/test-env/raw-client';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { serveInTest } from '@ori/test-env/serve-in-test';
+import { expect, test, vi } from 'vitest';
 import { createLocalKeySet } from '../keys/local.ts';
 import type { ProofReport } from '../outcome.ts';
 import type { AnswerStore } from '../replay/replay-store.ts';
@@ -28,15 +29,9 @@ async function world(handler: Handler, options: ServerOptions = {}) {
   });
   const ran = vi.fn(handler);
   const guarded = requireProof(verifier, { bodyBytesMax: 1000 }, ran);
-  const server = createServer(options, guarded).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const { server, port, url } = await serveInTest(createServer(options, guarded));
   const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };
-  const call = () => fetch(`http://127.0.0.1:${port}${PATH}`, { method: 'POST', body: BODY, headers });
+  const call = () => fetch(url + PATH, { method: 'POST', body: BODY, headers });
   return { server, port, guarded, signer, headers, call, ran, reports };
 }
 
@@ -88,14 +83,15 @@ test.each<[string, Handler]>([
 
 test('refuses in front of middleware that sets a header when the response ends', async () => {
   const { guarded, ran } = await world(() => undefined);
-  const server = createServer((request, response) => {
-    const { end } = response;
-    response.end = ((...args: never) => Reflect.apply(end, response.setHeader('x-end', '1'), args)) as never;
-    guarded(request, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const refused = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`);
+  const { url } = await serveInTest(
+    createServer((request, response) => {
+      const { end } = response;
+      response.end = ((...args: never) =>
+        Reflect.apply(end, response.setHeader('x-end', '1'), args)) as never;
+      guarded(request, response);
+    }),
+  );
+  const refused = await fetch(url + PATH);
   const { headers } = refused;
   expect([refused.status, headers.get('x-end'), headers.get('connection')]).toEqual([401, '1', 'keep-alive']);
   expect(ran).not.toHaveBeenCalled();
@@ -109,38 +105,34 @@ test('gives an empty kept answer behind middleware that set a length', async () 
   const keys = createLocalKeySet(signer.jwks);
   const verifier = createVerifier({ internId: 'int_1', keys, replay, answers: true });
   const guarded = requireProof(verifier, { bodyBytesMax: 100 }, () => undefined);
-  const server = createServer((request, response) =>
-    guarded(request, response.setHeader('content-length', 9)),
+  const { url } = await serveInTest(
+    createServer((request, response) => guarded(request, response.setHeader('content-length', 9))),
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
   const path = `/.well-known/ori/calls/${'A'.repeat(22)}`;
   const headers = { 'content-type': 'application/json', ...signer.sign({ path, body: '' }) };
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
-  expect(await (await fetch(url, { method: 'POST', headers })).text()).toBe('');
+  expect(await (await fetch(url + path, { method: 'POST', headers })).text()).toBe('');
 });
 
 test('an empty kept answer with status 204 has no length', async () => {
   const answer = { status: 204, headers: {}, body: new Uint8Array(0) };
-  const server = createServer((request, response) =>
-    answerNode({ answer, isAborted: false, closes: false }, request, response, 100),
-  ).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const { status, headers } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const { url } = await serveInTest(
+    createServer((request, response) =>
+      answerNode({ answer, isAborted: false, closes: false }, request, response, 100),
+    ),
+  );
+  const { status, headers } = await fetch(url);
   expect([status, headers.get('content-length')]).toEqual([204, null]);
 });
 
 test('a refusal has a length also behind middleware that removed it', async () => {
   const { guarded } = await world(() => undefined);
-  const server = createServer((request, response) => {
-    response.removeHeader('content-length');
-    guarded(request, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const refused = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`);
+  const { url } = await serveInTest(
+    createServer((request, response) => {
+      response.removeHeader('content-length');
+      guarded(request, response);
+    }),
+  );
+  const refused = await fetch(url + PATH);
   expect(refused.headers.get('content-length')).toBe(String((await refused.text()).length));
 });
 
@@ -160,14 +152,18 @@ test.each<[string, string | ReadableStream]>([
   ['chunked', new Blob([BODY]).stream()],
 ])('refuses an %s body that middleware has read to its end without keeping it', async (_how, body) => {
   const { guarded, headers, ran } = await world(() => undefined);
-  const server = createServer(async (request, response) => {
-    for await (const _chunk of request);
-    guarded(request, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
-  const { status } = await fetch(url, { method: 'POST', body, headers, duplex: 'half' } as RequestInit);
+  const { url } = await serveInTest(
+    createServer(async (request, response) => {
+      for await (const _chunk of request);
+      guarded(request, response);
+    }),
+  );
+  const { status } = await fetch(url + PATH, {
+    method: 'POST',
+    body,
+    headers,
+    duplex: 'half',
+  } as RequestInit);
   expect(status).toBe(500);
   expect(ran).not.toHaveBeenCalled();
 });
@@ -228,14 +224,13 @@ test('calls onOutcome in the context of its request, where a tracer finds the sp
     onOutcome: ({ outcome }) => void outcomes.push([context.getStore(), outcome]),
   });
   const guarded = requireProof(verifier, { bodyBytesMax: 100 }, (_request, response) => response.end());
-  const server = createServer((request, response) =>
-    context.run(String(request.headers['traceparent']), guarded, request, response),
-  ).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  const { url } = await serveInTest(
+    createServer((request, response) =>
+      context.run(String(request.headers['traceparent']), guarded, request, response),
+    ),
+  );
   const call = (traceparent: string, body: string, headers: object) =>
-    fetch(`http://127.0.0.1:${port}${PATH}`, {
+    fetch(url + PATH, {
       method: 'POST',
       body,
       headers: { 'content-type': 'application/json', traceparent, ...headers },

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { UnavailableError } from '@ori/proof/wire';
+import { serveInTest } from '@ori/test-env/serve-in-test';
 import Koa from 'koa';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { requireProof as requireProofInKoa } from '../adapters/koa.ts';
 import { type Proven, requireProof } from '../adapters/node.ts';
 import { createLocalKeySet } from '../keys/local.ts';
@@ -37,15 +38,9 @@ async function world(
         .use(requireProofInKoa(verifier, options, (ctx, proven) => ran(ctx.req, ctx as never, proven)))
         .callback()
     : requireProof(verifier, options, ran);
-  const server = createServer(guarded).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const { server, port, url } = await serveInTest(createServer(guarded));
   const send = (path: string, body: string, proof: object) =>
-    fetch(`http://127.0.0.1:${port}${path}`, {
+    fetch(url + path, {
       method: 'POST',
       body,
       headers: { 'content-type': 'application/json', ...proof },
