@@ -1,12 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { turnKey } from '@ori/turns/limiter';
-import type { TurnTaker } from '@ori/turns/turn';
+import type { TurnTaker, TurnVerdict } from '@ori/turns/turn';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { startWorker, type Worker } from '../env/worker.ts';
 import { reasonOf, startWorld, type World } from '../env/world.ts';
-import type { ChatVerdicts } from './chat-process.ts';
 
 const USER = 6;
 const ORGANIZATION = 9;
@@ -14,7 +12,7 @@ const ORGANIZATION = 9;
 const WINDOW_SECONDS = 300;
 
 let world: World;
-let chat: ChildProcess;
+let chat: Worker<readonly TurnTaker[], readonly TurnVerdict[]>;
 let ada: TurnTaker;
 
 beforeAll(async () => {
@@ -27,8 +25,7 @@ beforeAll(async () => {
   });
   const redisUrl = world.environment['SIGNER_REDIS_URL'] ?? '';
   const limits = [USER, ORGANIZATION, WINDOW_SECONDS].map(String);
-  chat = fork(join(import.meta.dirname, 'chat-process.ts'), [redisUrl, ...limits]);
-  await once(chat, 'message');
+  chat = startWorker(join(import.meta.dirname, 'chat-process.ts'), [redisUrl, ...limits]);
 });
 beforeEach(async () => {
   const { userId, organizationId } = world.demo;
@@ -39,17 +36,11 @@ beforeEach(async () => {
   await redis.quit();
 });
 afterAll(async () => {
-  chat.disconnect();
-  await once(chat, 'exit');
+  await chat[Symbol.asyncDispose]();
   await world[Symbol.asyncDispose]();
 });
 
-async function chatTakes(...takers: readonly TurnTaker[]): Promise<ChatVerdicts> {
-  const answered = once(chat, 'message');
-  chat.send(takers);
-  const [verdicts] = (await answered) as [ChatVerdicts];
-  return verdicts;
-}
+const chatTakes = (...takers: readonly TurnTaker[]) => chat.ask(takers);
 
 /** The status and reason of `count` concurrent signing requests. */
 async function signs(count: number): Promise<string[]> {
@@ -63,27 +54,6 @@ it('a turn taken by chat is no longer available for signing, and vice versa', as
   expect(await signs(USER - 4)).toEqual(['200', '200']);
   expect(await signs(1)).toEqual(['429 rate_limited']);
   expect(await chatTakes(ada)).toMatchObject([{ allowed: false, scope: 'user', remaining: 0 }]);
-});
-
-it('both report the same remaining turns and reset time', async () => {
-  await chatTakes(ada);
-  const { headers } = await world.sign();
-  const [, remaining, resets] = /^"user";r=(\d+);t=(\d+)$/.exec(String(headers['ratelimit'])) ?? [];
-  expect(Number(remaining)).toBe(USER - 2);
-  const [verdict] = await chatTakes(ada);
-  expect(verdict?.remaining).toBe(USER - 3);
-  expect(verdict?.resetSeconds).toBeLessThanOrEqual(Number(resets));
-  expect(verdict?.resetSeconds).toBeGreaterThan(WINDOW_SECONDS - 60);
-});
-
-it('an organization that used up its turns in chat cannot sign, and its user is not charged', async () => {
-  const others = Array.from({ length: ORGANIZATION }, (_, n) => ({ ...ada, userId: `${ada.userId}-${n}` }));
-  expect((await chatTakes(...others)).every(({ allowed }) => allowed)).toBe(true);
-  const refused = await world.sign();
-  expect([refused.status, reasonOf(refused)]).toEqual([429, 'rate_limited']);
-  expect(refused.headers['ratelimit']).toMatch(/^"organization";r=0;/);
-  const elsewhere = { ...ada, organizationId: `${ada.organizationId}-other` };
-  expect(await chatTakes(elsewhere)).toMatchObject([{ allowed: true, remaining: USER - 1 }]);
 });
 
 it('of turns charged concurrently by both, exactly the configured number pass', async () => {
