@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyError } from '@ori/http/body';
+import { BodyError, readChunks } from '@ori/http/body';
 import { DeadlineError } from '@ori/http/deadline';
 import { countFor, exchangeOf } from '@ori/http/exchange';
-import { readChunks } from '@ori/http/read-chunks';
 import { ProofError } from '@ori/proof/wire';
 import { BusyError } from '@ori/runtime/busy-error';
 import type { VerifiedProof, Verifier } from '@ori/verifier';

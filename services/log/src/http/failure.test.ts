@@ -5,7 +5,6 @@ import { present } from './log-app.ts';
 
 it.each([
   ['a body that is too large', new BodyError('body_too_large', ''), 413],
-  ['a body beyond the budget', new BodyError('json_beyond_budget', ''), 400],
   ['a body that broke off', new BodyError('body_aborted', ''), 400],
   ['a deadline that has passed', new DeadlineError(5), 408],
   ['anything else', new Error('of the disk'), 500],

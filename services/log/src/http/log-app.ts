@@ -1,11 +1,10 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { BodyError } from '@ori/http/body';
+import { BodyError, readBody } from '@ori/http/body';
 import { DeadlineError, presentDeadline } from '@ori/http/deadline';
 import { sendEnvelope } from '@ori/http/envelope';
 import { exchangeOf } from '@ori/http/exchange';
-import { readJsonBody } from '@ori/http/json-body';
 import type { Presentation } from '@ori/http/presentation';
 import { createExpressApp, type Express, type Route } from '@ori/http/routes';
 import { parseTarget } from '@ori/http/target';
@@ -83,7 +82,7 @@ export function createLogApp(prefix: string, { folder, checkpoint, lookup }: Log
 
   const answerLookup: Route['handler'] = async (req, res) => {
     const { deadline } = exchangeOf(req);
-    const body = await readJsonBody(req, { bytesMax: LOOKUP_BYTES_MAX, deadline });
+    const body = await readBody(req, { bytesMax: LOOKUP_BYTES_MAX, deadline });
     const commitments = decodeCommitments(body.toString());
     if (commitments === undefined) return sendEnvelope(res, BAD_REQUEST);
     const found: Record<string, LookupAnswer['found'][string]> = {};

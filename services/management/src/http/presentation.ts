@@ -80,7 +80,6 @@ const CONTENDED: Presentation = {
 };
 
 const BODY_TERMS = {
-  json_beyond_budget: { status: 400, message: 'The body is too large, too deep or has too many values.' },
   body_too_large: { status: 413, message: 'The body is larger than 1048576 bytes.' },
   content_encoding_unsupported: { status: 415, message: 'The body must not have a content encoding.' },
   body_aborted: { status: 400, message: 'The body is incomplete.' },

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import { readBody as readBytes } from '@ori/http/body';
 import { exchangeOf } from '@ori/http/exchange';
-import { readJsonBody } from '@ori/http/json-body';
 import { onlyValueOf } from '@ori/http/raw-headers';
-import { JsonError, parseStrictJson } from '@ori/http/strict-json';
-import { ContentDigest } from '@ori/identity/dpop/content';
+import { JsonError, type JsonLimits, parseStrictJson } from '@ori/http/strict-json';
 import type { VerifiedProof } from '@ori/identity/dpop/possession';
 import { z } from 'zod';
 import { Refusal } from '../refusal.ts';
@@ -12,12 +11,15 @@ import type { Operation } from './operation.ts';
 import { MalformedRequest } from './presentation.ts';
 
 const BODY_BYTES_MAX = 1_048_576;
+/** Enough for some thousand names, and far below what would delay other requests. */
+const JSON_LIMITS: JsonLimits = { lengthMax: 512 * 1024, depthMax: 16, valuesMax: 5000 };
 /** A message may contain input, such as the names of unknown members. */
 const TOLD_CHARACTERS_MAX = 300;
 const JSON_MEDIA_TYPE = /^application\/json *(;.*)?$/i;
 const TOLD: Readonly<Record<JsonError['code'], string>> = {
   not_json: 'not JSON in UTF-8',
   duplicate_member: 'not acceptable: an object has two members of one name',
+  beyond_limits: 'too large, too deep or has too many values',
 };
 
 /**
@@ -64,13 +66,12 @@ export async function readBody<Schema extends z.ZodType>(
   proven: VerifiedProof | undefined,
   readOnly: ReadonlySet<string>,
 ): Promise<ReadBody<Schema>> {
-  const digest = proven && new ContentDigest();
   if (schema === undefined) {
-    proven?.requireContent(isEmpty(req) ? digest : undefined);
+    proven?.requireContent(isEmpty(req) ? Buffer.alloc(0) : undefined);
     return { body: undefined, returned: {} };
   }
-  const bytes = await readJson(req, digest && ((chunk) => digest.update(chunk)));
-  proven?.requireContent(digest);
+  const bytes = await readJson(req);
+  proven?.requireContent(bytes);
   const { returned, rest } = withoutReadOnly(parseJson(bytes), readOnly);
   return { body: requireBody(schema, rest), returned };
 }
@@ -88,18 +89,18 @@ function isEmpty({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }
 
-async function readJson(req: IncomingMessage, onContent?: (bytes: Uint8Array) => void): Promise<Buffer> {
+async function readJson(req: IncomingMessage): Promise<Buffer> {
   const mediaType = onlyValueOf(req, 'content-type');
   if (!isEmpty(req) && (mediaType === undefined || !JSON_MEDIA_TYPE.test(mediaType))) {
     throw new MalformedRequest({ status: 415, message: 'The body must be sent as application/json.' });
   }
   const { deadline } = exchangeOf(req);
-  return readJsonBody(req, { bytesMax: BODY_BYTES_MAX, deadline, onContent });
+  return readBytes(req, { bytesMax: BODY_BYTES_MAX, deadline });
 }
 
 function parseJson(bytes: Uint8Array): unknown {
   try {
-    return parseStrictJson(bytes);
+    return parseStrictJson(bytes, JSON_LIMITS);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw new Refusal('invalid_parameters', `The body is ${TOLD[error.code]}.`);

@@ -1,5 +1,4 @@
 import { type Bearer, readBearer } from '@ori/identity/bearer';
-import { ContentDigest } from '@ori/identity/dpop/content';
 import {
   type Possession,
   type ProvenRequest,
@@ -46,8 +45,8 @@ export interface SigningCall {
   countFor(account: string, subject: string): void;
   /** Called with the intern's id once the store has confirmed it: only then may a log name it. */
   nameIntern(internId: string): void;
-  /** Reads the body; called once, after authentication. @param digest updated with the bytes as they arrive */
-  readBody(digest: ContentDigest | undefined): Promise<Uint8Array>;
+  /** Reads the body; called once, after authentication. */
+  readBody(): Promise<Uint8Array>;
   /** The deadline of the route. `check` throws after it. */
   readonly deadline: { check(): void; readonly signal: AbortSignal };
 }
@@ -120,8 +119,7 @@ export async function signProof(call: SigningCall, parts: SigningParts): Promise
     const grant = requireScope(requireHolder(caller, dpop, parts.requireDpop));
     const account = `${grant.session.issuer} ${grant.session.subject}`;
     call.countFor(account, grant.session.subject);
-    const digest = dpop && new ContentDigest();
-    const order = readRequest(grant, requireContent(dpop, digest, await call.readBody(digest)));
+    const order = readRequest(grant, requireContent(dpop, await call.readBody()));
     return await parts.atWork(account, call.deadline, () => issue(order, dpop, call, parts));
   } catch (error) {
     // However the request ends, its DPoP proof can be used once.

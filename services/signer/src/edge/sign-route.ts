@@ -55,7 +55,7 @@ export function signRoute(
           nameIntern(id) {
             intern = id;
           },
-          readBody: (digest) => readSigningBody(req, deadline, digest),
+          readBody: () => readSigningBody(req, deadline),
           deadline,
         },
         parts,

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { pageHeaders } from '@ori/faces/html';
-import { BodyError } from '@ori/http/body';
-import { readJsonBody } from '@ori/http/json-body';
+import { BodyError, readBody } from '@ori/http/body';
 import type { Presentation } from '@ori/http/presentation';
 import { createExpressApp } from '@ori/http/routes';
 import { isPath, PROOF_HEADERS } from '@ori/proof';
@@ -89,7 +88,7 @@ class Unacceptable extends Error {
 }
 
 async function readContent(req: IncomingMessage): Promise<Record<string, unknown>> {
-  const bytes = await readJsonBody(req, { bytesMax: BYTES_MAX }).catch((error) => {
+  const bytes = await readBody(req, { bytesMax: BYTES_MAX }).catch((error) => {
     throw error instanceof BodyError ? new Unacceptable(413, `At most ${BYTES_MAX} bytes.`) : error;
   });
   try {

@@ -1,5 +1,4 @@
 import { hash, KeyObject, randomBytes, sign, verify } from 'node:crypto';
-import { ContentDigest } from '@ori/identity/dpop/content';
 import { createDpopNonces } from '@ori/identity/dpop/nonces';
 import { createPossession } from '@ori/identity/dpop/possession';
 import { createDpopKey } from '../../../env/dpop.ts';
@@ -54,9 +53,7 @@ async function openPossession(algorithm: Algorithm): Promise<Contestant> {
     async ({ method, proof }) => {
       const request = { ...TARGET, method, proofs: [proof], tokenDigest: TOKEN_DIGEST };
       const verified = await possession.verify(key.thumbprint, request);
-      const digest = new ContentDigest();
-      digest.update(content);
-      verified.requireContent(digest);
+      verified.requireContent(content);
       await possession.spend(verified);
     },
     (accepted, { method, proof }) => [

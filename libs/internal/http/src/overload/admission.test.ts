@@ -3,9 +3,9 @@ import type { Limits } from '@ori/runtime/limits';
 import { createMetrics } from '@ori/runtime/metrics';
 import { type RawClient, rawClient } from '@ori/test-env/raw-client';
 import { expect, test } from 'vitest';
+import { readBody } from '../server/body.ts';
 import { sendEnvelope } from '../server/envelope.ts';
 import { countFor, exchangeOf } from '../server/exchange.ts';
-import { readJsonBody } from '../server/json-body.ts';
 import { startApiServer } from '../server/server.ts';
 import { networkOf } from './admission.ts';
 
@@ -172,7 +172,7 @@ test('an account at its limit is refused, another one is served', async () => {
 });
 
 const reading: RequestListener = (req, res) => {
-  readJsonBody(req, { bytesMax: 1_000_000 }).then(
+  readBody(req, { bytesMax: 1_000_000 }).then(
     (body) => res.end(String(body.length)),
     (error) => {
       exchangeOf(req).error = error;

@@ -5,11 +5,7 @@ import type { Deadline } from './deadline.ts';
 import { findExchange } from './exchange.ts';
 import { decideKeepAlive } from './keep-alive.ts';
 
-export type BodyErrorCode =
-  | 'body_too_large'
-  | 'json_beyond_budget'
-  | 'content_encoding_unsupported'
-  | 'body_aborted';
+export type BodyErrorCode = 'body_too_large' | 'content_encoding_unsupported' | 'body_aborted';
 
 /** The body of the request is refused; the rest of it is not read. */
 export class BodyError extends OriError<BodyErrorCode> {
@@ -34,17 +30,59 @@ export function breakOff(req: IncomingMessage, cause: Error): void {
 
 export interface ReadBodyOptions {
   bytesMax: number;
-  /** Called with the content as it arrives, byte for byte. */
-  onContent?: ((bytes: Uint8Array) => void) | undefined;
   /** Reading stops when it has passed. */
   deadline?: Pick<Deadline, 'check' | 'signal'>;
 }
 
-/** Checks the length, tells a waiting client to continue, and returns a body that has already arrived. */
-export function beginBody(
+/**
+ * Passes a body on as it arrives, byte for byte and whatever its content encoding, without keeping it. Call it once the caller is
+ * known, because it sends `100 Continue`.
+ *
+ * @param take returns how many bytes of a chunk stay in memory until the body has ended; must not throw
+ * @throws {BodyError} `body_too_large` before a byte is read (announced) or as soon as it exceeds the limit, `body_aborted` when the
+ * client went away
+ * @throws {BusyError} `bodies`, if another body needs room and this one is the oldest of the network that has most
+ * @throws {DeadlineError}
+ */
+export async function readChunks(
   req: IncomingMessage,
-  { bytesMax, deadline, onContent }: ReadBodyOptions,
-): Buffer | undefined {
+  options: ReadBodyOptions,
+  take: (chunk: Buffer) => number,
+): Promise<void> {
+  // What arrived with the head can be read as a whole after this: see `hasArrived`.
+  await undefined;
+  const whole = beginBody(req, options);
+  if (whole === undefined) await drainBody(req, options, take);
+  else take(whole);
+}
+
+/**
+ * Reads a whole body, byte for byte, as `readChunks` does.
+ *
+ * @throws as `readChunks` does, and {BodyError} `content_encoding_unsupported` (anything but identity) before a byte is read
+ */
+export async function readBody(req: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
+  const encoding = req.headers['content-encoding'];
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+    throw new BodyError('content_encoding_unsupported', 'the body has a content encoding');
+  }
+  let room: Buffer = Buffer.alloc(0);
+  let length = 0;
+  await readChunks(req, options, (chunk) => {
+    const before = room.length;
+    const after = length + chunk.length;
+    // Not a list: a chunk may be a single byte, and is then an object of a hundred.
+    if (length === 0) room = chunk;
+    else if (after > before) room = Buffer.concat([room.subarray(0, length), chunk], 2 * after);
+    else chunk.copy(room, length);
+    length = after;
+    return room.length - before;
+  });
+  return room.subarray(0, length);
+}
+
+/** Checks the length, tells a waiting client to continue, and returns a body that has already arrived. */
+function beginBody(req: IncomingMessage, { bytesMax, deadline }: ReadBodyOptions): Buffer | undefined {
   deadline?.check();
   if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
   const held = awaitingContinue.get(req);
@@ -62,7 +100,6 @@ export function beginBody(
   // Otherwise the request would never end, because nothing else reads it.
   req.resume();
   if (body.length > bytesMax) throw tooLarge(bytesMax);
-  onContent?.(body);
   return body;
 }
 
@@ -76,9 +113,9 @@ function hasArrived(req: IncomingMessage): boolean {
 }
 
 /** Passes on the chunks of a body until its end. @param take returns how much memory a chunk took */
-export function drainBody(
+function drainBody(
   req: IncomingMessage,
-  { bytesMax, deadline, onContent }: ReadBodyOptions,
+  { bytesMax, deadline }: ReadBodyOptions,
   take: (chunk: Buffer) => number,
 ): Promise<void> {
   const signal = deadline?.signal;
@@ -98,7 +135,6 @@ export function drainBody(
       bytes += chunk.length;
       if (bytes > bytesMax) stop(tooLarge(bytesMax));
       else {
-        onContent?.(chunk);
         const kept = take(chunk);
         share?.grow(kept);
       }

@@ -2,8 +2,8 @@ import { createMetrics } from '@ori/runtime/metrics';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { rawClient } from '@ori/test-env/raw-client';
 import { expect, test } from 'vitest';
+import { readBody } from './body.ts';
 import { exchangeOf } from './exchange.ts';
-import { readJsonBody } from './json-body.ts';
 import { startApiServer } from './server.ts';
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\n';
@@ -51,7 +51,7 @@ test.each([
       metrics,
       app(req, res) {
         begun += 1;
-        readJsonBody(req, { bytesMax: 100, deadline: exchangeOf(req).deadline }).then(
+        readBody(req, { bytesMax: 100, deadline: exchangeOf(req).deadline }).then(
           () => {
             outcomes.push('read');
             res.end();
@@ -79,7 +79,7 @@ test('a body that has broken off is not waited for by a handler that reads it la
     async app(req, res) {
       const { deadline } = exchangeOf(req);
       await new Promise((resolve) => res.once('close', resolve));
-      readJsonBody(req, { bytesMax: 100, deadline }).catch(outcome.resolve);
+      readBody(req, { bytesMax: 100, deadline }).catch(outcome.resolve);
     },
   });
   using client = await rawClient(server.port);

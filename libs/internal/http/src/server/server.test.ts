@@ -6,10 +6,10 @@ import { createMetrics } from '@ori/runtime/metrics';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { type RawAnswer, type RawClient, rawClient } from '@ori/test-env/raw-client';
 import { afterEach, describe, expect, it } from 'vitest';
+import { readBody } from './body.ts';
 import { presentDeadline } from './deadline.ts';
 import { sendEnvelope } from './envelope.ts';
 import { exchangeOf } from './exchange.ts';
-import { readJsonBody } from './json-body.ts';
 import { type ApiServer, type ApiServerOptions, startApiServer } from './server.ts';
 
 const open: { stop(): Promise<void> }[] = [];
@@ -82,7 +82,7 @@ describe('the deadline', () => {
     const remaining: number[] = [];
     const app: RequestListener = (req, res) => {
       remaining.push(exchangeOf(req).deadline.remainingMs());
-      void readJsonBody(req, { bytesMax: 10 }).then(() => res.end('ok'));
+      void readBody(req, { bytesMax: 10 }).then(() => res.end('ok'));
     };
     const client = await clientOf(await serve(app, { deadlineMs: 600 }));
     for (let request = 0; request < 2; request++) {
@@ -111,7 +111,7 @@ describe('a body that is not read', () => {
     'costs less than 2 MiB of a 1 GiB upload, and the client gets its answer (%s)',
     async (_name, header) => {
       const server = await serve((req, res) => {
-        readJsonBody(req, { bytesMax: 1_048_576 }).catch(() => refuse(req, res));
+        readBody(req, { bytesMax: 1_048_576 }).catch(() => refuse(req, res));
       });
       let read = 0;
       server.server.on('connection', (socket) =>
@@ -182,7 +182,7 @@ describe('a body that is not read', () => {
 
   it('keeps the connection if the body was read', async () => {
     const server = await serve(
-      (req, res) => void readJsonBody(req, { bytesMax: 10 }).then((body) => res.end(body)),
+      (req, res) => void readBody(req, { bytesMax: 10 }).then((body) => res.end(body)),
     );
     const client = await clientOf(server);
     for (const body of ['first', 'other']) {
@@ -247,7 +247,7 @@ describe('what is not a request', () => {
   });
 
   it('is 400 invalid_body if the chunks of a body are malformed', async () => {
-    const server = await serve((req) => void readJsonBody(req, { bytesMax: 100 }).catch(() => {}));
+    const server = await serve((req) => void readBody(req, { bytesMax: 100 }).catch(() => {}));
     const bytes = 'POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n';
     const metadata = { reason: 'invalid_body', retryable: false };
     expect(envelope(await exchange(server, bytes))).toMatchObject({ code: 400, metadata });
@@ -267,7 +267,7 @@ describe('the request line', () => {
     const app: RequestListener = (req, res) => {
       Object.assign(exchangeOf(req), { route: '/interns/{internId}' });
       Object.assign(exchangeOf(req).facts, { internId: 'int_1' });
-      void readJsonBody(req, { bytesMax: 100 }).then(() => res.end());
+      void readBody(req, { bytesMax: 100 }).then(() => res.end());
     };
     const server = await serve(app, { log });
     const headers = { authorization: 'Bearer canary-token', 'x-anything': 'canary-header' };

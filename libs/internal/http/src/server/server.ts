@@ -43,7 +43,7 @@ export type { ApiServerOptions } from './server-options.ts';
  * A strict HTTP/1.1 server around an application. Each request has an {@link Exchange} with its id and a deadline that
  * runs from its first byte (if the head arrives in parts, the first byte counts as up to 100 ms older); at the deadline
  * the server itself answers 408. Only origin-form targets and exactly one `Host` are accepted; requests that the parser
- * refuses get an error envelope too. `100 Continue` is sent by `readJsonBody` and `readChunks`. An answer to a request
+ * refuses get an error envelope too. `100 Continue` is sent by `readBody` and `readChunks`. An answer to a request
  * with an unread body closes the connection.
  */
 export async function startApiServer(options: ApiServerOptions) {

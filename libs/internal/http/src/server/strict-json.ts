@@ -1,8 +1,18 @@
 import { OriError } from '@ori/proof/errors';
 
-/** The bytes are not exactly one JSON value. Its message never quotes them. */
-export class JsonError extends OriError<'not_json' | 'duplicate_member'> {
+/** The bytes are not exactly one JSON value, or are beyond the limits. Its message never quotes them. */
+export class JsonError extends OriError<'not_json' | 'duplicate_member' | 'beyond_limits'> {
   override readonly name = 'JsonError';
+}
+
+/** The limits of a JSON text, checked before it is parsed: parsing and validating more would delay other requests. */
+export interface JsonLimits {
+  /** Characters, without white space between tokens. */
+  readonly lengthMax: number;
+  /** Nesting depth of objects and arrays. */
+  readonly depthMax: number;
+  /** Members and items of all objects and arrays. */
+  readonly valuesMax: number;
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -13,19 +23,18 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  *
  * @throws {JsonError}
  */
-export function parseStrictJson(bytes: Uint8Array): unknown {
-  let text: string;
-  let value: unknown;
+export function parseStrictJson(bytes: Uint8Array, limits: JsonLimits): unknown {
   try {
-    text = utf8.decode(bytes);
-    value = JSON.parse(text);
-  } catch {
+    const text = utf8.decode(bytes);
+    const members = countMembers(text, limits);
+    const value: unknown = JSON.parse(text);
+    if (membersOf(value) === members) return value;
+  } catch (error) {
+    if (error instanceof JsonError) throw error;
     // The parser's error is not the cause, because it quotes the text, and causes are logged.
     throw new JsonError('not_json', 'not JSON in UTF-8');
   }
-  if (membersOf(value) !== countMembers(text))
-    throw new JsonError('duplicate_member', 'an object has a duplicate member');
-  return value;
+  throw new JsonError('duplicate_member', 'an object has a duplicate member');
 }
 
 function membersOf(value: unknown): number {
@@ -38,16 +47,31 @@ function membersOf(value: unknown): number {
 
 /**
  * Counts the members of all objects in valid JSON, by the colons outside strings. JSON.parse keeps the last of two
- * members with the same name, so a text with more members than were parsed contains a duplicate.
+ * members with the same name, so a text with more members than were parsed contains a duplicate. A text that is not valid
+ * only has to be within the limits.
  */
-function countMembers(json: string): number {
+function countMembers(json: string, { lengthMax, depthMax, valuesMax }: JsonLimits): number {
   let members = 0;
+  let depth = 0;
+  let values = 0;
+  let spaces = 0;
   let isInString = false;
-  for (let index = 0; index < json.length; index += 1) {
-    const character = json[index];
-    if (character === '\\') index += 1;
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json[at] as string;
+    if (character === '\\') at += 1;
     else if (character === '"') isInString = !isInString;
-    else if (character === ':' && !isInString) members += 1;
+    else if (!isInString) {
+      if (character === ':') members += 1;
+      else if (character === ',') values += 1;
+      else if (character === '[' || character === '{') {
+        values += 1;
+        depth += 1;
+      } else if (character === ']' || character === '}') depth -= 1;
+      else if (character <= ' ') spaces += 1;
+    }
+    if (at - spaces >= lengthMax || depth > depthMax || values > valuesMax) {
+      throw new JsonError('beyond_limits', 'too large, too deep or with too many values');
+    }
   }
   return members;
 }

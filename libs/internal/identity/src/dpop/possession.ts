@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { ContentDigest } from './content.ts';
 import { DpopError } from './dpop-error.ts';
 import { type DpopNonces, nonceSeconds } from './nonces.ts';
 import { importKey, type ProofKey } from './proof-keys.ts';
@@ -39,11 +38,12 @@ class VerifiedProof {
   }
 
   /**
-   * @param digest of the received content; undefined if content was not read
+   * @param content as it was received; undefined if it was not read
    * @throws DpopError `dpop_content_refused`
    */
-  requireContent(digest: ContentDigest | undefined): void {
-    if (this.#content !== undefined && this.#content !== digest?.base64url())
+  requireContent(content: Uint8Array | undefined): void {
+    if (this.#content === undefined) return;
+    if (content === undefined || this.#content !== hash('sha256', content, 'base64url'))
       throw contentRefused('different content');
   }
 

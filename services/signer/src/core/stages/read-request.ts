@@ -1,8 +1,11 @@
 import { type SigningRequestBody, signingRequest } from '@ori/api/request';
-import { JsonError, parseStrictJson } from '@ori/http/strict-json';
+import { JsonError, type JsonLimits, parseStrictJson } from '@ori/http/strict-json';
 import type { Content } from './require-content.ts';
 import type { Grant } from './require-scope.ts';
 import { SigningError } from './signing-error.ts';
+
+/** A valid body is below 13 KiB, even with every character of its path escaped. */
+const LIMITS: JsonLimits = { lengthMax: 16 * 1024, depthMax: 8, valuesMax: 64 };
 
 /** What a caller with a grant wants signed. */
 class Order {
@@ -33,7 +36,7 @@ export function readRequest(grant: Grant, { bytes }: Content): Order {
 
 function parse(body: Uint8Array): unknown {
   try {
-    return parseStrictJson(body);
+    return parseStrictJson(body, LIMITS);
   } catch (error) {
     throw error instanceof JsonError ? invalid(error.message) : error;
   }

@@ -1,4 +1,3 @@
-import type { ContentDigest } from '@ori/identity/dpop/content';
 import type { VerifiedProof } from '@ori/identity/dpop/possession';
 
 /** The content of a request. That of a bound session is what its DPoP proof covers. */
@@ -17,14 +16,10 @@ export type { Content };
  * Checks the DPoP proof against the content: a server in between must not be able to change a bound session's request.
  *
  * @param proven undefined for an unbound session, whose content nothing covers
- * @param digest of the bytes as they arrived
+ * @param bytes as they arrived
  * @throws DpopError `dpop_content_refused`
  */
-export function requireContent(
-  proven: VerifiedProof | undefined,
-  digest: ContentDigest | undefined,
-  bytes: Uint8Array,
-): Content {
-  proven?.requireContent(digest);
+export function requireContent(proven: VerifiedProof | undefined, bytes: Uint8Array): Content {
+  proven?.requireContent(bytes);
   return new Content(bytes);
 }

@@ -66,7 +66,7 @@ export function grantOf(token: Partial<TokenFacts> = {}): Grant {
 
 /** The content of an unbound session's request. */
 export function contentOf(bytes: Uint8Array): Content {
-  return requireContent(undefined, undefined, bytes);
+  return requireContent(undefined, bytes);
 }
 
 export function orderOf(body: object = { bodySha256: BODY_SHA256, route: ROUTE }, grant = grantOf()): Order {
