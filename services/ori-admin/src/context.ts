@@ -42,8 +42,7 @@ export function createContext(
   const ringFile = (owner: KekOwner): RingFile => {
     const setting = ringSetting(owner);
     const { [setting]: path } = config(setting);
-    const rules = { owner };
-    return { path, variable: `ORI_ADMIN_${owner.toUpperCase()}_KEK_FILE`, rules, ...kms(owner) };
+    return { path, variable: `ORI_ADMIN_${owner.toUpperCase()}_KEK_FILE`, owner, ...kms(owner) };
   };
   const kms = (owner: KekOwner): Pick<RingFile, 'kmsUrl' | 'kmsTokenFile'> => {
     const { signerKmsUrl, managementKmsUrl, kmsTokenFile } = config(

@@ -31,9 +31,8 @@ export function removeKek(text: string, owner: KekOwner, kid: string): string {
 }
 
 function rewrite(text: string, owner: KekOwner, change: (keys: KekJwk[]) => KekJwk[]): string {
-  const rules = { owner };
-  const changed = renderRing(change(readRing(text, rules, 'either')));
-  readRing(changed, rules, 'either');
+  const changed = renderRing(change(readRing(text, owner, 'either')));
+  readRing(changed, owner, 'either');
   return changed;
 }
 

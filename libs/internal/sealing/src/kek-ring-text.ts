@@ -1,16 +1,17 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
-import { type KekOwner, KekRing, kidOf, ownerOf } from './kek-ring.ts';
+import { type KekOwner, KekRing, KID, kidOf } from './kek-ring.ts';
 import type { KeyWrapper } from './key-wrapper.ts';
 import { SealingError } from './sealing-error.ts';
 
 const KEKS_MAX = 16;
 const EXPECTED_K = 'expected 256 bits in base64url (43 characters)';
-const SHARED = 'names no service, so another service may have the key too: give each service its own ring';
 
 const kekJwk = z.strictObject({
   kty: z.literal('oct', 'expected "oct"'),
-  kid: z.string('expected a string').regex(/^[A-Za-z0-9._-]{1,64}$/, 'expected 1 to 64 of A-Z a-z 0-9 . _ -'),
+  kid: z
+    .string('expected a string')
+    .regex(KID, 'expected one made by ori-admin kek, which names its service'),
   k: z
     .string('expected a string')
     .regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/, EXPECTED_K)
@@ -45,22 +46,18 @@ function invalid(problems: string[]): SealingError {
   return new SealingError('invalid_kek_ring', `invalid KEK ring: ${problems.join('; ')}`, problems);
 }
 
-export interface RingRules {
-  /** The service that the ring is for; undefined accepts any. */
-  readonly owner?: KekOwner;
-}
-
 /** Whether the keys of a ring are in plain or wrapped by a KMS. */
 type Form = 'plain' | 'wrapped' | 'either';
 
 /**
- * Reads a KEK ring: a JWK Set whose keys are `{"kty":"oct","kid":…,"k":<256 bits, base64url>}`. A `kid` made by {@link
- * kidOf} names the service that the key is for; a key under the `kid` of another key is refused.
+ * Reads a KEK ring: a JWK Set whose keys are `{"kty":"oct","kid":…,"k":<256 bits, base64url>}`. The `kid` is that of
+ * {@link kidOf}: a key under the `kid` of another key is refused.
  *
+ * @param owner the service that the ring is for; undefined accepts either
  * @throws SealingError `invalid_kek_ring` with all errors, none of which quotes the text
  */
-export function parseKekRing(text: string, rules: RingRules = {}): KekRing {
-  const keys = readRing(text, rules, 'plain').map(({ kid, k = '' }): [string, KeyObject] => {
+export function parseKekRing(text: string, owner?: KekOwner): KekRing {
+  const keys = readRing(text, owner, 'plain').map(({ kid, k = '' }): [string, KeyObject] => {
     const bytes = Buffer.from(k, 'base64url');
     try {
       return [kid, createSecretKey(bytes)];
@@ -77,14 +74,14 @@ export function parseKekRing(text: string, rules: RingRules = {}): KekRing {
  *
  * @throws SealingError as {@link parseKekRing}; KmsError
  */
-export async function openKekRing(text: string, rules: RingRules, kms: KeyWrapper): Promise<KekRing> {
-  checkWrappedRing(text, rules);
-  return parseKekRing(await unwrapKekRing(text, kms), rules);
+export async function openKekRing(text: string, owner: KekOwner, kms: KeyWrapper): Promise<KekRing> {
+  checkWrappedRing(text, owner);
+  return parseKekRing(await unwrapKekRing(text, kms), owner);
 }
 
 /** Reads as much of such a ring as is possible without the KMS. @throws SealingError as {@link parseKekRing} */
-export function checkWrappedRing(text: string, rules: RingRules): void {
-  readRing(text, rules, 'wrapped');
+export function checkWrappedRing(text: string, owner: KekOwner): void {
+  readRing(text, owner, 'wrapped');
 }
 
 /** The text of the ring with its keys in plain. @throws SealingError; KmsError */
@@ -108,7 +105,7 @@ export async function unwrapKekRing(text: string, kms: KeyWrapper): Promise<stri
  */
 export async function rewriteEach(text: string, change: (key: KekJwk) => Promise<KekJwk>): Promise<string> {
   const changed: KekJwk[] = [];
-  for (const key of readRing(text, {}, 'either')) changed.push(await change(key));
+  for (const key of readRing(text, undefined, 'either')) changed.push(await change(key));
   return renderRing(changed);
 }
 
@@ -117,27 +114,25 @@ export function renderRing(keys: readonly KekJwk[]): string {
 }
 
 /** @throws SealingError as {@link parseKekRing} */
-export function readRing(text: string, rules: RingRules, form: Form): KekJwk[] {
+export function readRing(text: string, owner: KekOwner | undefined, form: Form): KekJwk[] {
   const keys = readKeys(text);
   const problems = keys.flatMap((key, index) => [
     ...(keys.findIndex(({ kid }) => kid === key.kid) < index
       ? [`keys[${index}].kid: expected a kid that no other key has`]
       : []),
-    ...[...problemsOfForm(key, form), ...problemsOfOwner(key, rules)].map((text) => `keys[${index}].${text}`),
+    ...[...problemsOfForm(key, form), ...problemsOfOwner(key, owner)].map((text) => `keys[${index}].${text}`),
   ]);
   if (problems.length > 0) throw invalid(problems);
   return keys;
 }
 
-function problemsOfForm({ kid, k, wrapped }: KekJwk, form: Form): string[] {
+function problemsOfForm({ k, wrapped }: KekJwk, form: Form): string[] {
   if ((k === undefined) === (wrapped === undefined)) return [`k: ${EXPECTED_K}, or "wrapped" in its place`];
-  if (wrapped !== undefined) {
-    if (form === 'plain') return ['wrapped: the key is wrapped by a KMS, and no KMS is configured'];
-    return ownerOf(kid) === undefined
-      ? ['kid: expected one made by ori-admin kek, which identifies the key']
-      : [];
-  }
-  return form === 'wrapped' ? ['k: expected a key wrapped by the KMS, as ori-admin kek wrap makes'] : [];
+  if (wrapped !== undefined && form === 'plain')
+    return ['wrapped: the key is wrapped by a KMS, and no KMS is configured'];
+  if (k !== undefined && form === 'wrapped')
+    return ['k: expected a key wrapped by the KMS, as ori-admin kek wrap makes'];
+  return [];
 }
 
 function readKeys(text: string): KekJwk[] {
@@ -152,19 +147,12 @@ function readKeys(text: string): KekJwk[] {
   return parsed.data.keys;
 }
 
-function problemsOfOwner({ kid, k }: KekJwk, { owner }: RingRules): string[] {
+function problemsOfOwner({ kid, k }: KekJwk, owner: KekOwner | undefined): string[] {
+  const named = kid.split('-', 1)[0] as KekOwner;
   const key = k === undefined ? undefined : Buffer.from(k, 'base64url');
   try {
-    const named = ownerOf(kid);
-    const problems = key?.every((byte) => byte === key[0]) ? ['k: expected random bytes'] : [];
-    if (named === undefined) {
-      if (owner !== undefined) problems.push(`kid: ${SHARED}`);
-    } else if (key !== undefined && kid !== kidOf(named, key)) {
-      problems.push('kid: does not match the key');
-    } else if (owner !== undefined && named !== owner) {
-      problems.push(`kid: belongs to the ring of the ${named} service`);
-    }
-    return problems;
+    if (key !== undefined && kid !== kidOf(named, key)) return ['kid: does not match the key'];
+    return owner !== undefined && named !== owner ? [`kid: belongs to the ring of the ${named} service`] : [];
   } finally {
     key?.fill(0);
   }

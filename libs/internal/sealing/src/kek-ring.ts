@@ -64,7 +64,4 @@ export function kidOf(owner: KekOwner, key: Uint8Array): string {
   return `${owner}-${Buffer.from(hkdfSync('sha256', key, '', `ori kid ${owner}`, 8)).toString('hex')}`;
 }
 
-/** The service that the KEK is for; undefined if its `kid` names none. */
-export function ownerOf(kid: string): KekOwner | undefined {
-  return KEK_OWNERS.find((owner) => new RegExp(`^${owner}-[0-9a-f]{16}$`).test(kid));
-}
+export const KID = /^(signer|management)-[0-9a-f]{16}$/;

@@ -1,12 +1,13 @@
 import { ConfigError } from '@ori/runtime/config';
-import type { KekRing } from './kek-ring.ts';
-import { checkWrappedRing, openKekRing, parseKekRing, type RingRules } from './kek-ring-text.ts';
+import type { KekOwner, KekRing } from './kek-ring.ts';
+import { checkWrappedRing, openKekRing, parseKekRing } from './kek-ring-text.ts';
 import { SealingError } from './sealing-error.ts';
 import { createTransit, readSecret, type WrappedFile } from './transit.ts';
 
 /** The file of a ring, and the KMS that wrapped its keys, if any. */
 export interface RingFile extends WrappedFile {
-  readonly rules: RingRules;
+  /** The service that the ring is for. */
+  readonly owner: KekOwner;
 }
 
 /**
@@ -17,8 +18,8 @@ export interface RingFile extends WrappedFile {
 export function readRingFile(file: RingFile): string {
   return explain(file, () => {
     const text = readSecret(file);
-    if (file.kmsUrl === undefined) parseKekRing(text, file.rules);
-    else checkWrappedRing(text, file.rules);
+    if (file.kmsUrl === undefined) parseKekRing(text, file.owner);
+    else checkWrappedRing(text, file.owner);
     return text;
   });
 }
@@ -26,10 +27,10 @@ export function readRingFile(file: RingFile): string {
 /** @throws ConfigError as {@link readRingFile}; KmsError */
 export async function openRingFile(file: RingFile): Promise<KekRing> {
   const text = readRingFile(file);
-  const { kmsUrl, kmsTokenFile, rules } = file;
-  if (kmsUrl === undefined) return parseKekRing(text, rules);
+  const { kmsUrl, kmsTokenFile, owner } = file;
+  if (kmsUrl === undefined) return parseKekRing(text, owner);
   try {
-    return await openKekRing(text, rules, createTransit({ kmsUrl, kmsTokenFile }));
+    return await openKekRing(text, owner, createTransit({ kmsUrl, kmsTokenFile }));
   } catch (error) {
     return explain(file, () => {
       throw error;

@@ -15,17 +15,17 @@ export interface RingConfig {
 
 const ASK_KMS_EVERY_MS = 2000;
 
-/** A service accepts only keys made for it. */
-const fileOf = (owner: KekOwner, { kekFile, ...kms }: RingConfig): RingFile => ({
+/** The file of a service's ring. */
+export const ringFileOf = (owner: KekOwner, { kekFile, ...kms }: RingConfig): RingFile => ({
   ...kms,
   path: kekFile,
   variable: `${owner.toUpperCase()}_KEK_FILE`,
-  rules: { owner },
+  owner,
 });
 
 /** Validates the ring without calling the KMS. @throws ConfigError */
 export function checkServiceRing(owner: KekOwner, config: RingConfig): void {
-  readRingFile(fileOf(owner, config));
+  readRingFile(ringFileOf(owner, config));
 }
 
 type RingLog = Pick<Logger, 'info' | 'error'>;
@@ -38,7 +38,7 @@ type RingLog = Pick<Logger, 'info' | 'error'>;
  * @throws ConfigError
  */
 export async function openServiceRing(owner: KekOwner, config: RingConfig, log: RingLog) {
-  const file = fileOf(owner, config);
+  const file = ringFileOf(owner, config);
   const { first: ring, close } = await followFiles(
     [file.path],
     (signal) => untilKmsAnswers('the KEK ring', () => openRingFile(file), log, signal),

@@ -50,7 +50,6 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-const RULES = { owner: 'signer' } as const;
 const transit = (timeoutMs?: number) => createTransit({ kmsUrl, kmsTokenFile: tokenFile, timeoutMs });
 const failure = (code: string) => ({ name: 'KmsError', code });
 
@@ -67,7 +66,7 @@ it('asks for one key of a ring at a time, because an HSM answers one call after 
     unwrap: (wrapped: string) => alone(Buffer.from(wrapped, 'base64')),
   };
   const text = extendKekRing(extendKekRing(generateKekRing('signer'), 'signer'), 'signer');
-  const ring = await openKekRing(await wrapKekRing(text, kms), RULES, kms);
+  const ring = await openKekRing(await wrapKekRing(text, kms), 'signer', kms);
   expect(ring.kids).toEqual(parseKekRing(text).kids);
   expect(most).toBe(1);
 });
@@ -77,7 +76,7 @@ it('wraps and unwraps the keys of a ring, each call with the token that the file
   const wrapped = await wrapKekRing(text, transit());
   token = 'second';
   writeFileSync(tokenFile, 'second\n');
-  expect((await openKekRing(wrapped, RULES, transit())).kids).toEqual(parseKekRing(text).kids);
+  expect((await openKekRing(wrapped, 'signer', transit())).kids).toEqual(parseKekRing(text).kids);
   expect(asked).toEqual([
     { url: '/v1/transit/encrypt/kek', token: 'first' },
     { url: '/v1/transit/decrypt/kek', token: 'second' },
@@ -98,7 +97,7 @@ it('refuses a key that is not the one that was wrapped', async () => {
   for (const plaintext of [Buffer.from(k, 'base64url'), Buffer.alloc(16, 7), Buffer.alloc(0)]) {
     misbehave = (_request, response) =>
       void response.end(JSON.stringify({ data: { plaintext: plaintext.toString('base64') } }));
-    await expect(openKekRing(wrapped, RULES, transit())).rejects.toMatchObject({
+    await expect(openKekRing(wrapped, 'signer', transit())).rejects.toMatchObject({
       name: 'SealingError',
       code: 'invalid_kek_ring',
     });

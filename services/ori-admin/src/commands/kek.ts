@@ -7,7 +7,7 @@ import {
   removeKek,
   wrapKekRing,
 } from '@ori/sealing/change-kek-ring';
-import { KEK_OWNERS, type KekOwner, type KekRing, ownerOf } from '@ori/sealing/kek-ring';
+import { KEK_OWNERS, type KekOwner, type KekRing } from '@ori/sealing/kek-ring';
 import { parseKekRing, unwrapKekRing } from '@ori/sealing/kek-ring-text';
 import { readRingFile } from '@ori/sealing/read-kek-ring';
 import { createTransit } from '@ori/sealing/transit';
@@ -51,8 +51,7 @@ export function addKekCommands(program: Command): void {
     .does(async (admin, owner: KekOwner, { addTo, ...where }: GenerateOptions) => {
       await writeRing(admin, where, async () => {
         if (addTo === undefined) return await wrapped(admin, owner, generateKekRing(owner));
-        const rules = { owner };
-        const file = { path: addTo, variable: '--add-to', rules, ...admin.kms(owner) };
+        const file = { path: addTo, variable: '--add-to', owner, ...admin.kms(owner) };
         return await wrapped(admin, owner, extendKekRing(readRingFile(file), owner));
       });
     });
@@ -119,7 +118,6 @@ export function addKekCommands(program: Command): void {
       const rows = [...new Set([...ring.kids, ...(counts?.keys() ?? [])])].map((kid) => ({
         kid,
         use: kid === ring.primary.kid ? 'seals' : ring.kids.includes(kid) ? 'opens' : 'missing',
-        owner: ownerOf(kid) ?? 'none',
         ...(counts && { sealed: counts.get(kid) ?? 0 }),
       }));
       admin.reportList({ rows, hasMore: false }, (row) => row);
@@ -197,7 +195,7 @@ async function rewrap(
   if (kmsUrl === undefined) throw new ConfigError([`${name}: is required but not set`]);
   const kms = createTransit({ kmsUrl, kmsTokenFile });
   const plain = await unwrapKekRing(readSecretFile(file), kms);
-  parseKekRing(plain, { owner });
+  parseKekRing(plain, owner);
   return await change(plain, kms);
 }
 

@@ -4,6 +4,7 @@ import type { Environment } from '@ori/runtime/config';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import type { KekOwner, KekRing } from '@ori/sealing/kek-ring';
 import { openRingFile } from '@ori/sealing/read-kek-ring';
+import { ringFileOf } from '@ori/sealing/service-ring';
 import { countByKek } from '@ori/store/admin';
 import type { Context } from '../context.ts';
 import { CheckFailed } from './finding.ts';
@@ -77,7 +78,5 @@ export async function lookAtRing(admin: Context, owner: KekOwner, env: Environme
 async function openRing(admin: Context, owner: KekOwner, env: Environment): Promise<KekRing> {
   const prefix = owner.toUpperCase() as Prefix;
   if (env[`${prefix}_KEK_FILE`] === undefined) return await admin.readRing(owner);
-  const { kekFile, kmsUrl, kmsTokenFile } = loadPart(prefix, RING, env);
-  const rules = { owner };
-  return await openRingFile({ path: kekFile, variable: `${prefix}_KEK_FILE`, rules, kmsUrl, kmsTokenFile });
+  return await openRingFile(ringFileOf(owner, loadPart(prefix, RING, env)));
 }
