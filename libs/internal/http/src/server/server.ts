@@ -23,7 +23,7 @@ import {
   renderRawAnswer,
 } from './protocol-errors.ts';
 import type { ApiServerOptions } from './server-options.ts';
-import { followListenerTls, readListenerTls } from './tls.ts';
+import { followListenerTls } from './tls.ts';
 
 /** Room for an access token of 16,000 characters, its DPoP proof and the usual headers. */
 const HEADER_BYTES_MAX = 24 * 1024;
@@ -56,7 +56,7 @@ export async function startApiServer(options: ApiServerOptions) {
   let withdrawn = false;
   let idleOver = false;
   const { tls: files = {} } = options;
-  const tls = readListenerTls(files);
+  const tls = await followListenerTls(files, (renewed) => secured?.setSecureContext(renewed), options.log);
   const settings = {
     headersTimeout: deadlineMs,
     requestTimeout: deadlineMs + BACKSTOP_MS,
@@ -72,14 +72,13 @@ export async function startApiServer(options: ApiServerOptions) {
     tls &&
     createSecureServer({
       ...settings,
-      ...tls,
+      ...tls.first,
       handshakeTimeout: deadlineMs,
       requestCert: files.tlsClientCaFile !== undefined,
     });
   const server: Server = secured ?? createServer(settings);
   const listener = createListener(server, { allowHalfOpen: secured === undefined });
   let acceptDelay: AcceptDelay | undefined;
-  const unfollow = secured && followListenerTls(secured, files, options.log);
 
   const accept = createRequestAdmission(options, {
     connections,
@@ -188,7 +187,7 @@ export async function startApiServer(options: ApiServerOptions) {
         idleOver = true;
       });
       clearInterval(looking);
-      unfollow?.();
+      tls?.close();
     },
   };
 }

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls, { connect, type PeerCertificate } from 'node:tls';
 import { createMetrics } from '@ori/runtime/metrics';
+import { capturedLog } from '@ori/test-env/captured-log';
 import { makeCertificate } from '@ori/test-env/certificate';
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { startApiServer } from './server.ts';
 import { problemsOfTls } from './tls.ts';
 
@@ -99,19 +100,20 @@ test('tells when its own certificate ends, and that of the gateway', async () =>
 });
 
 test('uses a renewed certificate without a restart, and keeps the last one while the files do not fit', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const [first, second] = [makeCertificate(), makeCertificate()];
   await write(first);
-  const server = await serve();
+  const { log, lines } = capturedLog();
+  const server = await serve({ log });
+  const isLogged = (text: string) =>
+    expect.poll(() => lines.some(({ msg }) => String(msg).startsWith(text)), { timeout: 5000 }).toBe(true);
   try {
     await writeFile(files().tlsCertFile, second.cert);
-    vi.advanceTimersByTime(10_000);
+    await isLogged('could not load the TLS files');
     expect((await ask(server.port, first.cert)).text).toContain('200');
     await write(second);
-    vi.advanceTimersByTime(10_000);
+    await isLogged('TLS certificate reloaded');
     expect((await ask(server.port, second.cert)).text).toContain('200');
   } finally {
-    vi.useRealTimers();
     await server.stop({ graceMs: 0 });
   }
 });

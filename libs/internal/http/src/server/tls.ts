@@ -1,4 +1,5 @@
 import type { SecureContextOptions } from 'node:tls';
+import { followFiles } from '@ori/runtime/follow-files';
 import type { Logger } from '@ori/runtime/log';
 import { problemsOfTlsFiles, readTlsFiles } from '@ori/runtime/tls-files';
 
@@ -11,9 +12,6 @@ export interface ListenerFiles {
   readonly tlsClientCaFile?: string | undefined;
 }
 
-/** A renewed certificate is used within this time, without a restart and without a signal. */
-const REREAD_EVERY_MS = 10_000;
-
 export function problemsOfTls(prefix: string, files: ListenerFiles): string[] {
   if (files.tlsCertFile === undefined && files.tlsClientCaFile !== undefined) {
     return [`${prefix}_TLS_CLIENT_CA_FILE: needs ${prefix}_TLS_CERT_FILE and ${prefix}_TLS_KEY_FILE`];
@@ -21,39 +19,30 @@ export function problemsOfTls(prefix: string, files: ListenerFiles): string[] {
   return problemsOfTlsFiles(`${prefix}_TLS`, filesOf(files));
 }
 
-/** @returns the options of `https.createServer`; undefined for plain HTTP. @throws when a file cannot be read */
-export function readListenerTls(files: ListenerFiles): SecureContextOptions | undefined {
-  return files.tlsCertFile === undefined
-    ? undefined
-    : { ...readTlsFiles(filesOf(files)), minVersion: 'TLSv1.2' };
-}
-
 /**
- * Reloads the files when they change. While they cannot be used, as in the middle of a renewal, the previous ones stay
- * in use.
+ * The options of `https.createServer`, read again when a file changes, without a restart and without a signal. While the
+ * files cannot be used, as in the middle of a renewal, the previous ones stay in use.
  *
- * @returns stops the watch
+ * @returns undefined for plain HTTP
+ * @throws when a file cannot be read
  */
-export function followListenerTls(
-  server: { setSecureContext(options: SecureContextOptions): void },
+export async function followListenerTls(
   files: ListenerFiles,
+  use: (tls: SecureContextOptions) => void,
   log?: Logger,
-): () => void {
-  let known = JSON.stringify(readListenerTls(files));
-  const timer = setInterval(() => {
-    try {
-      const tls = readListenerTls(files);
-      const now = JSON.stringify(tls);
-      if (tls === undefined || now === known) return;
-      server.setSecureContext(tls);
-      known = now;
+) {
+  if (files.tlsCertFile === undefined) return undefined;
+  const named = filesOf(files);
+  const paths = Object.values(named).filter((path) => path !== undefined);
+  const read = async (): Promise<SecureContextOptions> => ({ ...readTlsFiles(named), minVersion: 'TLSv1.2' });
+  return await followFiles(paths, read, {
+    changed(tls) {
+      use(tls);
       log?.info('TLS certificate reloaded');
-    } catch (err) {
-      log?.error({ err }, 'could not load the TLS files; the previous certificate stays in use');
-    }
-  }, REREAD_EVERY_MS);
-  timer.unref();
-  return () => clearInterval(timer);
+    },
+    failed: (err) =>
+      log?.error({ err }, 'could not load the TLS files; the previous certificate stays in use'),
+  });
 }
 
 const filesOf = ({ tlsCertFile: cert, tlsKeyFile: key, tlsClientCaFile: ca }: ListenerFiles) => ({
