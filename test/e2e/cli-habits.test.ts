@@ -122,35 +122,6 @@ it('gives scripts the details of a failure of the daemon as fields', async () =>
   expect(JSON.parse(line).error).toMatchObject({ retry_after: 7, status: 503 });
 });
 
-it('colours names and heads on a screen, unless NO_COLOR says otherwise, and never in a pipe', async () => {
-  const list = async (env: Record<string, string>, isTTY: boolean) => {
-    world.scripted.push(internsAre({}));
-    const listed = await runOri(
-      home,
-      ['interns', 'list'],
-      { ORI_BASE_URL: world.baseUrl, ...env },
-      { isTTY },
-    );
-    const failed = await runOri(home, ['nonsense'], env, { isTTY });
-    return [listed.stdout, failed.stderr].map((text) => text.includes('\u001b['));
-  };
-  expect(await list({}, true)).toEqual([true, true]);
-  expect(await list({ NO_COLOR: '1' }, true)).toEqual([false, false]);
-  expect(await list({}, false)).toEqual([false, false]);
-});
-
-it('cuts a table to the width of the screen, and not in a pipe', async () => {
-  const name = 'n'.repeat(60);
-  const widest = async (isTTY: boolean) => {
-    world.scripted.push(internsAre({ name, hostname: `${name}.example` }));
-    const env = { ORI_BASE_URL: world.baseUrl, NO_COLOR: '1' };
-    const { stdout } = await runOri(home, ['interns', 'list'], env, { isTTY, columns: 70 });
-    return Math.max(...stdout.split('\n').map(({ length }) => length));
-  };
-  expect(await widest(true)).toBeLessThanOrEqual(70);
-  expect(await widest(false)).toBeGreaterThan(120);
-});
-
 it('refers from a wrong option to the help of its command', async () => {
   expect((await ori('doctor', 'call', '--nonsense')).stderr).toContain('See: ori doctor call --help');
   expect((await ori('nonsense')).stderr).toContain('See: ori --help');

@@ -25,20 +25,13 @@ export interface RunningOri {
 
 type HostEnvironment = { readonly environment: Readonly<Record<string, string>> };
 
-interface Screen {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-}
-
 /** `ori` inside this process, for the many tests that do not depend on a process: no signals and no open stdin. */
 export function startOri(
   { environment }: HostEnvironment,
   args: readonly string[],
   { env, stdin = '' }: Pick<OriRun, 'env' | 'stdin'> = {},
-  { isTTY = false, columns = 80 }: Screen = {},
 ): RunningOri {
   const [stdout, stderr] = [new Sink(), new Sink()];
-  for (const stream of [stdout, stderr]) Object.assign(stream, { isTTY, columns });
   const result = run(args, {
     environment: { ...environment, ...env },
     stdin: Readable.from(stdin === null || stdin === '' ? [] : [Buffer.from(stdin)]),
@@ -54,9 +47,8 @@ export function runOri(
   home: HostEnvironment,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  screen: Screen = {},
 ): Promise<OriResult> {
-  return startOri(home, args, { env }, screen).result;
+  return startOri(home, args, { env }).result;
 }
 
 /** `told` of a program that writes to `stream` what `text` returns, and ends with `end`. */

@@ -12,7 +12,7 @@ import {
   subcommandOf,
 } from './text/completion.ts';
 import { COMPLETION_HELP, LOGIN_HELP, MAIN_HELP } from './text/help.ts';
-import { createTerminal, takesColour } from './text/terminal.ts';
+import { createTerminal } from './text/terminal.ts';
 
 /** Every command of `ori` with its options. The module of a command is loaded when the command runs. */
 export function createProgram(host: HostEnvironment, { json = false } = {}): Command {
@@ -127,17 +127,6 @@ function helpedBy(program: Command, names: readonly string[]): Command {
 
 function toContext(host: HostEnvironment, options: GlobalOptions): Context {
   const { baseUrl, profile, json = false, verbose = false } = options;
-  const { stdout, stderr, environment } = host;
-  const terminal = createTerminal(stdout, stderr, {
-    verbose,
-    json,
-    colour: takesColour(stdout, environment),
-  });
-  return {
-    ...host,
-    terminal,
-    json,
-    baseUrlOption: baseUrl,
-    profileOption: profile,
-  };
+  const terminal = createTerminal(host.stdout, host.stderr, { verbose, json });
+  return { ...host, terminal, json, baseUrlOption: baseUrl, profileOption: profile };
 }

@@ -6,7 +6,6 @@ import type { HostEnvironment } from './commands/context.ts';
 import { CliError, isCliError } from './core/errors.ts';
 import { EXIT } from './core/exit-codes.ts';
 import { recordOf } from './text/failure-record.ts';
-import { red, takesColour } from './text/terminal.ts';
 
 /**
  * Runs one command line and resolves to its exit code. Writes to the two streams of `host`, never to
@@ -49,16 +48,14 @@ function toFailure(error: unknown, command: string): unknown {
 /** Writes a failure to stderr, as text or as JSON, and returns its exit code. */
 function report(
   error: unknown,
-  { stderr, environment }: HostEnvironment,
+  { stderr }: HostEnvironment,
   { json, profile }: { json: boolean; profile: string | undefined },
 ): number {
-  const colour = takesColour(stderr, environment);
-  const name = colour ? red('ori:') : 'ori:';
   const record = recordOf(error, profile);
   const { exit, message, next } = record;
   if (json) stderr.write(`${printableJson({ error: record })}\n`);
-  else if (!(error instanceof CliError)) stderr.write(`${name} ${next}\n${printableLines(message)}\n`);
-  else if (isCliError(error, 'interrupted')) stderr.write(`${name} Interrupted.\n`);
-  else stderr.write(`${name} ${printable(message)}\n     ${printable(next)}\n`);
+  else if (!(error instanceof CliError)) stderr.write(`ori: ${next}\n${printableLines(message)}\n`);
+  else if (isCliError(error, 'interrupted')) stderr.write('ori: Interrupted.\n');
+  else stderr.write(`ori: ${printable(message)}\n     ${printable(next)}\n`);
   return exit;
 }

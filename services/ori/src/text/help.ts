@@ -29,7 +29,6 @@ Environment:
   XDG_CONFIG_HOME  folder of ori/session.json (default: ~/.config)
   TRACEPARENT      trace to continue (W3C Trace Context; default: a new trace)
   HTTPS_PROXY, NO_PROXY  proxy for requests to https addresses, and the hosts that need none
-  NO_COLOR         turns colours off
   NODE_EXTRA_CA_CERTS  file of further certificate authorities to trust (PEM)
   XDG_DATA_HOME    where ori/keys (what sessions are bound to) and ori/checkpoints (of signing logs) are kept
                    (default: ~/.local/share)

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { createTerminal, type OutputStream, takesColour } from './terminal.ts';
+import { createTerminal, type OutputStream } from './terminal.ts';
 
 const STEERING = '\u001b]0;owned\u0007';
 
@@ -60,22 +60,13 @@ it('escapes results and notes, and prints details only with --verbose', () => {
 });
 
 it.each([
-  [20, 'NAME\nlong long long long…\n'],
-  [0, `NAME\n${'long '.repeat(20).trim()}\n`],
-])('cuts the table of a terminal of %d columns only if it has that many', (columns, shown) => {
-  const out = sink(true);
+  [true, 20, 'NAME\nlong long long long…\n'],
+  [true, 0, `NAME\n${'long '.repeat(20).trim()}\n`],
+  [false, 20, `NAME\n${'long '.repeat(20).trim()}\n`],
+])('cuts a table only to the width of a terminal: %s, %d columns', (isTTY, columns, shown) => {
+  const out = sink(isTTY);
   const stream = Object.assign(out.stream, { columns });
   const terminal = createTerminal(stream, stream, { verbose: false, json: false });
   terminal.printTable([{ name: 'long '.repeat(20).trim() }]);
   expect(out.bytes().toString()).toBe(shown);
-});
-
-it.each([
-  ['a screen', true, {}, true],
-  ['a pipe', false, {}, false],
-  ['a screen with NO_COLOR', true, { NO_COLOR: '1' }, false],
-  ['a screen with an empty NO_COLOR', true, { NO_COLOR: '' }, true],
-  ['a terminal without colours', true, { TERM: 'dumb' }, false],
-])('decides on colour for %s', (_where, isTTY, environment, coloured) => {
-  expect(takesColour(sink(isTTY).stream, environment)).toBe(coloured);
 });

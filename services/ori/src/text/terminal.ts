@@ -10,7 +10,7 @@ export interface OutputStream extends Writable {
 export function createTerminal(
   stdout: OutputStream,
   stderr: OutputStream,
-  options: { verbose: boolean; json: boolean; colour?: boolean },
+  options: { verbose: boolean; json: boolean },
 ) {
   const record = (value: Record<string, unknown>) => void stderr.write(`${printableJson(value)}\n`);
   const printJson = (value: unknown) => void stdout.write(`${printableJson(value, 2)}\n`);
@@ -23,9 +23,7 @@ export function createTerminal(
     printTable: (rows: readonly Readonly<Record<string, Cell>>[]) => {
       // 0 is the width of a terminal that does not know its own.
       const columns = (stdout.isTTY && stdout.columns) || undefined;
-      const [first = '', ...rest] = renderTable(rows, { columns });
-      stdout.write(`${options.colour && stdout.isTTY ? bold(first) : first}\n`);
-      writeLines(stdout, rest);
+      writeLines(stdout, renderTable(rows, { columns }));
     },
     /** A result for scripts: stdout, JSON. */
     printJson,
@@ -58,17 +56,6 @@ export function createTerminal(
  * a terminal.
  */
 export type Terminal = ReturnType<typeof createTerminal>;
-
-/** Whether to colour a stream: a terminal, unless the user opted out (https://no-color.org). */
-export function takesColour(
-  stream: OutputStream,
-  environment: Readonly<Record<string, string | undefined>>,
-): boolean {
-  return stream.isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
-}
-
-const bold = (text: string): string => `\u001b[1m${text}\u001b[22m`;
-export const red = (text: string): string => `\u001b[31m${text}\u001b[39m`;
 
 function writeLines(stream: Writable, lines: readonly string[]): void {
   for (const line of lines) stream.write(`${printable(line)}\n`);
