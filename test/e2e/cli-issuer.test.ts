@@ -88,14 +88,6 @@ it('requests the scopes of the last sign-in of the profile, until others are nam
   expect(await requested('--scope', 'vault:read interns')).toBe(`${session} vault:read interns`);
 });
 
-it('leaves no session where a scope that was named is not granted', async () => {
-  metadata = { ...metadata, scopes_supported: ['vault:read', 'interns'] };
-  issuer.tokenMembers = { scope: 'openid offline_access vault:read' };
-  const refused = await follow(['--scope', 'vault:read interns']);
-  expect(refused).toMatchObject({ exit: 4, stdout: '', stderr: expect.stringContaining('interns') });
-  await expectNothingStored();
-});
-
 /** What an issuer such as Entra needs: no `resource`, scopes of its own, and one redirect address. */
 function needs(members: Record<string, unknown>): void {
   metadata = { ...metadata, 'x-ori_sign_in': [{ issuer: issuer.url, ...members }] };

@@ -127,11 +127,6 @@ it.each([[{ ...kept, body: { lost: 7 } }], [{ ...kept, status: 201 }], [said(404
   },
 );
 
-it('gives the answer of a gateway to a call of which the daemon says nothing', async () => {
-  const { url } = await losing((res) => res.writeHead(502).end('Bad Gateway'));
-  expect(await run(url)).toMatchObject({ exit: 8, stdout: 'Bad Gateway' });
-});
-
 /** A proxy, and what a program sends to it with one key. */
 async function startProxy(daemonUrl: string) {
   const running = home.start(['proxy', INTERN_ID], { stdin: null, env: { ORI_DAEMON_URL: daemonUrl } });

@@ -76,17 +76,6 @@ it('takes the last awaited answer for the end of a stream that the server leaves
   expect(exit).toBe(0);
 });
 
-it('ends after stdin ended, though the server never stops sending comments', async () => {
-  const { url } = await server((_received, res) => {
-    res.writeHead(200, { 'content-type': 'text/event-stream' });
-    const timer = setInterval(() => res.write(': a comment\n\n'), 50);
-    res.on('close', () => clearInterval(timer));
-  });
-  const { exit, answers } = await bridged([ping(1)], url, '--timeout', '1');
-  expect(answers).toMatchObject([{ id: 1, error: { data: { code: 'answer_lost', exit: 9 } } }]);
-  expect(exit).toBe(0);
-});
-
 it.each(['alone', 'behind another message'])(
   'ends a subscription when stdin ends, and does not wait for it (%s)',
   async (place) => {
