@@ -1,6 +1,6 @@
+import type { RawAnswer } from '../../env/raw-http.ts';
 import { type Bench, type Change, errorOf, newNonce } from './bench.ts';
 import { accepted, type Check } from './checks.ts';
-import type { RawAnswer } from './raw-http.ts';
 
 const pathOf = (nonce: string): string => `/.well-known/ori/calls/${nonce}`;
 const question = (nonce: string, user?: string): Change => ({

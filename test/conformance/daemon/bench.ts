@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { type RawAnswer, type RawRequest, send } from '../../env/raw-http.ts';
 import {
   CLAIM,
   type Claim,
@@ -9,7 +10,6 @@ import {
   type TestKey,
 } from '../../vectors/proof.ts';
 import type { KeyAnswer, KeySource } from './key-server.ts';
-import { type RawAnswer, type RawRequest, send } from './raw-http.ts';
 
 /** The status of each code (SPEC.md, section 5). Written out: the suite does not take its expectations from the library. */
 export const STATUSES: Readonly<Record<string, number>> = {

@@ -1,7 +1,7 @@
+import { type RawAnswer, sendAll } from '../../env/raw-http.ts';
 import { alter, append, changes, drop, rename, repeat, replace } from '../../vectors/change-headers.ts';
 import { CLAIM, inputV2, namedKey, signed } from '../../vectors/proof.ts';
 import { type Bench, type Change, codeOf, newNonce, nowSeconds, textOf } from './bench.ts';
-import { type RawAnswer, sendAll } from './raw-http.ts';
 
 /** One thing that a daemon must do. Resolves to what it did instead, or to undefined. */
 export interface Check {

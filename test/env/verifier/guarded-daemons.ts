@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import express from 'express';
@@ -14,6 +13,7 @@ import { requireProof as forKoa } from '../../../libs/public/verifier/src/adapte
 import { requireProof as forNode } from '../../../libs/public/verifier/src/adapters/node.ts';
 import type { VerifiedProof } from '../../../libs/public/verifier/src/verified-proof.ts';
 import type { Verifier } from '../../../libs/public/verifier/src/verifier.ts';
+import { send } from '../raw-http.ts';
 import { serve } from '../serve.ts';
 
 export const PATH = '/api/invoke';
@@ -182,52 +182,34 @@ export function overTcp(port: number, stop: () => unknown): GuardedDaemon {
   return {
     port,
     async send({ method = 'POST', target = PATH, headers, body, cutAfter, resets = false }) {
-      const bytes = Buffer.from(body);
+      if (cutAfter === undefined) {
+        const request = { method, target, headers: [['host', 'daemon'] as const, ...headers] };
+        const url = new URL(`http://127.0.0.1:${port}`);
+        const answer = await send(url, { ...request, body: Buffer.from(body) });
+        return { status: answer.status, code: /"code":"(\w+)"/.exec(answer.body)?.[1] };
+      }
       const lines = [
         ['host', 'daemon'],
         ['connection', 'close'],
-        ['content-length', `${bytes.length}`],
+        ['content-length', `${body.length}`],
         ...headers,
       ];
       const head = `${method} ${target} HTTP/1.1\r\n${lines.map((line) => line.join(': ')).join('\r\n')}\r\n\r\n`;
       const socket = connect(port, '127.0.0.1');
       const failed = new Promise<void>((resolve) => socket.once('error', () => resolve()));
-      socket.write(Buffer.concat([Buffer.from(head, 'latin1'), bytes.subarray(0, cutAfter)]));
-      if (cutAfter !== undefined) {
-        // Disconnects right after writing: the server may or may not have started on the request.
-        const isWritten = new Promise<void>((resolve) => {
-          if (resets) socket.write('', () => resolve());
-          else socket.end(() => resolve());
-        });
-        await Promise.race([isWritten, failed]);
-        if (resets) socket.resetAndDestroy();
-        else socket.destroy();
-        return { status: undefined, code: undefined };
-      }
-      const chunks: Buffer[] = [];
-      socket.on('data', (chunk) => {
-        chunks.push(chunk);
-        // Some servers do not close on request.
-        if (isWhole(Buffer.concat(chunks).toString('latin1'))) socket.destroy();
+      socket.write(head + body.slice(0, cutAfter), 'latin1');
+      // Disconnects right after writing: the server may or may not have started on the request.
+      const isWritten = new Promise<void>((resolve) => {
+        if (resets) socket.write('', () => resolve());
+        else socket.end(() => resolve());
       });
-      await Promise.race([once(socket, 'close').catch(() => undefined), failed]);
-      const answer = Buffer.concat(chunks).toString('latin1');
-      const status = /^HTTP\/1.1 (\d+)/.exec(answer)?.[1];
-      return {
-        status: status === undefined ? undefined : Number(status),
-        code: /"code":"(\w+)"/.exec(answer)?.[1],
-      };
+      await Promise.race([isWritten, failed]);
+      if (resets) socket.resetAndDestroy();
+      else socket.destroy();
+      return { status: undefined, code: undefined };
     },
     stop: async () => void (await stop()),
   };
-}
-
-/** Whether a response is complete, by its length or its last chunk. */
-function isWhole(answer: string): boolean {
-  const [head = '', body] = answer.split(/\r\n\r\n(.*)/s, 2);
-  if (body === undefined) return false;
-  const length = /^content-length: *(\d+)/im.exec(head)?.[1];
-  return length === undefined ? body.endsWith('0\r\n\r\n') : body.length >= Number(length);
 }
 
 function overRequest(handle: (request: Request) => Response | Promise<Response>): GuardedDaemon {
