@@ -13,7 +13,6 @@ export async function crowd(databaseUrl: string, accounts: number): Promise<void
       `signing_keys (id, intern_id, kid, public_key, sealed_seed, kek, not_before, expires_at)
          select 'key_other_' || n, 'int_other_' || n, 'kid' || n, sha256(n::text::bytea), 'sealed', 'signer-0000000000000000', 0, 4000000000`,
       `idempotency_keys (organization_id, key_hash, sealed_answer) select 'org_other_' || n, repeat('0', 64), 'sealed'`,
-      `idempotency_tallies (organization_id, bytes) select 'org_other_' || n, 6`,
       `byok_credentials (id, organization_id, workspace_id, provider, label, sealed_key)
          select md5('byok' || n)::uuid, 'org_other_' || n, 'ws_other_' || n, 'openai', '...', 'sealed'`,
     ]) {

@@ -138,24 +138,27 @@ describe('Idempotency-Key', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('makes room of more expired answers than usual where the account is at its limit', async () => {
-    const { organizationId } = world.theirs;
+  it('429: keeps at most 64 MiB for an account, of answers that are not expired', async () => {
+    const { organizationId, managementKey } = world.theirs;
     await sql`
       insert into idempotency_keys (organization_id, key_hash, sealed_answer, created_at)
-      select ${organizationId}, encode(sha256(n::text::bytea), 'hex'), repeat('x', n / 100 * 10000 + 1),
-        now() - interval '48 hours' + n * interval '1 second'
-      from generate_series(0, 199) n`.execute(world.store.kysely);
+      select ${organizationId}, lpad(n::text, 64, '0'), repeat('x', case n when 0 then ${64 * 1024 * 1024}::int else 1 end),
+        now() - n * interval '1 day'
+      from generate_series(0, 100) n`.execute(world.store.kysely);
+    const [key, name] = [randomUUID(), randomUUID()];
+    const headers = ['Idempotency-Key', key];
+    const create = () =>
+      world.call({ method: 'POST', path: '/guardrails', json: { name }, bearer: managementKey, headers });
+    expect((await create()).status).toBe(429);
+    expect(await count(name)).toBe(0);
     await sql`
-      insert into idempotency_tallies values (${organizationId}, ${64 * 1024 * 1024})
-      on conflict (organization_id) do update set bytes = excluded.bytes`.execute(world.store.kysely);
-    const { status } = await world.call({
-      method: 'POST',
-      path: '/guardrails',
-      json: { name: 'x' },
-      bearer: world.theirs.managementKey,
-      headers: ['Idempotency-Key', randomUUID()],
-    });
-    expect(status).toBe(201);
+      update idempotency_keys set created_at = now() - interval '24 hours' where key_hash = ${'0'.repeat(64)}`.execute(
+      world.store.kysely,
+    );
+    expect((await create()).status).toBe(201);
+    await sql`delete from idempotency_keys where organization_id = ${organizationId}`.execute(
+      world.store.kysely,
+    );
   });
 
   it('stores the answer sealed, and only the hash of the key', async () => {

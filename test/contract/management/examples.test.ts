@@ -17,6 +17,8 @@ const document: Json = (await world.call({ path: '/openapi.json', bearer: null }
 let readerKey: string;
 let formerKey: string;
 let managementKey: string;
+/** The key of an answer as large as all that are kept. */
+const FULL = '0'.repeat(64);
 beforeAll(() => storeExamples(world.store));
 
 const described = (operationId: string): Json =>
@@ -83,6 +85,10 @@ async function storeExamples(db: Database): Promise<void> {
   const { key_name: _name, key_label: _label, ...keyColumns } = keyAssignment;
   await insert('guardrail_key_assignments', { ...keyColumns, organization_id });
   await insert('guardrail_member_assignments', memberAssignment);
+  await sql`insert into idempotency_keys (organization_id, key_hash, sealed_answer, created_at)
+    values (${organization_id}, ${FULL}, repeat('x', ${64 * 1024 * 1024}), to_timestamp(0))`.execute(
+    db.kysely,
+  );
 }
 
 const examplesOf = (operationId: string, status: number): Json[] =>
@@ -90,11 +96,11 @@ const examplesOf = (operationId: string, status: number): Json[] =>
     ({ value }) => value,
   );
 
-/** Makes the kept answers of the account that large. */
-async function fillAnswers(bytes: number): Promise<void> {
-  const { organization_id } = answerOf('listMemberAssignments').data[0];
-  await sql`insert into idempotency_tallies values (${organization_id}, ${bytes})
-    on conflict (organization_id) do update set bytes = excluded.bytes`.execute(world.store.kysely);
+/** When the account kept as many answers as it may have. */
+async function fillAnswers(at: Date): Promise<void> {
+  await sql`update idempotency_keys set created_at = ${at} where key_hash = ${FULL}`.execute(
+    world.store.kysely,
+  );
 }
 
 /** A workspace with keys, and a default one, cannot be deleted. Makes ours one that can, or what it was before. */
@@ -150,9 +156,9 @@ it.each(inOrder)(
       expect(examplesOf(operationId, 412)).toEqual([(await send(['If-Match', '"x"'])).json]);
     }
     if (method === 'POST') {
-      await fillAnswers(64 * 1024 * 1024);
+      await fillAnswers(new Date());
       expect(examplesOf(operationId, 429)).toContainEqual((await send(['Idempotency-Key', 'late'])).json);
-      await fillAnswers(0);
+      await fillAnswers(new Date(0));
     }
     const reply = await send();
     if (isLast) await makeDeletable(false);

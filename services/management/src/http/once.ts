@@ -6,10 +6,9 @@ import { Refusal } from '../refusal.ts';
 
 /** Any constant works if every version of this code uses the same one. */
 const KEY_LOCK = 7_163_094_502_118_235n;
-/** How many expired keys a request deletes, so that an account's keys do not accumulate; and where half of its room is taken. */
+/** How many expired keys a request deletes, so that an account's keys do not accumulate. */
 const DELETED_AT_ONCE = 100;
-const DELETED_FOR_ROOM = 10_000;
-/** The maximum total size of the answers that are kept for one account. */
+/** The maximum total size of an account's answers of 24 hours. Requests at the same time may exceed it by their own. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
 /**
@@ -53,32 +52,22 @@ async function take(
   return rows[0]?.sealed;
 }
 
-/** Last in the transaction, because the account's other requests with a key wait for its tally. */
 async function keep(
   trx: Transaction<Schema>,
   organizationId: string,
   keyHash: string,
   sealed: string,
 ): Promise<void> {
-  const { rows } = await sql<{ bytes: string }>`
-    with expired as (
+  await sql`
+    delete from idempotency_keys where organization_id = ${organizationId} and key_hash = any (array(
       select key_hash from idempotency_keys
       where organization_id = ${organizationId} and created_at <= now() - interval '24 hours'
-      order by created_at limit (
-        select case when coalesce(max(bytes), 0) > ${BYTES_MAX / 2} then ${DELETED_FOR_ROOM}::int else ${DELETED_AT_ONCE} end
-        from idempotency_tallies where organization_id = ${organizationId}
-      ) for update skip locked
-    ), deleted as (
-      delete from idempotency_keys
-      where organization_id = ${organizationId} and key_hash = any (array(select key_hash from expired) || ${keyHash}::text)
-      returning octet_length(sealed_answer) as bytes
-    )
-    insert into idempotency_tallies as t (organization_id, bytes)
-    select ${organizationId}, octet_length(${sealed}) - coalesce(sum(bytes), 0) from deleted
-    on conflict (organization_id) do update set bytes = t.bytes + excluded.bytes
-    returning bytes`.execute(trx);
-  if (Number(rows[0]?.bytes) > BYTES_MAX) throw new Refusal('too_many_answers');
+      order by created_at limit ${DELETED_AT_ONCE} for update skip locked) || ${keyHash}::text)`.execute(trx);
   await sql`
     insert into idempotency_keys (organization_id, key_hash, sealed_answer)
     values (${organizationId}, ${keyHash}, ${sealed})`.execute(trx);
+  const { rows } = await sql<{ bytes: string }>`
+    select sum(octet_length(sealed_answer)) as bytes from idempotency_keys
+    where organization_id = ${organizationId} and created_at > now() - interval '24 hours'`.execute(trx);
+  if (Number(rows[0]?.bytes) > BYTES_MAX) throw new Refusal('too_many_answers');
 }

@@ -19,9 +19,4 @@ create table idempotency_keys (
   created_at timestamptz(3) not null default now(),
   primary key (organization_id, key_hash)
 );
-create index idempotency_keys_oldest on idempotency_keys (organization_id, created_at);
-
-create table idempotency_tallies (
-  organization_id text primary key references organizations (id) on delete cascade,
-  bytes bigint not null
-);`;
+create index idempotency_keys_oldest on idempotency_keys (organization_id, created_at);`;

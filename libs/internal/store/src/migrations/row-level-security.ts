@@ -23,7 +23,6 @@ const VISIBLE: Readonly<Record<string, string>> = {
   guardrail_key_assignments: ORGANIZATION,
   guardrail_member_assignments: ORGANIZATION,
   idempotency_keys: ORGANIZATION,
-  idempotency_tallies: ORGANIZATION,
 };
 
 const OF_TENANT = Object.entries(VISIBLE).map(

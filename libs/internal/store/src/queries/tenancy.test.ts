@@ -23,7 +23,6 @@ const TABLES = [
   'guardrail_key_assignments',
   'guardrail_member_assignments',
   'idempotency_keys',
-  'idempotency_tallies',
 ] as const;
 
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
@@ -59,7 +58,6 @@ describe('tenancy', () => {
           values (${randomUUID()}, ${organizationId}, ${guardrailId}, ${hash})`,
         sql`insert into guardrail_member_assignments (id, organization_id, guardrail_id, user_id)
           values (${randomUUID()}, ${organizationId}, ${guardrailId}, ${userId})`,
-        sql`insert into idempotency_tallies (organization_id, bytes) values (${organizationId}, 6)`,
         sql`insert into idempotency_keys (organization_id, key_hash, sealed_answer)
           values (${organizationId}, ${'0'.repeat(64)}, 'sealed')`,
       ]) {
@@ -105,7 +103,6 @@ describe('tenancy', () => {
       guardrail_key_assignments: 1,
       guardrail_member_assignments: 1,
       idempotency_keys: 1,
-      idempotency_tallies: 1,
     });
   });
 
