@@ -39,6 +39,7 @@ test.each([
   ['a stage, a driver', 'services/signer/src/core/stages/record.ts', 'ioredis'],
   ['a stage, the making of evidence', 'services/signer/src/core/stages/record.ts', './evidence.ts'],
   ['the pipeline, the making of evidence', 'services/signer/src/core/sign-proof.ts', './stages/evidence.ts'],
+  ['the pipeline, the making of a result', 'services/signer/src/core/sign-proof.ts', './stages/stage.ts'],
   ['a shape, files', 'services/management/src/interns/shape.ts', 'node:fs'],
   ['a decision of the CLI, files', 'services/ori/src/core/session.ts', 'node:fs/promises'],
   ['the wire format, Node', 'libs/public/proof/src/headers.ts', 'node:buffer'],
@@ -66,6 +67,16 @@ test.each([
 ])('a stage that reaches what does I/O is reported: %s', (text) => {
   const path = 'services/signer/src/core/stages/record.ts';
   expect(judge([{ path, text }])).toEqual([expect.stringContaining(path)]);
+});
+
+test.each([
+  ['return made<Entry>({ order });', 1],
+  ['const make = made;', 1],
+  ['return made({ proof });', 1],
+  ['export interface Entry extends Made<0> {}\nreturn made<Entry>({ order });', 0],
+])('a stage that makes what another one declares is reported: %s', (code, count) => {
+  const text = `import { type Made, made } from './stage.ts';\n${code}`;
+  expect(judge([{ path: 'services/signer/src/core/stages/record.ts', text }])).toHaveLength(count);
 });
 
 test('a circle of packages is reported', () => {

@@ -64,6 +64,11 @@ const OF_FOLDERS: readonly Rule[] = [
     why: 'only an adapter states what it did',
   },
   {
+    from: /^services\/signer\/src\/(?!core\/stages\/)/,
+    forbidden: /^services\/signer\/src\/core\/stages\/stage\.ts$/,
+    why: 'only a stage makes its result',
+  },
+  {
     from: /^services\/ori\/src\/core\//,
     allowed: /^(?:services\/ori\/src\/core\/|libs\/public\/proof\/|libs\/internal\/api\/|zod$)/,
     why: 'the core of a command imports only what decides',
@@ -100,6 +105,8 @@ const OF_FOLDERS: readonly Rule[] = [
 const DECIDING =
   /^services\/(?:signer\/src\/core\/stages\/|ori\/src\/core\/|management\/src\/.*\/shape\.ts$)/;
 
+const STAGE = /^services\/signer\/src\/core\/stages\/(?!stage\.ts$)/;
+
 const isTest = (path: string): boolean => /\.(?:test|fixture)\.ts$/.test(path);
 
 const roomOf = (path: string): string | undefined => ROOM.exec(path)?.[0];
@@ -133,10 +140,24 @@ export function judgeImports(files: readonly SourceFile[], packages: readonly Pa
     const found = DECIDING.test(path) ? AMBIENT_IO.exec(withoutComments(text)) : null;
     return found === null ? [] : [`${path}: code that decides does no I/O (${found[0]})`];
   });
+  const foreign = product
+    .filter(({ path }) => STAGE.test(path))
+    .flatMap(({ path, text }) =>
+      [...withoutComments(text).matchAll(/^(?!import ).*?\bmade\b(?:<(\w+)>\()?/gm)]
+        .filter(([, name = '-']) => !new RegExp(`^export (?:interface|type) ${name}\\b`, 'm').test(text))
+        .map(() => `${path}: a stage makes only what its own file declares`),
+    );
   const barrels = packages
     .filter(({ folder, exports }) => folder.startsWith('libs/internal/') && '.' in exports)
     .map(({ folder }) => `${folder}: an internal package has an entry for each use, and none for everything`);
-  return [...barrels, ...broken, ...ambient, ...circles('packages', rooms), ...circles('files', edges)];
+  return [
+    ...barrels,
+    ...broken,
+    ...ambient,
+    ...foreign,
+    ...circles('packages', rooms),
+    ...circles('files', edges),
+  ];
 }
 
 function breaks({ allowed, allowedTypes, forbidden }: Rule, to: string, isType: boolean): boolean {

@@ -26,5 +26,3 @@ export const signingRequest = z
       }),
   })
   .meta({ id: 'SigningRequest' });
-
-export type SigningRequestBody = z.infer<typeof signingRequest>;

@@ -3,6 +3,7 @@ import type { Bearer } from '@ori/identity/bearer';
 import type { ApiKeyFacts } from '@ori/store/facts';
 import type { GlobalHost } from './check-host.ts';
 import { SigningError } from './signing-error.ts';
+import { type Made, made } from './stage.ts';
 
 /** The facts about a credential: those of an access token, those of an API key, or none. */
 export type Identity =
@@ -13,19 +14,11 @@ export type Identity =
 /**
  * A caller with a valid credential. Whether it owns the credential, and what it may do, is not known yet.
  */
-class Caller {
-  protected readonly stage = 'authenticate';
+export interface Caller extends Made<'authenticate'> {
   /** The person's session; undefined for an API key, which names no person. */
   readonly session: TokenFacts | undefined;
   readonly scheme: Bearer['scheme'];
-
-  constructor(session: TokenFacts | undefined, scheme: Bearer['scheme']) {
-    this.session = session;
-    this.scheme = scheme;
-  }
 }
-
-export type { Caller };
 
 /**
  * Unknown, disabled and expired credentials and management keys (the interface's "provisioning"
@@ -40,10 +33,10 @@ export function authenticate(_host: GlobalHost, bearer: Bearer, identity: Identi
     const { kind, disabled } = identity.apiKey;
     if (disabled) throw new SigningError('bearer_refused', 'API key disabled');
     if (kind !== 'api') throw new SigningError('bearer_refused', `${kind} key on an intern operation`);
-    return new Caller(undefined, bearer.scheme);
+    return made<Caller>({ session: undefined, scheme: bearer.scheme });
   }
   if (identity.token.expiresAt <= now - TOKEN_CLOCK_TOLERANCE_SECONDS) {
     throw new SigningError('bearer_refused', 'access token expired');
   }
-  return new Caller(identity.token, bearer.scheme);
+  return made<Caller>({ session: identity.token, scheme: bearer.scheme });
 }

@@ -1,12 +1,9 @@
 import { isRegionalHost } from '@ori/http/regional-host';
 import { SigningError } from './signing-error.ts';
+import { type Made, made } from './stage.ts';
 
 /** The global host name, on which intern operations exist. */
-class GlobalHost {
-  protected readonly stage = 'checkHost';
-}
-
-export type { GlobalHost };
+export type GlobalHost = Made<'checkHost'>;
 
 /**
  * Refuses a request to a regional host name: intern operations exist on the global one only.
@@ -18,5 +15,5 @@ export function checkHost(authority: string | undefined, regionalHosts: Readonly
   if (isRegionalHost(authority, regionalHosts)) {
     throw new SigningError('regional_host_refused', 'the host is regional');
   }
-  return new GlobalHost();
+  return made<GlobalHost>({});
 }

@@ -1,11 +1,11 @@
 import { signingInput } from '@ori/proof/signing-input';
 import { IDENTIFYING_VERSION, issuedVersions, type Version } from '@ori/proof/versions';
 import type { ClockChecked } from './evidence.ts';
+import { type Made, made } from './stage.ts';
 import type { UnlockedKey } from './unlock-key.ts';
 
 /** The bytes of a proof with a fixed time and nonce; no turn is charged and no nonce reserved yet. */
-class Draft {
-  protected readonly stage = 'draftProof';
+export interface Draft extends Made<'draftProof'> {
   readonly key: UnlockedKey;
   readonly clock: ClockChecked;
   readonly timestamp: number;
@@ -13,30 +13,7 @@ class Draft {
   readonly nonce: string | undefined;
   /** The bytes to sign, the oldest version first. */
   readonly inputs: readonly { readonly version: Version; readonly input: Uint8Array }[];
-
-  constructor(key: UnlockedKey, clock: ClockChecked, timestamp: number, nonce: string) {
-    const { entry } = key;
-    const { bodySha256, route, grant } = entry.order;
-    const proof = {
-      internId: entry.internId,
-      timestamp,
-      user: grant.session.subject,
-      bodySha256,
-      nonce,
-      ...route,
-    };
-    this.key = key;
-    this.clock = clock;
-    this.timestamp = timestamp;
-    this.nonce = route && nonce;
-    this.inputs = issuedVersions(route !== undefined).map((version) => ({
-      version,
-      input: signingInput(version, proof),
-    }));
-  }
 }
-
-export type { Draft };
 
 /** What is stored so that no nonce is issued twice. */
 export interface Reservation {
@@ -52,7 +29,21 @@ export interface Reservation {
  * @param timestamp Unix seconds, of the signer's clock
  */
 export function draftProof(key: UnlockedKey, clock: ClockChecked, timestamp: number, nonce: string): Draft {
-  return new Draft(key, clock, timestamp, nonce);
+  const { entry } = key;
+  const { bodySha256, route, grant } = entry.order;
+  const proof = {
+    internId: entry.internId,
+    timestamp,
+    user: grant.session.subject,
+    bodySha256,
+    nonce,
+    ...route,
+  };
+  const inputs = issuedVersions(route !== undefined).map((version) => ({
+    version,
+    input: signingInput(version, proof),
+  }));
+  return made<Draft>({ key, clock, timestamp, nonce: route && nonce, inputs });
 }
 
 /** The reservation that a draft needs; undefined for a proof without a nonce. */

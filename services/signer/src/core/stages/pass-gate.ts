@@ -1,28 +1,17 @@
 import type { GateFacts } from '@ori/store/facts';
 import type { Order } from './read-request.ts';
 import { SigningError } from './signing-error.ts';
+import { type Made, made } from './stage.ts';
 
 /** A member whom the gate admitted to this intern. */
-class Entry {
-  protected readonly stage = 'passGate';
+export interface Entry extends Made<'passGate'> {
   readonly order: Order;
   readonly userId: string;
   readonly internId: string;
   readonly workspaceId: string;
   readonly organizationId: string;
   readonly limits: NonNullable<GateFacts['intern']>['turnLimits'];
-
-  constructor(order: Order, userId: string, intern: NonNullable<GateFacts['intern']>) {
-    this.order = order;
-    this.userId = userId;
-    this.internId = intern.id;
-    this.workspaceId = intern.workspaceId;
-    this.organizationId = intern.organizationId;
-    this.limits = intern.turnLimits;
-  }
 }
-
-export type { Entry };
 
 /**
  * The same gate as chat's. Cases that must look alike (unknown subject, unknown or hidden intern,
@@ -47,7 +36,8 @@ export function passGate(order: Order, facts: GateFacts | undefined): Entry {
   if (facts.sessionsValidFrom !== null && authenticatedAt < facts.sessionsValidFrom)
     throw revoked('session revoked');
 
-  return new Entry(order, user.id, intern);
+  const { id: internId, workspaceId, organizationId, turnLimits: limits } = intern;
+  return made<Entry>({ order, userId: user.id, internId, workspaceId, organizationId, limits });
 }
 
 const notFound = (message: string) => new SigningError('not_found', message);

@@ -1,17 +1,11 @@
 import type { Written } from './evidence.ts';
 import type { ReservedProof } from './reserve-nonce.ts';
+import { type Made, made } from './stage.ts';
 
 /** A proof with an audit line: it may be signed. */
-class RecordedProof {
-  protected readonly stage = 'record';
+export interface RecordedProof extends Made<'record'> {
   readonly proof: ReservedProof;
-
-  constructor(proof: ReservedProof) {
-    this.proof = proof;
-  }
 }
-
-export type { RecordedProof };
 
 /**
  * The audit line of a proof: the person, the intern and what was signed. Never a token or a signature.
@@ -51,5 +45,5 @@ export function renderAuditLine(proof: ReservedProof, requestId: string, at: num
  */
 export function record(proof: ReservedProof, line: string, written: Written): RecordedProof {
   if (written.line !== line) throw new TypeError('the written audit line is not that of this proof');
-  return new RecordedProof(proof);
+  return made<RecordedProof>({ proof });
 }

@@ -1,16 +1,10 @@
 import type { VerifiedProof } from '@ori/identity/dpop/possession';
+import { type Made, made } from './stage.ts';
 
 /** The content of a request. That of a bound session is what its DPoP proof covers. */
-class Content {
-  protected readonly stage = 'requireContent';
+export interface Content extends Made<'requireContent'> {
   readonly bytes: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
-  }
 }
-
-export type { Content };
 
 /**
  * Checks the DPoP proof against the content: a server in between must not be able to change a bound session's request.
@@ -21,5 +15,5 @@ export type { Content };
  */
 export function requireContent(proven: VerifiedProof | undefined, bytes: Uint8Array): Content {
   proven?.requireContent(bytes);
-  return new Content(bytes);
+  return made<Content>({ bytes });
 }

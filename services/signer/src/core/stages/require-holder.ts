@@ -2,18 +2,12 @@ import type { TokenFacts } from '@ori/identity/access-token';
 import { keyToProve, requirePossession } from '@ori/identity/dpop/binding';
 import type { VerifiedProof } from '@ori/identity/dpop/possession';
 import type { Caller } from './authenticate.ts';
+import { type Made, made } from './stage.ts';
 
 /** A caller that may use its credential: for a session bound to a key, it has proven possession of that key. */
-class Holder {
-  protected readonly stage = 'requireHolder';
+export interface Holder extends Made<'requireHolder'> {
   readonly session: TokenFacts | undefined;
-
-  constructor(session: TokenFacts | undefined) {
-    this.session = session;
-  }
 }
-
-export type { Holder };
 
 /** The thumbprint of the key whose possession the caller must prove; undefined if it need not prove any. */
 export function keyOfCaller({ scheme, session }: Caller): string | undefined {
@@ -35,5 +29,5 @@ export function requireHolder(
 ): Holder {
   const credential = { scheme, keyThumbprint: session?.keyThumbprint };
   requirePossession(credential, proven, requireDpop && session !== undefined);
-  return new Holder(session);
+  return made<Holder>({ session });
 }

@@ -2,18 +2,12 @@ import { SIGNING_SCOPE } from '@ori/api/refusals';
 import type { TokenFacts } from '@ori/identity/access-token';
 import type { Holder } from './require-holder.ts';
 import { SigningError } from './signing-error.ts';
+import { type Made, made } from './stage.ts';
 
 /** A person's session with the scope for signing. */
-class Grant {
-  protected readonly stage = 'requireScope';
+export interface Grant extends Made<'requireScope'> {
   readonly session: TokenFacts;
-
-  constructor(session: TokenFacts) {
-    this.session = session;
-  }
 }
-
-export type { Grant };
 
 /**
  * Runs on every request, also for cached tokens.
@@ -26,5 +20,5 @@ export function requireScope(holder: Holder): Grant {
   if (!session.scopes.includes(SIGNING_SCOPE)) {
     throw new SigningError('insufficient_scope', `grant without ${SIGNING_SCOPE}`);
   }
-  return new Grant(session);
+  return made<Grant>({ session });
 }

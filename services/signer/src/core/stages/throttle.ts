@@ -2,20 +2,13 @@ import type { TurnVerdict } from '@ori/turns/turn';
 import { type Draft, draftProof } from './draft-proof.ts';
 import type { TurnTaken } from './evidence.ts';
 import { SigningError } from './signing-error.ts';
+import { type Made, made } from './stage.ts';
 
 /** One turn, charged to the user and to the intern's organization, and the draft it was charged for. */
-class Turn {
-  protected readonly stage = 'throttle';
+export interface Turn extends Made<'throttle'> {
   readonly draft: Draft;
   readonly verdict: TurnVerdict;
-
-  constructor(draft: Draft, verdict: TurnVerdict) {
-    this.draft = draft;
-    this.verdict = verdict;
-  }
 }
-
-export type { Turn };
 
 /**
  * Decides on the verdict of the limiter shared with chat, which charges both counters or neither. Runs after every
@@ -27,10 +20,10 @@ export function throttle(draft: Draft, { verdict }: TurnTaken): Turn {
   if (!verdict.allowed) {
     throw new SigningError('rate_limited', `no turn left for the ${verdict.scope}`, { turns: verdict });
   }
-  return new Turn(draft, verdict);
+  return made<Turn>({ draft, verdict });
 }
 
 /** The same turn for another draft of the same proof, after its nonce was taken. */
 export function redraft({ draft, verdict }: Turn, timestamp: number, nonce: string): Turn {
-  return new Turn(draftProof(draft.key, draft.clock, timestamp, nonce), verdict);
+  return made<Turn>({ draft: draftProof(draft.key, draft.clock, timestamp, nonce), verdict });
 }

@@ -2,23 +2,16 @@ import { isUser } from '@ori/proof/fields';
 import type { SigningKey } from '@ori/proof/signing';
 import type { Entry } from './pass-gate.ts';
 import { SigningError } from './signing-error.ts';
+import { type Made, made } from './stage.ts';
 
 /** The newest usable key of an intern that may sign now; undefined if there is none. */
 export type UnlockableKey = SigningKey | undefined;
 
 /** An admitted member, with the intern's opened signing key. */
-class UnlockedKey {
-  protected readonly stage = 'unlockKey';
+export interface UnlockedKey extends Made<'unlockKey'> {
   readonly entry: Entry;
   readonly signingKey: SigningKey;
-
-  constructor(entry: Entry, signingKey: SigningKey) {
-    this.entry = entry;
-    this.signingKey = signingKey;
-  }
 }
-
-export type { UnlockedKey };
 
 /**
  * Refuses a subject that does not fit into a header, and an intern without a usable key that may sign now, before a
@@ -33,5 +26,5 @@ export function unlockKey(entry: Entry, signingKey: UnlockableKey): UnlockedKey 
   if (signingKey === undefined) {
     throw new SigningError('configuration_error', `no usable signing key for intern ${entry.internId}`);
   }
-  return new UnlockedKey(entry, signingKey);
+  return made<UnlockedKey>({ entry, signingKey });
 }
