@@ -1,12 +1,11 @@
 import { createServer, type RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { serveInTest } from '@ori/test-env/serve-in-test';
+import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import express from 'express';
 import { expect, test, vi } from 'vitest';
-import { createLocalKeySet } from '../keys/local.ts';
 import { memoryReplayStore } from '../replay/memory/store.ts';
-import { createTestReplayStore, createTestSigner, type TestProofOptions } from '../testing.ts';
-import { createVerifier } from '../verifier.ts';
+import type { TestProofOptions } from '../testing.ts';
 import { provenOf, requireProof } from './express.ts';
 
 const PATH = '/api/invoke';
@@ -16,9 +15,7 @@ const BODY = '{"prompt":"hello"}';
 const serve = (listener: RequestListener) => serveInTest(createServer(listener));
 
 function guard(answers = false) {
-  const signer = createTestSigner({ internId: 'int_1' });
-  const keys = createLocalKeySet(signer.jwks);
-  const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore(), answers });
+  const { signer, verifier } = openVerifier({ answers });
   return { signer, verifier, proof: requireProof(verifier, { bodyBytesMax: 1000 }) };
 }
 
@@ -119,12 +116,7 @@ test.each([null, 'handler'])('refuses %o in place of a handler', (handler) => {
 });
 
 test('says how long to wait while the store is new', async () => {
-  const { signer } = guard();
-  const verifier = createVerifier({
-    internId: 'int_1',
-    keys: createLocalKeySet(signer.jwks),
-    replay: memoryReplayStore(),
-  });
+  const { signer, verifier } = openVerifier({ replay: memoryReplayStore() });
   const app = express().use(requireProof(verifier, { bodyBytesMax: 1000 }));
   const { url } = await serve(app);
   const headers = { 'content-type': 'application/json', ...signer.sign({ path: PATH, body: BODY }) };

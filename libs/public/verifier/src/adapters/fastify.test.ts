@@ -1,10 +1,8 @@
 import { Readable } from 'node:stream';
+import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import { type FastifyInstance, fastify } from 'fastify';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createLocalKeySet } from '../keys/local.ts';
-import type { ProofReport } from '../outcome.ts';
-import { createTestReplayStore, createTestSigner } from '../testing.ts';
-import { createVerifier } from '../verifier.ts';
+import type { createVerifier } from '../verifier.ts';
 import { requireProof as requireProofOnExpress } from './express.ts';
 import { requireProof } from './fastify.ts';
 
@@ -12,14 +10,7 @@ const PATH = '/api/invoke';
 
 /** A guarded daemon, of which `prepare` sets up the rest. */
 function world(prepare: (app: FastifyInstance) => unknown) {
-  const signer = createTestSigner({ internId: 'int_1' });
-  const reports: ProofReport[] = [];
-  const verifier = createVerifier({
-    internId: 'int_1',
-    keys: createLocalKeySet(signer.jwks),
-    replay: createTestReplayStore(),
-    onOutcome: (report) => void reports.push(report),
-  });
+  const { signer, verifier, reports } = openVerifier();
   const app = fastify();
   onTestFinished(() => app.close());
   prepare(app);
@@ -70,14 +61,7 @@ async function behindExpress(
   { hasExpress }: { hasExpress: boolean },
   middlewareOf: (verifier: ReturnType<typeof createVerifier>) => ReturnType<typeof requireProofOnExpress>,
 ) {
-  const signer = createTestSigner({ internId: 'int_1' });
-  const reports: ProofReport[] = [];
-  const verifier = createVerifier({
-    internId: 'int_1',
-    keys: createLocalKeySet(signer.jwks),
-    replay: createTestReplayStore(),
-    onOutcome: (report) => void reports.push(report),
-  });
+  const { signer, verifier, reports } = openVerifier();
   const app = fastify();
   onTestFinished(() => app.close());
   const middleware = middlewareOf(verifier);

@@ -1,23 +1,15 @@
+import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createLocalKeySet } from '../keys/local.ts';
 import type { ProofReport } from '../outcome.ts';
-import { createTestReplayStore, createTestSigner, type TestProofOptions } from '../testing.ts';
-import { createVerifier } from '../verifier.ts';
+import type { TestProofOptions } from '../testing.ts';
 import { requireProof } from './fetch.ts';
 
 const PATH = '/api/invoke';
 const BODY = '{"prompt":"hello"}';
 
 function world() {
-  const signer = createTestSigner({ internId: 'int_1' });
-  const keys = createLocalKeySet(signer.jwks);
   const outcomes: ProofReport['outcome'][] = [];
-  const verifier = createVerifier({
-    internId: 'int_1',
-    keys,
-    replay: createTestReplayStore(),
-    onOutcome: ({ outcome }) => void outcomes.push(outcome),
-  });
+  const { signer, verifier } = openVerifier({ onOutcome: ({ outcome }) => void outcomes.push(outcome) });
   const handler = vi.fn(
     async (_request: Request, { proof, body }: { proof: { user: string }; body: Uint8Array }) =>
       Response.json({ user: proof.user, bytes: new TextDecoder().decode(body) }),

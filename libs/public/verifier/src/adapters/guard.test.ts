@@ -1,22 +1,14 @@
+import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createLocalKeySet } from '../keys/local.ts';
 import type { ProofReport } from '../outcome.ts';
-import { createTestReplayStore, createTestSigner } from '../testing.ts';
-import { createVerifier } from '../verifier.ts';
 import { type Arrival, createGuard } from './guard.ts';
 import { provenOf } from './proven.ts';
 
 const BODY = '{"prompt":"hello"}';
 
 function world(bodyBytesMax: number) {
-  const signer = createTestSigner({ internId: 'int_1' });
   const outcomes: ProofReport['outcome'][] = [];
-  const verifier = createVerifier({
-    internId: 'int_1',
-    keys: createLocalKeySet(signer.jwks),
-    replay: createTestReplayStore(),
-    onOutcome: ({ outcome }) => void outcomes.push(outcome),
-  });
+  const { signer, verifier } = openVerifier({ onOutcome: ({ outcome }) => void outcomes.push(outcome) });
   const guard = createGuard(verifier, { bodyBytesMax }, () => {});
   let isCancelled = false;
   /** A request whose body arrives in these pieces. */

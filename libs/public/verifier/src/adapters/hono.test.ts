@@ -1,13 +1,11 @@
+import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import { type Context, Hono } from 'hono';
 import { expect, test } from 'vitest';
-import { createLocalKeySet } from '../keys/local.ts';
 import type { ReplayStore } from '../replay/replay-store.ts';
-import { createTestReplayStore, createTestSigner } from '../testing.ts';
-import { createVerifier } from '../verifier.ts';
+import { createTestReplayStore } from '../testing.ts';
 import { requireProof } from './hono.ts';
 
 test('a handler sees the variables of the application, and their types', async () => {
-  const signer = createTestSigner({ internId: 'int_1' });
   const store = createTestReplayStore();
   // A store as an author writes it: TypeScript widens what the async method returns to string.
   const replay: ReplayStore = {
@@ -17,7 +15,7 @@ test('a handler sees the variables of the application, and their types', async (
       throw new TypeError('not spent');
     },
   };
-  const verifier = createVerifier({ internId: 'int_1', keys: createLocalKeySet(signer.jwks), replay });
+  const { signer, verifier } = openVerifier({ replay });
   const app = new Hono<{ Variables: { tenant: string } }>();
   app.use(async (c, next) => {
     c.set('tenant', 'acme');
@@ -36,9 +34,7 @@ test('a handler sees the variables of the application, and their types', async (
 
 /** With answers, behind middleware: what a call of the handler gives, and what a question about it does. */
 async function callAndAsk(handler: (c: Context) => Response) {
-  const signer = createTestSigner({ internId: 'int_1' });
-  const [keys, replay] = [createLocalKeySet(signer.jwks), createTestReplayStore()];
-  const verifier = createVerifier({ internId: 'int_1', keys, replay, answers: true });
+  const { signer, verifier } = openVerifier({ answers: true });
   const app = new Hono().use((_c, next) => next()).onError((_error, c) => c.text('failed', 500));
   const guard = requireProof(verifier, { bodyBytesMax: 1000 }, handler);
   app.post('/a', guard).post('/.well-known/ori/calls/:nonce', guard);
@@ -90,9 +86,7 @@ test('a handler that returns nothing fails, and its answer is lost', async () =>
 test.each(['json', 'text', 'arrayBuffer', 'blob', 'formData'] as const)(
   'behind the guard, c.req.%s() has the bytes that were signed',
   async (method) => {
-    const signer = createTestSigner({ internId: 'int_1' });
-    const keys = createLocalKeySet(signer.jwks);
-    const verifier = createVerifier({ internId: 'int_1', keys, replay: createTestReplayStore() });
+    const { signer, verifier } = openVerifier();
     const app = new Hono();
     app.onError((error, c) => c.text(error.name, 500));
     app.post(

@@ -1,10 +1,8 @@
 import { createServer } from 'node:http';
 import { serveInTest } from '@ori/test-env/serve-in-test';
+import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import Koa, { type Middleware } from 'koa';
 import { expect, test } from 'vitest';
-import { createLocalKeySet } from '../keys/local.ts';
-import { createTestReplayStore, createTestSigner } from '../testing.ts';
-import { createVerifier } from '../verifier.ts';
 import { requireProof } from './koa.ts';
 
 const PATH = '/api/invoke';
@@ -12,12 +10,7 @@ const BODY = '{"prompt":"hello"}';
 
 /** A guarded daemon behind other middleware. */
 async function world(before: Middleware = (_ctx, next) => next()) {
-  const signer = createTestSigner({ internId: 'int_1' });
-  const verifier = createVerifier({
-    internId: 'int_1',
-    keys: createLocalKeySet(signer.jwks),
-    replay: createTestReplayStore(),
-  });
+  const { signer, verifier } = openVerifier();
   const app = new Koa().use(before).use(
     requireProof(verifier, { bodyBytesMax: 1000 }, (ctx, { proof }) => {
       ctx.body = `${proof.user} ${(ctx.request as { body?: unknown }).body}`;

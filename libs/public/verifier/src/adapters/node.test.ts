@@ -4,12 +4,10 @@ import { createServer, type IncomingMessage, type ServerOptions, type ServerResp
 import { connect } from 'node:net';
 import { rawClient } from '@ori/test-env/raw-client';
 import { serveInTest } from '@ori/test-env/serve-in-test';
+import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import { expect, test, vi } from 'vitest';
-import { createLocalKeySet } from '../keys/local.ts';
-import type { ProofReport } from '../outcome.ts';
 import type { AnswerStore } from '../replay/replay-store.ts';
-import { createTestReplayStore, createTestSigner } from '../testing.ts';
-import { createVerifier } from '../verifier.ts';
+import { createTestReplayStore } from '../testing.ts';
 import { type Proven, requireProof } from './node.ts';
 import { answerNode } from './node-request.ts';
 
@@ -19,14 +17,7 @@ const BODY = '{"prompt":"hello"}';
 type Handler = (request: IncomingMessage, response: ServerResponse, proven: Proven) => unknown;
 
 async function world(handler: Handler, options: ServerOptions = {}) {
-  const signer = createTestSigner({ internId: 'int_1' });
-  const reports: ProofReport[] = [];
-  const verifier = createVerifier({
-    internId: 'int_1',
-    keys: createLocalKeySet(signer.jwks),
-    replay: createTestReplayStore(),
-    onOutcome: (report) => void reports.push(report),
-  });
+  const { signer, verifier, reports } = openVerifier();
   const ran = vi.fn(handler);
   const guarded = requireProof(verifier, { bodyBytesMax: 1000 }, ran);
   const { server, port, url } = await serveInTest(createServer(options, guarded));
@@ -101,9 +92,7 @@ test('gives an empty kept answer behind middleware that set a length', async () 
   const replay = createTestReplayStore();
   const kept = { status: 200, headers: {}, body: new Uint8Array(0) };
   vi.spyOn(replay.answers as AnswerStore, 'ask').mockResolvedValue(kept);
-  const signer = createTestSigner({ internId: 'int_1' });
-  const keys = createLocalKeySet(signer.jwks);
-  const verifier = createVerifier({ internId: 'int_1', keys, replay, answers: true });
+  const { signer, verifier } = openVerifier({ replay, answers: true });
   const guarded = requireProof(verifier, { bodyBytesMax: 100 }, () => undefined);
   const { url } = await serveInTest(
     createServer((request, response) => guarded(request, response.setHeader('content-length', 9))),
@@ -216,11 +205,7 @@ test('reports that it is mounted twice, and does not call the inner handler', as
 test('calls onOutcome in the context of its request, where a tracer finds the span', async () => {
   const context = new AsyncLocalStorage<string>();
   const outcomes: unknown[] = [];
-  const signer = createTestSigner({ internId: 'int_1' });
-  const verifier = createVerifier({
-    internId: 'int_1',
-    keys: createLocalKeySet(signer.jwks),
-    replay: createTestReplayStore(),
+  const { signer, verifier } = openVerifier({
     onOutcome: ({ outcome }) => void outcomes.push([context.getStore(), outcome]),
   });
   const guarded = requireProof(verifier, { bodyBytesMax: 100 }, (_request, response) => response.end());

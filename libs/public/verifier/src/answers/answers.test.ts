@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { UnavailableError } from '@ori/proof/wire';
 import { serveInTest } from '@ori/test-env/serve-in-test';
+import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import Koa from 'koa';
 import { expect, test, vi } from 'vitest';
 import { requireProof as requireProofInKoa } from '../adapters/koa.ts';
@@ -24,13 +25,7 @@ async function world(
   handler: Handler,
   { answers = true as true | object, replay = createTestReplayStore(), isKoa = false } = {},
 ) {
-  const signer = createTestSigner({ internId: 'int_1' });
-  const verifier = createVerifier({
-    internId: 'int_1',
-    keys: createLocalKeySet(signer.jwks),
-    replay,
-    answers,
-  });
+  const { signer, verifier } = openVerifier({ replay, answers });
   const ran = vi.fn(handler);
   const options = { bodyBytesMax: 1000 };
   const guarded = isKoa
