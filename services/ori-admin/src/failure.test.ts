@@ -1,7 +1,6 @@
 import { mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
 import { AdminError } from '@ori/store/admin';
-import { InvalidCredential } from '@ori/store/byok/credential';
 import { MigrationError } from '@ori/store/migrate';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { expect, test } from 'vitest';
@@ -19,7 +18,6 @@ test.each([
   [new UsageError('x'), 2],
   [new ConfigError(['x']), 2],
   [new AdminError('invalid_input', 'x'), 2],
-  [new InvalidCredential('x'), 2],
   [new AdminError('not_found', 'x'), 3],
   [new AdminError('conflict', 'x'), 4],
   [new MigrationError('database_not_ours', 'x'), 4],

@@ -5,7 +5,6 @@ import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { KmsError } from '@ori/sealing/key-wrapper';
 import { SealingError } from '@ori/sealing/sealing-error';
 import { AdminError, type AdminErrorCode } from '@ori/store/admin';
-import { InvalidCredential } from '@ori/store/byok/credential';
 import { MigrationError } from '@ori/store/migrate';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { EXIT, type ExitCode } from './exit-codes.ts';
@@ -51,9 +50,6 @@ export function tell(error: unknown): Told | undefined {
     const [exit, next] = OF_ADMIN[error.code];
     return told(exit, error.code, toSentence(error.message), next);
   }
-  if (error instanceof InvalidCredential) {
-    return told(EXIT.usage, 'invalid_input', error.message, NOTHING_STORED);
-  }
   if (error instanceof SealingError) {
     const next = 'Check that ORI_ADMIN_…_KEK_FILE is the ring that the service reads.';
     return told(EXIT.usage, error.code, error.message, next);
@@ -89,10 +85,8 @@ function tellFileError(error: unknown): Told | undefined {
   return told(EXIT.usage, 'file_unusable', `Cannot use ${what} (${code}).`, next);
 }
 
-const NOTHING_STORED = 'Nothing was stored. Correct the value and repeat.';
-
 const OF_ADMIN: Readonly<Record<AdminErrorCode, readonly [exit: ExitCode, next: string]>> = {
-  invalid_input: [EXIT.usage, NOTHING_STORED],
+  invalid_input: [EXIT.usage, 'Nothing was stored. Correct the value and repeat.'],
   not_found: [EXIT.notFound, 'Find the right id with the list command of its kind.'],
   conflict: [EXIT.conflict, 'Nothing was changed. Check the current state first.'],
 };

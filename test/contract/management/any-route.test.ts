@@ -49,6 +49,18 @@ it('records who asked, as the audit names them, also where they are refused', as
   ]);
 });
 
+it('quotes to the caller what is refused, and not in the log', async () => {
+  const { log, text } = capturedLog();
+  await using logged = await startManagementWorld({ parts: { log } });
+  const post = async (path: string, json: object) => (await logged.call({ method: 'POST', path, json })).text;
+  await post('/workspaces', { name: 'Hush Hush', slug: 'hush-hush' });
+  expect(await post('/workspaces', { name: 'Hush Hush' })).toContain('Hush Hush');
+  expect(await post('/keys', { name: 'x', creator_user_id: 'user_hush' })).toContain('user_hush');
+  expect(await post('/byok', { provider: 'azure', key: 'x', declared_region: 'global' })).toContain('azure');
+  await expect.poll(() => text().match(/"msg":"request"/g)).toHaveLength(4);
+  expect(text()).not.toMatch(/hush|azure/i);
+});
+
 it('accepts the headers by which clients name their application', async () => {
   const headers = ['HTTP-Referer', 'https://app.example', 'X-Ori-Title', 'app', 'X-Ori-Categories', 'cli'];
   expect((await world.call({ path: '/guardrails', headers })).status).toBe(200);

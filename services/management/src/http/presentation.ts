@@ -8,7 +8,6 @@ import { IdentityError } from '@ori/identity/identity-error';
 import { BusyError } from '@ori/runtime/busy-error';
 import type { Budget } from '@ori/runtime/metrics';
 import { AdminError } from '@ori/store/admin-error';
-import { InvalidCredential } from '@ori/store/byok/credential';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 import type { Operation } from './operation.ts';
@@ -120,12 +119,12 @@ function isOverload(error: unknown): boolean {
  */
 export function present(error: unknown, operation: Operation): Presentation {
   const isIntern = operation.family === 'Interns';
-  if (error instanceof InvalidCredential) return present(invalid(error.message), operation);
   if (error instanceof AdminError) {
-    return present(
-      error.code === 'not_found' ? new Refusal('not_found') : invalid(`${error.message}.`),
-      operation,
-    );
+    const isAbsent = error.code === 'not_found';
+    const refusal = isAbsent
+      ? new Refusal('not_found')
+      : new Refusal('invalid_parameters', `${error.message}.`);
+    return present(refusal, operation);
   }
   if (error instanceof IdentityError && error.code === 'bearer_refused') return TERMS.bearer_refused;
   if (error instanceof Refusal) {
@@ -157,5 +156,3 @@ function termsOf(code: RefusalCode, { refusals, invalidExample }: Operation): Te
   if (code === 'invalid_parameters' && invalidExample === undefined) return TERMS.not_found;
   return TERMS[code];
 }
-
-const invalid = (message: string) => new Refusal('invalid_parameters', message);

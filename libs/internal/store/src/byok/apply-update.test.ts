@@ -10,7 +10,7 @@ const plain: CredentialFacts = {
   is_required: false,
   key_region: null,
 };
-const refused = expect.objectContaining({ name: 'InvalidCredential' });
+const refused = expect.objectContaining({ name: 'AdminError', code: 'invalid_input' });
 const structured = (region: DeclaredRegion) => JSON.stringify({ api_key: 'sk-0123456789', region });
 const change = (update: ByokUpdate, stored: Partial<CredentialFacts> = {}) =>
   applyUpdate({ ...plain, ...stored }, update);

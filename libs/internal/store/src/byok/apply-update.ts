@@ -1,5 +1,6 @@
 import { maskSecret } from '../mask.ts';
-import { type ByokUpdate, type DeclaredRegion, InvalidCredential, type Provider } from './credential.ts';
+import { AdminError } from '../queries/admin/admin-error.ts';
+import type { ByokUpdate, DeclaredRegion, Provider } from './credential.ts';
 import { readKeyMaterial, requireDeclarable } from './key-material.ts';
 
 /** The fields of a stored credential that the rules of a change depend on. */
@@ -22,7 +23,7 @@ export type CredentialChange = Omit<ByokUpdate, 'key'> & {
  * Validates a change of a credential against the resulting record, and returns the columns to set.
  * A rotated key has its own label and, for providers whose keys contain a region, its own region.
  *
- * @throws {InvalidCredential} when flags exclude each other or the region cannot be declared.
+ * @throws AdminError `invalid_input` when flags exclude each other or the region cannot be declared.
  */
 export function applyUpdate(stored: CredentialFacts, update: ByokUpdate): CredentialChange {
   const { key, ...columns } = update;
@@ -53,10 +54,10 @@ function requireCompatibleFlags(
   result: Pick<CredentialFacts, 'is_fallback' | 'is_byok_only' | 'is_required'>,
 ) {
   if (result.is_fallback && result.is_byok_only) {
-    throw new InvalidCredential('is_byok_only cannot be combined with is_fallback.');
+    throw new AdminError('invalid_input', 'credential: is_byok_only cannot be combined with is_fallback');
   }
   if (result.is_fallback && result.is_required) {
-    throw new InvalidCredential('is_required cannot be combined with is_fallback.');
+    throw new AdminError('invalid_input', 'credential: is_required cannot be combined with is_fallback');
   }
 }
 
@@ -64,7 +65,7 @@ function requireCompatibleFlags(
  * The columns of a new credential, by the rules of a change that sets every field of an empty credential.
  * Label and region are derived from the key. No column contains the key itself.
  *
- * @throws {InvalidCredential}, which does not quote the key
+ * @throws AdminError `invalid_input`, which does not quote the key
  */
 export function newCredential(provider: Provider, fields: ByokUpdate & { readonly key: string }) {
   const empty = {

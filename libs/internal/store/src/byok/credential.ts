@@ -9,13 +9,6 @@ export const Provider = z.enum(PROVIDERS).meta({
 });
 export type Provider = z.infer<typeof Provider>;
 
-/** A credential, or a change of one, that cannot be stored. The message is for the caller and quotes nothing of the key. */
-export class InvalidCredential extends Error {
-  override readonly name = 'InvalidCredential';
-  /** Logs leave its message out. */
-  readonly isForCaller = true;
-}
-
 export const DeclaredRegion = z.enum(DECLARED_REGIONS).meta({ id: 'DeclaredRegion' });
 export type DeclaredRegion = z.infer<typeof DeclaredRegion>;
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { DeclaredRegion, InvalidCredential, type Provider } from './credential.ts';
+import { AdminError } from '../queries/admin/admin-error.ts';
+import { DeclaredRegion, type Provider } from './credential.ts';
 
 /** The providers whose key can contain the region, as JSON with `api_key` and `region`. */
 const STRUCTURED: ReadonlySet<Provider> = new Set<Provider>(['openai', 'fireworks']);
@@ -25,15 +26,16 @@ export interface KeyMaterial {
 /**
  * Parses a provider key.
  *
- * @throws {InvalidCredential} for control characters or surrounding white space, and for a broken structured key
+ * @throws AdminError `invalid_input` for control characters or surrounding white space, and for a broken structured key
  */
 export function readKeyMaterial(provider: Provider, key: string): KeyMaterial {
   requireClean(key);
   if (!STRUCTURED.has(provider) || !key.startsWith('{')) return { apiKey: key, region: undefined };
   const parsed = StructuredKey.safeParse(parseJson(key));
   if (!parsed.success || hasRepetition(key)) {
-    throw new InvalidCredential(
-      'key: a structured key is JSON with exactly "api_key" and "region", each once.',
+    throw new AdminError(
+      'invalid_input',
+      'key: a structured key is JSON with exactly "api_key" and "region", each once',
     );
   }
   requireClean(parsed.data.api_key);
@@ -42,7 +44,10 @@ export function readKeyMaterial(provider: Provider, key: string): KeyMaterial {
 
 function requireClean(key: string): void {
   if (!NOT_A_KEY.test(key)) return;
-  throw new InvalidCredential('key: must have no control characters, and no white space at either end.');
+  throw new AdminError(
+    'invalid_input',
+    'key: must have no control characters, and no white space at either end',
+  );
 }
 
 /** Two names and two values: one more string is a member that is given twice, of which JSON.parse took the last. */
@@ -67,7 +72,8 @@ export function requireDeclarable(
   if (region === null) return;
   const allowed = STRUCTURED.has(provider) ? [ofKey ?? 'global'] : DECLARABLE[provider];
   if (allowed === undefined || allowed.includes(region)) return;
-  throw new InvalidCredential(
-    `declared_region: ${provider} accepts ${allowed.join(' or ')} here, not ${region}.`,
+  throw new AdminError(
+    'invalid_input',
+    `${provider} accepts ${allowed.join(' or ')} as declared_region here, not ${region}`,
   );
 }

@@ -8,9 +8,11 @@ import type { z } from 'zod';
  */
 export type AdminErrorCode = 'invalid_input' | 'not_found' | 'conflict';
 
-/** An operator's request that was refused; nothing was written. */
+/** A request that was refused; nothing was written. */
 export class AdminError extends OriError<AdminErrorCode> {
   override readonly name = 'AdminError';
+  /** Its message may quote input, so logs omit it. */
+  readonly isForCaller = true;
   readonly problems: readonly string[];
 
   constructor(
