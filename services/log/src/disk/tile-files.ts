@@ -1,41 +1,22 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Subtrees } from '@ori/tlog/merkle';
 import { readTile, subtreesOf, TILE_WIDTH, type TileId, tilePath, tileWidth } from '@ori/tlog/tile';
 import type { MadeTile } from '@ori/tlog/tree';
-import { ifThere, makeFolder, syncFolder } from './durable-file.ts';
+import { ifThere, makeFolder, replaceFile } from './durable-file.ts';
 
 export async function openTileFiles(folder: string) {
-  const drafts = join(folder, 'drafts');
-  await rm(drafts, { recursive: true, force: true });
-  await makeFolder(drafts);
-
-  async function write(tile: MadeTile): Promise<string[]> {
-    const path = join(folder, tilePath(tile));
-    const there = await ifThere(readFile(path));
-    if (there?.equals(tile.bytes)) return [];
-    const draft = join(drafts, tilePath(tile).replaceAll('/', '_'));
-    const file = await open(draft, 'w', 0o644);
-    try {
-      await file.writeFile(tile.bytes);
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-    const made = await mkdir(dirname(path), { recursive: true });
-    await rename(draft, path);
-    return foldersUp(dirname(path), made === undefined ? dirname(path) : dirname(made));
-  }
-
+  await makeFolder(folder);
   return {
     /** Resolves once they are durable. A file with the same content is not written again. */
     async write(tiles: readonly MadeTile[]): Promise<void> {
-      const folders = new Set<string>();
       for (const tile of tiles) {
-        for (const changed of await write(tile)) folders.add(changed);
+        const path = join(folder, tilePath(tile));
+        if ((await ifThere(readFile(path)))?.equals(tile.bytes)) continue;
+        await makeFolder(dirname(path));
+        await replaceFile(path, tile.bytes);
       }
-      for (const changed of folders) await syncFolder(changed);
       for (const { level, index, width } of tiles) {
         // A client whose checkpoint needs the former partial tile takes it from the full one (tlog-tiles, Partial Tiles).
         if (width !== TILE_WIDTH || index === 0) continue;
@@ -70,12 +51,3 @@ export async function openTileFiles(folder: string) {
 
 /** The tiles and bundles of a log, as files below one folder under the names of tlog-tiles. */
 export type TileFiles = Awaited<ReturnType<typeof openTileFiles>>;
-
-function foldersUp(from: string, to: string): string[] {
-  const folders = [from];
-  for (let folder = from; folder.length > to.length; ) {
-    folder = dirname(folder);
-    folders.push(folder);
-  }
-  return folders;
-}
