@@ -73,7 +73,7 @@ export function listAssignments(
   db: Database,
   account: Account,
   kind: Assignable,
-  { guardrailId, target, offset, limit }: PageRequest & { guardrailId?: string; target?: string | undefined },
+  { guardrailId, target, ...page }: PageRequest & { guardrailId?: string; target?: string | undefined },
 ): Promise<Page<AssignmentRow>> {
   return asTenant(db, account, async (trx) => {
     if (guardrailId !== undefined) await requireGuardrail(trx, account, guardrailId);
@@ -82,13 +82,7 @@ export function listAssignments(
     const ofTarget = target === undefined ? sql`` : sql`and a.${kind.target} = ${target}`;
     const matches = sql`
       from ${kind.table} a where a.organization_id = ${account.organizationId} and ${ofGuardrail} ${ofTarget}`;
-    return readPage(trx, {
-      total: sql`(select count(*) ${matches})`,
-      rows: kind.shown(
-        sql`select * ${matches} order by a.created_at desc, a.id offset ${offset} limit ${limit}`,
-      ),
-      order: sql`page.created_at desc, page.id`,
-    });
+    return readPage(trx, { matches, order: sql`created_at desc, id`, shown: kind.shown, ...page });
   });
 }
 

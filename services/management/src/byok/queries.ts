@@ -16,10 +16,9 @@ export function listCredentials(
   db: Database,
   account: Account,
   {
-    offset,
-    limit,
     workspaceId,
     provider,
+    ...page
   }: PageRequest & { workspaceId?: string | undefined; provider?: Provider | undefined },
 ): Promise<Page<CredentialRow>> {
   return asTenant(db, account, async (trx) => {
@@ -28,12 +27,7 @@ export function listCredentials(
       from byok_credentials
       where organization_id = ${account.organizationId} and (workspace_id = ${workspace} or workspace_id is null)
         ${provider === undefined ? sql`` : sql`and provider = ${provider}`}`;
-    return readPage(trx, {
-      total: sql`(select count(*) ${matches})`,
-      rows: sql<CredentialRow>`
-        select * ${matches} order by sort_order, created_at, id offset ${offset} limit ${limit}`,
-      order: sql`page.sort_order, page.created_at, page.id`,
-    });
+    return readPage<CredentialRow>(trx, { matches, order: sql`sort_order, created_at, id`, ...page });
   });
 }
 

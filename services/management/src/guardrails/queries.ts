@@ -20,17 +20,13 @@ export type GuardrailColumns = { readonly [Column in keyof Settable]?: Settable[
 export function listGuardrails(
   db: Database,
   account: Account,
-  { offset, limit, workspaceId }: PageRequest & { workspaceId?: string | undefined },
+  { workspaceId, ...page }: PageRequest & { workspaceId?: string | undefined },
 ): Promise<Page<GuardrailRow>> {
   return asTenant(db, account, async (trx) => {
     const workspace = await chosenWorkspace(trx, account, workspaceId);
     const matches = sql`
       from guardrails where organization_id = ${account.organizationId} and workspace_id = ${workspace}`;
-    return readPage(trx, {
-      total: sql`(select count(*) ${matches})`,
-      rows: sql<GuardrailRow>`select * ${matches} order by created_at desc, id offset ${offset} limit ${limit}`,
-      order: sql`page.created_at desc, page.id`,
-    });
+    return readPage<GuardrailRow>(trx, { matches, order: sql`created_at desc, id`, ...page });
   });
 }
 

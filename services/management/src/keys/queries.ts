@@ -31,12 +31,11 @@ export function listKeys(
       from api_keys
       where organization_id = ${account.organizationId} and kind = 'api' and workspace_id = ${workspace}
         ${includeDisabled ? sql`` : sql`and disabled_at is null`}`;
-    return readPage(trx, {
-      total: sql`(select count(*) ${matches})`,
-      rows: sql<ApiKeyRow & { readonly id: string }>`
-        select hash as id, api_keys.* ${matches}
-        order by created_at desc, hash offset ${page.offset} limit ${page.limit}`,
-      order: sql`page.created_at desc, page.hash`,
+    return readPage<ApiKeyRow & { readonly id: string }>(trx, {
+      columns: sql`hash as id, api_keys.*`,
+      matches,
+      order: sql`created_at desc, hash`,
+      ...page,
     });
   });
 }

@@ -32,16 +32,15 @@ const current = ({ organizationId }: Account) => sql`
 export function listOrganizationMembers(
   db: Database,
   account: Account,
-  { offset, limit }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<PersonRow>> {
   return asTenant(db, account, (trx) =>
-    readPage(trx, {
-      total: sql`(select count(distinct m.user_id) ${current(account)})`,
-      rows: sql<PersonRow>`
-        select u.id, u.name, u.email
-        from (select distinct m.user_id ${current(account)} order by m.user_id offset ${offset} limit ${limit}) as member
-        join users u on u.id = member.user_id`,
-      order: sql`page.id`,
+    readPage<PersonRow>(trx, {
+      matches: sql`from (select distinct m.user_id as id ${current(account)}) member`,
+      order: sql`id`,
+      shown: (members) =>
+        sql`select u.id, u.name, u.email from (${members}) member join users u on u.id = member.id`,
+      ...page,
     }),
   );
 }
@@ -50,16 +49,11 @@ export function listOrganizationMembers(
 export function listWorkspaceMembers(
   db: Database,
   account: Account,
-  { workspaceId, offset, limit }: PageRequest & { readonly workspaceId: string },
+  { workspaceId, ...page }: PageRequest & { readonly workspaceId: string },
 ): Promise<Page<MemberRow>> {
-  const members = sql`${current(account)} and m.workspace_id = ${workspaceId}`;
+  const matches = sql`${current(account)} and m.workspace_id = ${workspaceId}`;
   return asTenant(db, account, (trx) =>
-    readPage(trx, {
-      total: sql`(select count(*) ${members})`,
-      rows: sql<MemberRow>`
-        select ${MEMBER} ${members} order by m.user_id offset ${offset} limit ${limit}`,
-      order: sql`page.user_id`,
-    }),
+    readPage<MemberRow>(trx, { columns: MEMBER, matches, order: sql`user_id`, ...page }),
   );
 }
 

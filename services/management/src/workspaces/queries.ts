@@ -25,15 +25,11 @@ const liveOf = (account: Account) => (eb: ExpressionBuilder<Schema, 'workspaces'
 export function listWorkspaces(
   db: Database,
   account: Account,
-  { offset, limit }: PageRequest,
+  page: PageRequest,
 ): Promise<Page<WorkspaceRow>> {
   const matches = sql`from workspaces where organization_id = ${account.organizationId} and deleted_at is null`;
   return asTenant(db, account, (trx) =>
-    readPage(trx, {
-      total: sql`(select count(*) ${matches})`,
-      rows: sql<WorkspaceRow>`select * ${matches} order by created_at desc, id offset ${offset} limit ${limit}`,
-      order: sql`page.created_at desc, page.id`,
-    }),
+    readPage<WorkspaceRow>(trx, { matches, order: sql`created_at desc, id`, ...page }),
   );
 }
 
