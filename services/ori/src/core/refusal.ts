@@ -56,30 +56,15 @@ function judge(answer: ApiAnswer, refusal: ServerRefusal, scope: string): CliErr
   return new CliError('refused', refusal);
 }
 
-/** The failure for each reason of a signing refusal; reasons with facts of their own are handled before. */
+/** The failures with advice of their own, by the reason of a signing refusal. Of others, the status decides. */
 const BY_REASON = {
   regional_host_refused: 'regional_host',
-  bearer_refused: 'refused',
-  certificate_bound: 'refused',
-  dpop_nonce_required: 'refused',
-  dpop_proof_refused: 'refused',
-  dpop_proof_replayed: 'refused',
-  dpop_content_refused: 'refused',
-  dpop_binding_refused: 'refused',
   dpop_required: 'bound_session_required',
-  personal_identity_required: 'refused',
-  insufficient_scope: 'refused',
-  unsupported_media_type: 'refused',
-  payload_too_large: 'refused',
-  invalid_body: 'refused',
-  not_found: 'refused',
   access_revoked: 'access_revoked',
   configuration_error: 'api_misconfigured',
-  rate_limited: 'refused',
-  internal_error: 'api_failed',
-} as const satisfies Record<SigningErrorCode, CliErrorCode>;
+} as const satisfies Partial<Record<SigningErrorCode, CliErrorCode>>;
 
-function isKnown(reason: string | undefined): reason is SigningErrorCode {
+function isKnown(reason: string | undefined): reason is keyof typeof BY_REASON {
   return reason !== undefined && Object.hasOwn(BY_REASON, reason);
 }
 
