@@ -11,8 +11,8 @@ afterAll(async () => {
   expect((await running.result).exit).toBe(130);
 });
 
-const scrape = async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-const isUp = async () => (await scrape()).includes('\nori_canary_up 1\n');
+const isUp = async () =>
+  (await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).includes('\nori_canary_up 1\n');
 const refusal = (status: number, reason: string): Scripted => ({
   status,
   body: { error: { code: status, message: 'No.', metadata: { reason, retryable: false } } },
@@ -22,8 +22,7 @@ it('signs and verifies once at each scrape, each time another body', async () =>
   // Its replay store accepts no proof of its first seconds.
   await expect.poll(isUp).toBe(true);
   world.requests.length = 0;
-  expect(await scrape()).toMatch(/^ori_canary_duration_seconds 0\.\d+$/m);
-  expect(await isUp()).toBe(true);
+  for (const _ of [1, 2]) expect(await isUp()).toBe(true);
   const signed = world.requests.filter(({ method }) => method === 'POST').map(({ body }) => body);
   expect(new Set(signed).size).toBe(2);
 });
