@@ -82,8 +82,8 @@ export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
 export async function plantOldEvent(url: string): Promise<void> {
   await query(
     url,
-    `UPDATE ori_replay.ledger SET event = ori_replay.clock() - 1000, identity = ori_replay.identity();
-     UPDATE ori_replay.slot SET file = pg_relation_filenode(('ori_replay.spent_' || slot)::regclass);`,
+    `UPDATE ori_replay.ledger SET event = ori_replay.clock() - 1000, identity = ori_replay.identity(),
+       file = pg_relation_filenode('ori_replay.spent')`,
   );
 }
 

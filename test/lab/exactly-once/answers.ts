@@ -50,8 +50,8 @@ const PLACES: Record<AnswerStoreName, () => Promise<Place>> = {
       async age() {
         await ask(
           server.url,
-          `UPDATE ori_replay.ledger SET event = ori_replay.clock() - 3600, identity = ori_replay.identity();
-           UPDATE ori_replay.slot SET file = pg_relation_filenode(('ori_replay.spent_' || slot)::regclass)`,
+          `UPDATE ori_replay.ledger SET event = ori_replay.clock() - 3600, identity = ori_replay.identity(),
+             file = pg_relation_filenode('ori_replay.spent')`,
         );
       },
       bury: async () => void (await ask(server.url, 'UPDATE ori_replay.process SET seen = 0')),

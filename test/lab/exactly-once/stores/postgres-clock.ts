@@ -3,7 +3,7 @@ import type { Fault } from '../stage.ts';
 import { STEP_MS } from './any-store.ts';
 import { ask } from './postgres-single.ts';
 
-/** After this time spent proofs have expired under every policy, and their partition is not yet reused. */
+/** After this time spent proofs have expired under every policy. */
 const LONG_MS = 1_200_000;
 const FORGOTTEN_MS_MAX = 15_000;
 

@@ -28,7 +28,7 @@ export interface PostgresAnswer extends Verdict {
   readonly event?: number;
   readonly identity?: string;
   readonly lsn?: string;
-  /** `touch` only: a partition can be emptied. */
+  /** `touch` only: there is something to forget. */
   readonly due?: boolean;
   /** `touch` only: the version of the schema. */
   readonly version?: number;

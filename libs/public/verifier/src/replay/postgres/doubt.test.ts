@@ -233,7 +233,7 @@ test('a spend says what the verifier knows, and the time after its wait for a co
   expect(given['spend']).toEqual(['int_1', 2, NONCE, V1_ID, 2.05, ...facts, 92, 2, 2, 300]);
   expect(await spend({})).toBe('spent');
   expect(given['spend']).toEqual(['int_1', 2, null, V1_ID, 2, ...facts, 92, 2, 2, 300]);
-  expect(given['touch']).toEqual(['int_1', false, 2, 0, '', '0/0', 2, 2, 300]);
+  expect(given['touch']).toEqual(['int_1', false, 2, 0, '', '0/0', 2, 2, 300, null]);
   expect(connection.eventNames()).toEqual([]);
 });
 
@@ -253,12 +253,17 @@ test.each([
 });
 
 describe('a check', () => {
-  test('forgets what is due, and nothing else', async () => {
-    const { store, says, sent, given } = await fakeWorld();
+  test('forgets what is due, and nothing else, and does not depend on it', async () => {
+    const { store, says, sent, given, spend } = await fakeWorld();
     says['touch'] = { ...(says['touch'] as object), due: true };
     await store.touch();
     expect(sent).toEqual(['touch', 'touch', 'forget']);
     expect(given['forget']).toEqual([2, 2, 0]);
+    says['forget'] = NEVER;
+    const touched = store.touch();
+    await vi.advanceTimersByTimeAsync(200);
+    await expect(touched).resolves.toBeUndefined();
+    expect(await spend()).toBe('spent');
   });
 
   test.each([

@@ -1,4 +1,4 @@
-import { ANSWER_SCHEMA } from './answers.ts';
+import { ANSWER_FUNCTIONS } from './answers.ts';
 import { SPEND_FUNCTIONS } from './spend.ts';
 import { STATE_FUNCTIONS } from './state.ts';
 import { TABLES } from './tables.ts';
@@ -12,7 +12,7 @@ SELECT pg_catalog.pg_advisory_xact_lock(7309426);
 ${TABLES}
 ${STATE_FUNCTIONS}
 ${SPEND_FUNCTIONS}
-${ANSWER_SCHEMA}
+${ANSWER_FUNCTIONS}
 REVOKE ALL ON SCHEMA ori_replay FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA ori_replay FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ori_replay FROM PUBLIC;

@@ -63,13 +63,13 @@ test('commits to disk even if synchronous_commit changes between the check and t
 
 test('refuses an unlogged table, which a crash would empty', async () => {
   const { verifier, request, replay } = await daemonOn(server);
-  await query(server.url, 'ALTER TABLE ori_replay.spent_0 SET UNLOGGED');
+  await query(server.url, 'ALTER TABLE ori_replay.spent SET UNLOGGED');
   await expect(replay.touch()).rejects.toMatchObject({
     code: 'replay_store_unsafe',
     message: expect.stringContaining('a table is unlogged'),
   });
   await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
-  await query(server.url, 'ALTER TABLE ori_replay.spent_0 SET LOGGED');
+  await query(server.url, 'ALTER TABLE ori_replay.spent SET LOGGED');
   await expect(replay.touch()).resolves.toBeUndefined();
 });
 

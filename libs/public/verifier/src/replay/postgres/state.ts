@@ -1,3 +1,4 @@
+import { RETENTION_SECONDS_MAX } from '../replay-store.ts';
 import { SCHEMA_VERSION } from './tables.ts';
 
 /** Functions run as the owner of the schema, so a daemon's role needs no table privileges. Unqualified names resolve in pg_catalog only. */
@@ -41,13 +42,14 @@ END $$;
 
 /**
  * Detects what a spend cannot handle: another run of the server, another timeline, a log position that went back, an
- * emptied partition, or a loss that this verifier knows of and the server does not. Before it writes, it waits for
+ * emptied table, or a loss that this verifier knows of and the server does not. Before it writes that, it waits for
  * every spend in progress and blocks new ones, so that the state that a spend was checked against is still true when it commits.
+ * Of a process that keeps answers, the runner, it is a sign of life.
  */
 const TOUCH = `
 CREATE OR REPLACE FUNCTION ori_replay.touch(
   intern text, accept_v1 boolean, verifier_now double precision, known_event double precision, known_identity text, known_lsn text,
-  tolerance integer, acks integer, wait_ms integer,
+  tolerance integer, acks integer, wait_ms integer, runner text,
   OUT verdict text, OUT detail text, OUT event double precision, OUT identity text, OUT lsn text, OUT due boolean, OUT version integer)
 ${OWNED} AS $$
 DECLARE
@@ -66,8 +68,7 @@ BEGIN
     lsn := pg_current_wal_insert_lsn()::text;
     is_lost := book.identity IS DISTINCT FROM identity OR book.event < known_event
       OR (known_identity = identity AND lsn::pg_lsn < known_lsn::pg_lsn)
-      OR EXISTS (SELECT FROM ori_replay.slot s
-        WHERE s.file <> pg_relation_filenode(('ori_replay.spent_' || s.slot)::regclass));
+      OR book.file IS DISTINCT FROM pg_relation_filenode('ori_replay.spent');
     EXIT WHEN NOT (is_lost OR (accept_v1 AND NOT EXISTS (SELECT FROM ori_replay.v1 v WHERE v.intern_id = intern)));
     IF attempt = 1 THEN
       PERFORM set_config('synchronous_commit', 'on', true);
@@ -76,18 +77,22 @@ BEGIN
     END IF;
     IF is_lost THEN
       book.event := greatest(ori_replay.clock(), verifier_now, known_event, book.event + 0.001);
-      UPDATE ori_replay.ledger l SET identity = ori_replay.identity(), event = book.event;
-      UPDATE ori_replay.slot s SET file = pg_relation_filenode(('ori_replay.spent_' || s.slot)::regclass);
+      UPDATE ori_replay.ledger l
+        SET identity = ori_replay.identity(), event = book.event, file = pg_relation_filenode('ori_replay.spent');
     END IF;
     IF accept_v1 THEN
       INSERT INTO ori_replay.v1 VALUES (intern, greatest(ori_replay.clock(), verifier_now,
         (SELECT max(s.stamped) FROM ori_replay.spent s WHERE s.intern_id = intern))) ON CONFLICT DO NOTHING;
     END IF;
   END LOOP;
+  IF runner IS NOT NULL THEN
+    INSERT INTO ori_replay.process AS p VALUES (runner, ori_replay.clock()) ON CONFLICT (process) DO UPDATE SET seen = excluded.seen;
+  END IF;
   verdict := 'touched';
   version := ${SCHEMA_VERSION};
   event := book.event;
-  due := EXISTS (SELECT FROM ori_replay.idle() AS n WHERE pg_relation_size(('ori_replay.spent_' || n)::regclass) > 0);
+  due := (SELECT min(s.stamped) FROM ori_replay.spent s) <= ori_replay.clock() - ${RETENTION_SECONDS_MAX}
+    OR (SELECT min(a.until) FROM ori_replay.answer a) < ori_replay.clock();
 END $$;
 `;
 

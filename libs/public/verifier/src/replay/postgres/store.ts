@@ -71,7 +71,8 @@ export function postgresReplayStore(
 
   const facts = (): unknown[] => [known.event, known.identity, known.lsn];
 
-  async function touchOne({ internId, acceptV1, clockToleranceSeconds }: ReplayPolicy): Promise<void> {
+  async function touchOne(policy: ReplayPolicy): Promise<void> {
+    const { internId, acceptV1, clockToleranceSeconds, answers } = policy;
     const limits = [clockToleranceSeconds, acks];
     const answer = await call('touch', () => [
       internId,
@@ -80,6 +81,7 @@ export function postgresReplayStore(
       ...facts(),
       ...limits,
       Math.ceil(timeoutMs),
+      answers === undefined ? null : process,
     ]);
     requireSafe(answer);
     if (!(Number(answer.version) >= SCHEMA_VERSION)) {
@@ -89,7 +91,8 @@ export function postgresReplayStore(
       );
     }
     learn(answer);
-    if (answer.due) await call('forget', () => [now() / 1000, ...limits]);
+    // It may take longer than an answer: it goes on in the server, or with the next check.
+    if (answer.due) await call('forget', () => [now() / 1000, ...limits]).catch(() => undefined);
   }
 
   /**
@@ -110,8 +113,6 @@ export function postgresReplayStore(
       do {
         doubtsBefore = doubts;
         if (acks > 0) requireSafe(await call('waiting', () => []));
-        const isKeeping = [...policies.values()].some(({ answers }) => answers !== undefined);
-        if (isKeeping) await call('alive', () => [process]);
         // One at a time: a pool of one connection suffices, and a frozen server costs one timeout.
         for (const policy of policies.values()) await touchOne(policy);
         // A check that began before the suspicion arose does not clear it.
@@ -131,7 +132,7 @@ export function postgresReplayStore(
     await touching;
   }
 
-  /** The last arguments of `spend`, `spend_for` and `ask`. */
+  /** The last arguments of `spend` and `ask`. */
   const stateOf = (policy: ReplayPolicy, nowMs: number): unknown[] => [
     nowMs / 1000,
     ...facts(),
@@ -157,13 +158,13 @@ export function postgresReplayStore(
   }
 
   async function spend({ policy, timestamp, nowMs, nonce, v1Id, caller }: Spend): Promise<'spent'> {
-    const answer = await callOnce(caller === undefined ? 'spend' : 'spend_for', (waitedMs) => [
-      ...(caller === undefined ? [] : [caller, process]),
+    const answer = await callOnce('spend', (waitedMs) => [
       policy.internId,
       timestamp,
       nonce === undefined ? null : Buffer.from(nonce, 'base64url'),
       Buffer.from(v1Id(), 'hex'),
       ...stateOf(policy, nowMs + waitedMs),
+      ...(caller === undefined ? [] : [caller, process]),
     ]);
     // The recording of version 1 ids begins with a touch.
     if (nonce === undefined && answer.verdict === 'before_fence') touchQuietly();
