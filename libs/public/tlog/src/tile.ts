@@ -3,7 +3,7 @@ import { TlogError } from './tlog-error.ts';
 
 /** Hashes in a full tile, and entries in a full bundle (tlog-tiles). */
 export const TILE_WIDTH = 256;
-const TILE_HEIGHT = 8;
+export const TILE_HEIGHT = 8;
 
 /** A tile of hashes at a level, or a bundle of entries. */
 export interface TileId {

@@ -1,5 +1,5 @@
-import { EMPTY_ROOT, HASH_BYTES, type Hash, leafHash, nodeHash, piecesOf } from './merkle.ts';
-import { bundled, TILE_WIDTH, type TileId } from './tile.ts';
+import { HASH_BYTES, type Hash, leafHash, piecesOf, rootOf } from './merkle.ts';
+import { bundled, readTile, subtreesOf, TILE_HEIGHT, TILE_WIDTH, type Tile, type TileId } from './tile.ts';
 
 /** A tile or bundle with its bytes. */
 export interface MadeTile extends TileId {
@@ -29,10 +29,10 @@ export function openTree(edge: Edge = EMPTY) {
     hashes.push(hash);
     if (hashes.length < TILE_WIDTH) return;
     const index = Math.floor((size - 1) / TILE_WIDTH ** (level + 1));
-    filled.push({ level, index, width: TILE_WIDTH, bytes: Buffer.concat(hashes) });
-    const top = perfectRoot(hashes);
+    const bytes = Buffer.concat(hashes);
+    filled.push({ level, index, width: TILE_WIDTH, bytes });
     levels[level] = [];
-    push(level + 1, top, filled);
+    push(level + 1, readTile(bytes, TILE_WIDTH).node(TILE_HEIGHT, 0), filled);
   }
 
   return {
@@ -41,12 +41,10 @@ export function openTree(edge: Edge = EMPTY) {
     },
     /** The root of all leaves. */
     root(): Hash {
-      const perfect = levels.toReversed().flatMap(perfectRoots);
-      return (
-        perfect.reduceRight<Hash | undefined>(
-          (right, left) => (right === undefined ? left : nodeHash(left, right)),
-          undefined,
-        ) ?? EMPTY_ROOT
+      const edge = levels.map((hashes) => readTile(Buffer.concat(hashes), hashes.length));
+      return rootOf(
+        size,
+        subtreesOf((level) => edge[level] as Tile),
       );
     },
     /** Appends a leaf. @returns the tiles and the bundle that this leaf has filled */
@@ -81,27 +79,6 @@ export function openTree(edge: Edge = EMPTY) {
 }
 
 export type Tree = ReturnType<typeof openTree>;
-
-/** The roots of the complete subtrees that a row of hashes falls into, largest first. */
-function perfectRoots(hashes: readonly Hash[]): Hash[] {
-  const roots: Hash[] = [];
-  for (let at = 0, width = TILE_WIDTH; width >= 1; width /= 2) {
-    if ((hashes.length & width) === 0) continue;
-    roots.push(perfectRoot(hashes.slice(at, at + width)));
-    at += width;
-  }
-  return roots;
-}
-
-function perfectRoot(hashes: readonly Hash[]): Hash {
-  let row = hashes;
-  while (row.length > 1) {
-    const above: Hash[] = [];
-    for (let at = 0; at < row.length; at += 2) above.push(nodeHash(row[at] as Hash, row[at + 1] as Hash));
-    row = above;
-  }
-  return row[0] as Hash;
-}
 
 /** The right edge as text, for a file. */
 export function renderEdge({ size, entries, levels }: Edge): string {
