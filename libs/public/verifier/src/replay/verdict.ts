@@ -1,6 +1,6 @@
 import { ProofError, UnavailableError } from '@ori/proof/wire';
 
-/** A shared store's answer to a spend. */
+/** A store's answer to a spend. */
 export interface Verdict {
   readonly verdict: string;
   /** The reason why the server is unsafe. */

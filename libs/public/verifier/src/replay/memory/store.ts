@@ -1,4 +1,4 @@
-import { ProofError, UnavailableError } from '@ori/proof/wire';
+import { UnavailableError } from '@ori/proof/wire';
 import { requireNames } from '../../options.ts';
 import {
   type AnswerStore,
@@ -9,6 +9,7 @@ import {
   type Spend,
   TOLERANCE_SECONDS_MAX,
 } from '../replay-store.ts';
+import { requireSpent, type Verdict } from '../verdict.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createRecords } from './records.ts';
 
@@ -65,37 +66,28 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}) {
     return wallMs > 0 ? { wallMs, uptimeMs: uptime() } : undefined;
   }
 
-  function spend({ policy, timestamp, nonce, v1Id, caller }: Spend): 'spent' {
+  function judge({ policy, timestamp, nonce, v1Id, caller }: Spend): Verdict {
     const wallMs = now();
     const fence = fenceSeconds(policy, wallMs);
     const seconds = wallMs / 1000;
-    if (timestamp > seconds + policy.clockToleranceSeconds) {
-      throw new ProofError(
-        'proof_not_yet_valid',
-        "the timestamp is ahead of the store's clock: check the clocks",
-      );
-    }
+    if (timestamp > seconds + policy.clockToleranceSeconds) return { verdict: 'not_yet_valid' };
     const ledger = ledgerOf(policy.internId);
     const horizon = Math.floor(seconds - retentionSeconds(policy));
     entries -= ledger.forget(horizon);
-    if (timestamp <= ledger.floor || timestamp <= horizon) {
-      throw new ProofError('proof_expired', 'the proof is older than what the store remembers');
-    }
+    if (timestamp <= ledger.floor || timestamp <= horizon) return { verdict: 'expired' };
     if (nonce === undefined) ledger.marksFrom ??= ledger.highest;
-    requireAfter(
-      nonce === undefined ? Math.max(fence, ledger.marksFrom ?? fence) : fence,
-      timestamp,
-      seconds,
-    );
+    const bound = Math.ceil(nonce === undefined ? Math.max(fence, ledger.marksFrom ?? fence) : fence);
+    if (timestamp <= bound)
+      return { verdict: 'before_fence', retryAfterSeconds: Math.max(1, Math.ceil(bound + 1 - seconds)) };
     const isMarking = ledger.marksFrom !== undefined;
     const { conflicting, recorded } =
       nonce === undefined ? idsOfV1(v1Id()) : idsOfV2(nonce, isMarking ? v1Id() : undefined);
-    if (ledger.has(conflicting)) throw new ProofError('nonce_replayed', 'the proof was spent before');
+    if (ledger.has(conflicting)) return { verdict: 'replayed' };
     requireRoom(recorded.length, Math.floor(seconds - RETENTION_SECONDS_MAX));
     entries += ledger.add(timestamp, recorded);
     if (nonce !== undefined && caller !== undefined) records.begin(policy.internId, nonce, caller);
     else if (policy.answers === undefined) ledger.unrecorded = Math.max(ledger.unrecorded, timestamp);
-    return 'spent';
+    return { verdict: 'spent' };
   }
 
   const answers: AnswerStore = {
@@ -139,7 +131,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}) {
       const ledger = ledgerOf(internId);
       if (acceptV1) ledger.marksFrom ??= ledger.highest;
     },
-    spend,
+    spend: (spend: Spend): 'spent' => requireSpent(judge(spend)),
     answers,
   };
 }
@@ -178,14 +170,4 @@ function idsOfV1(id: string): Ids {
 function idsOfV2(nonce: string, v1Id: string | undefined): Ids {
   if (v1Id === undefined) return { conflicting: [nonce], recorded: [nonce] };
   return { conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`] };
-}
-
-/** Refuses proofs that may have been accepted before spent proofs were lost. */
-function requireAfter(fenceSeconds: number, timestamp: number, nowSeconds: number): void {
-  const fence = Math.ceil(fenceSeconds);
-  if (timestamp > fence) return;
-  const retryAfterSeconds = Math.max(1, Math.ceil(fence + 1 - nowSeconds));
-  throw new ProofError('proof_before_fence', 'the proof was issued before this store could remember it', {
-    retryAfterSeconds,
-  });
 }
