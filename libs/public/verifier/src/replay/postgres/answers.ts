@@ -42,7 +42,8 @@ BEGIN
   END IF;
   outcome := 'lost';
   IF verdict = 'spent' THEN
-    INSERT INTO ori_replay.spent VALUES (intern, 'x'::bytea || of_nonce, stamped);
+    INSERT INTO ori_replay.spent AS s VALUES (intern, 'x'::bytea || of_nonce, stamped)
+      ON CONFLICT (intern_id, id) DO UPDATE SET stamped = excluded.stamped;
   ELSIF EXISTS (SELECT FROM ori_replay.spent s WHERE s.intern_id = intern AND s.id = 'x'::bytea || of_nonce) THEN
     verdict := 'spent';
   END IF;

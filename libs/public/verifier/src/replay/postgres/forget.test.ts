@@ -132,3 +132,18 @@ test('a spend that was checked before its nonce was forgotten is refused', async
   forgetter.release();
   expect(await replayed).toBe('proof_expired');
 });
+
+test('a nonce whose mark outlived it is voided anew, for as long as any', async () => {
+  const { replay, internId, seconds } = await steppable();
+  const policy = { internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false, answers: {} };
+  const nonce = 'A'.repeat(22);
+  await sql(
+    `INSERT INTO ori_replay.spent VALUES ('${internId}', 'x'::bytea || decode('${'00'.repeat(16)}', 'hex'), 1)`,
+  );
+  const ask = () =>
+    replay.answers.ask({ policy, user: 'ada', nonce, timestamp: seconds() + 400, nowMs: Date.now() });
+  expect(await ask()).toBe('not_received');
+  await replay.touch();
+  expect(await rowsLeft()).toBe(2);
+  expect(await ask()).toBe('not_received');
+});
