@@ -66,9 +66,11 @@ export async function readBody(req: IncomingMessage, options: ReadBodyOptions): 
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new BodyError('content_encoding_unsupported', 'the body has a content encoding');
   }
+  const whole = beginBody(req, options);
+  if (whole !== undefined) return whole;
   let room: Buffer = Buffer.alloc(0);
   let length = 0;
-  await readChunks(req, options, (chunk) => {
+  await drainBody(req, options, (chunk) => {
     const before = room.length;
     const after = length + chunk.length;
     // Not a list: a chunk may be a single byte, and is then an object of a hundred.
