@@ -93,9 +93,10 @@ test('does not wait for a frozen server; a spend without an answer counts as spe
   await expect(verifier.verify(request())).resolves.toBeDefined();
 });
 
-test('writes only to a primary', async () => {
+test('writes only to a primary, also where a replica takes writes', async () => {
   const primary = await server();
-  const replica = await server('--replicaof', '127.0.0.1', String(primary.port));
+  const writable = ['--replica-read-only', 'no'];
+  const replica = await server('--replicaof', '127.0.0.1', String(primary.port), ...writable);
   const redis = await connect(replica.url);
   const { verifierOn, request } = await daemonOn(await connect(primary.url));
   const { verifier, replay } = verifierOn(redis);
@@ -124,7 +125,10 @@ test('requires half of the configured replicas to be in sync', async () => {
   const one = verifierOn(redis).verifier;
   const three = verifierOn(redis, { replicas: 3, timeoutMs: 300 }).verifier;
   await expect(one.verify(request())).resolves.toBeDefined();
-  await expect(three.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+  const signed = request();
+  await expect(three.verify(signed)).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+  // It was refused before it was written.
+  await expect(one.verify(signed)).resolves.toBeDefined();
   await replica.kill();
   await expect.poll(() => redis.info('replication')).toContain('connected_slaves:0');
   await expect(one.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
