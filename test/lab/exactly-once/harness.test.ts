@@ -46,7 +46,7 @@ test.concurrent('npm run faults runs a schedule of PostgreSQL', async () => {
 }, 120_000);
 
 const WITHOUT_FENCE: Break = ['replay/redis/scripts.ts', 'if timestamp <= bound then', 'if false then'];
-const WITHOUT_BIRTH: Break = ['replay/memory/store.ts', 'if (timestamp > fence) return;', 'return;'];
+const WITHOUT_BIRTH: Break = ['replay/memory/store.ts', 'if (timestamp <= bound)', 'if (false)'];
 
 test.each([
   ['the fence of the Redis store', WITHOUT_FENCE, SETTINGS.redis[0], 'FLUSHALL'],
