@@ -115,6 +115,26 @@ export const KEY_CHECKS: readonly KeyCheck[] = [
   },
   {
     sentence: 'K17',
+    title: 'accepts calls under a key that it knows while it waits for one that it does not know',
+    answer: { ...GOOD, headers: { 'cache-control': 'max-age=60' } },
+    async run(bench) {
+      await bench.ready();
+      bench.daemon.keys.answer = { ...GOOD, delayMs: 30_000 };
+      await pause(APART_MS);
+      const before = bench.daemon.keys.fetches;
+      let isOver = false;
+      const unknown = bench.tell({ claim: { key: namedKey('mallory') } }).finally(() => {
+        isOver = true;
+      });
+      while (bench.daemon.keys.fetches === before && !isOver) await pause(10);
+      const given = await bench.tell();
+      const waited = isOver;
+      await unknown;
+      return waited ? 'it waited, too' : accepted(given);
+    },
+  },
+  {
+    sentence: 'K17',
     title: 'fetches again for a key that it does not know, at most once per 10 s',
     answer: { ...GOOD, headers: { 'cache-control': 'max-age=60' } },
     async run(bench) {

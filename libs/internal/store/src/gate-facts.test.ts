@@ -52,7 +52,7 @@ describe('gate facts, queried as the signer', () => {
   });
 
   it.each(['an operator', 'the account'])(
-    'know where %s adds a user later, again or nowhere else which sessions are revoked',
+    'say which sessions are revoked in a workspace to which %s adds the person later, or again',
     async (by) => {
       const { userId, organizationId, workspaceId, question } = await createScenario(store.owner);
       const add = async (id: string) => {

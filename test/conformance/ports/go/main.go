@@ -140,22 +140,43 @@ type remoteKeys struct {
 	fetched, tried time.Time
 	rooted         *RootedSet
 	ends           time.Time
+	// Closed at the end of the fetch in progress; nil if there is none.
+	fetching chan struct{}
 }
 
 func (r *remoteKeys) keys(renew bool) ([]Key, error) {
 	r.mutex.Lock()
-	defer r.mutex.Unlock()
 	now := time.Now()
-	if (renew || now.Sub(r.fetched) >= r.fresh) && now.Sub(r.tried) >= 10*time.Second {
-		r.tried = now
-		if keys, fresh, ends, err := r.fetch(); err == nil {
-			r.held, r.fresh, r.ends, r.fetched = keys, fresh, ends, now
-		}
+	wanted := renew || now.Sub(r.fetched) >= r.fresh
+	if wanted && r.fetching == nil && now.Sub(r.tried) >= 10*time.Second {
+		r.fetching = make(chan struct{})
+		go r.renew(now)
 	}
+	fetching := r.fetching
+	r.mutex.Unlock()
+	// Who has keys does not wait for those of others.
+	if wanted && fetching != nil {
+		<-fetching
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	now = time.Now()
 	if now.Sub(r.fetched) >= r.fresh+600*time.Second || (r.rooted != nil && !now.Before(r.ends)) {
 		return nil, refuse("keys_unavailable")
 	}
 	return r.held, nil
+}
+
+func (r *remoteKeys) renew(now time.Time) {
+	keys, fresh, ends, err := r.fetch()
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if err == nil {
+		r.held, r.fresh, r.ends, r.fetched = keys, fresh, ends, now
+	}
+	r.tried = time.Now()
+	close(r.fetching)
+	r.fetching = nil
 }
 
 func (r *remoteKeys) fetch() (keys []Key, fresh time.Duration, ends time.Time, err error) {

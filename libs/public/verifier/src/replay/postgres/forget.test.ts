@@ -133,7 +133,7 @@ test('a spend that was checked before its nonce was forgotten is refused', async
   expect(await replayed).toBe('proof_expired');
 });
 
-test('a nonce whose mark outlived it is voided anew, for as long as any', async () => {
+test('a question voids a nonce of which only the mark is left, and the mark stays as long as the nonce', async () => {
   const { replay, internId, seconds } = await steppable();
   const policy = { internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false, answers: {} };
   const nonce = 'A'.repeat(22);

@@ -2,8 +2,8 @@
 export const SCHEMA_VERSION = 1;
 
 /**
- * The tables. `ledger`: which server wrote last, when spends could last have been lost, up to when spends were forgotten, and the file of
- * `spent`: any other file means that spends were lost. `spent`: one row per id. `v1`: since when version 1 ids are recorded.
+ * The tables. `ledger`: which server wrote last, when spends could last have been lost, up to when spends were forgotten, and in which
+ * file `spent` was then; if it is in another, spends were lost. `spent`: one row for each id. `v1`: since when version 1 ids are recorded.
  * `answer`: one row per call whose answer is kept. `process`: the last sign of life of each process that runs such calls.
  */
 export const TABLES: string = `
