@@ -8,21 +8,25 @@ export interface Epoch {
   readonly key: string;
   /** The expected epoch of a claim. In any other, nothing is claimed. */
   readonly expected: string;
-  /** The value to use if a new epoch begins. */
-  readonly fresh: string;
   /** Unix seconds: only between these, by the clock of Redis, is anything claimed. */
   readonly from: number;
   readonly until: number;
 }
 
-/** Functions for scripts: the epoch of a key, created if there is none, and the times. The Redis user needs `INFO` and `TIME`. */
+/**
+ * Functions for scripts: the server's run id with its epoch, nil if none has begun; and the comparisons. The Redis user
+ * needs `INFO` and `TIME`.
+ */
 export const EPOCH_LUA = `
-local function epoch_of(key, fresh)
+local function run_and_epoch(key)
   local run = string.match(redis.call('info', 'server'), 'run_id:(%x+)')
   local known = redis.call('get', key)
-  if known and string.sub(known, 1, #run + 1) == run .. ' ' then return string.sub(known, #run + 2) end
-  redis.call('set', key, run .. ' ' .. fresh)
-  return fresh
+  if known and string.sub(known, 1, #run + 1) == run .. ' ' then return run, string.sub(known, #run + 2) end
+  return run, nil
+end
+local function is_epoch(key, expected)
+  local _, epoch = run_and_epoch(key)
+  return epoch == expected
 end
 local function is_between(from, to)
   local seconds = tonumber(redis.call('time')[1])

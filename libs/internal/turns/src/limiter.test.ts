@@ -307,6 +307,13 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
   const limiter = () => createTurnLimiter({ ...limits, redis });
   const take = (who: ReturnType<typeof person>, key: string, value = 'mine') =>
     limiter().takeAndClaim?.(who, { allowed: { key, value, keptMs: 30_000 } });
+  /** Begins an epoch of this server. @returns its key */
+  const begin = async (epoch: string) => {
+    const key = randomUUID();
+    const [, run] = /run_id:(\w+)/.exec(await redis.info('server')) ?? [];
+    await redis.set(key, `${run} ${epoch}`);
+    return key;
+  };
 
   it('set it, for as long as it is asked for', async () => {
     const key = randomUUID();
@@ -360,7 +367,7 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
 
   it('claim the first key even when they are refused, and do nothing if it exists', async () => {
     const who = person();
-    const epoch = { key: randomUUID(), expected: 'begun', fresh: 'begun', from: 0, until: 1e12 };
+    const epoch = { key: await begin('begun'), expected: 'begun', from: 0, until: 1e12 };
     const takeFirst = (first: string, key = randomUUID()) =>
       limiter().takeAndClaim?.(who, {
         first: { key: first, value: '', keptMs: 20_000, epoch },
@@ -382,17 +389,18 @@ describe('turns on one Redis, with a key that an allowed one claims', () => {
 
   it('claim a first key in the epoch and at the time that it expects, and in any other do nothing', async () => {
     const who = person();
-    const [epochKey, key] = [randomUUID(), randomUUID()];
-    const takeIn = (expected: string, fresh: string, until = 1e12) => {
-      const epoch = { key: epochKey, expected, fresh, from: 0, until };
+    const key = randomUUID();
+    const begun = await begin('begun');
+    const takeIn = (expected: string, until = 1e12, epochKey = begun) => {
+      const epoch = { key: epochKey, expected, from: 0, until };
       const first = { key: randomUUID(), value: '', keptMs: 20_000, epoch };
       return limiter().takeAndClaim?.(who, { first, allowed: { key, value: 'mine', keptMs: 30_000 } });
     };
-    expect(await takeIn('unknown', 'begun')).toBe('forgotten');
+    expect(await takeIn('begun', 1e12, randomUUID())).toBe('forgotten');
+    expect(await takeIn('unknown')).toBe('forgotten');
+    expect(await takeIn('begun', 1)).toBe('forgotten');
     expect([await redis.exists(key), await used('user', who.userId)]).toEqual([0, 0]);
-    expect(await takeIn('begun', 'later')).toMatchObject({ claimed: true });
-    expect(await takeIn('later', 'later')).toBe('forgotten');
-    expect(await takeIn('begun', 'later', 1)).toBe('forgotten');
+    expect(await takeIn('begun')).toMatchObject({ claimed: true });
     expect(await used('user', who.userId)).toBe(1);
   });
 

@@ -19,7 +19,7 @@ import type { TurnLimits } from './turn.ts';
  * window in milliseconds and the two limits. A counter without an expiry, or with that of a longer window, gets one.
  *
  * The keys of `Claims` may follow: KEYS[3] is `allowed`, KEYS[4] is `first`. Each adds its value and its milliseconds to
- * the arguments. KEYS[5] is the epoch of `first`, with the expected one, a fresh one and the times.
+ * the arguments. KEYS[5] is the epoch of `first`, with the expected one and the times.
  */
 const CHARGE_SCRIPT = `${EPOCH_LUA}
 local window = tonumber(ARGV[1])
@@ -41,8 +41,8 @@ end
 local function claim(index)
   return redis.call('set', KEYS[index], ARGV[2 * index - 2], 'PX', ARGV[2 * index - 1], 'NX')
 end
-if KEYS[5] and epoch_of(KEYS[5], ARGV[9]) ~= ARGV[8] then return { 0, 0, 0, 0, 0, -2 } end
-if KEYS[5] and not is_between(ARGV[10], ARGV[11]) then return { 0, 0, 0, 0, 0, -2 } end
+if KEYS[5] and not is_epoch(KEYS[5], ARGV[8]) then return { 0, 0, 0, 0, 0, -2 } end
+if KEYS[5] and not is_between(ARGV[9], ARGV[10]) then return { 0, 0, 0, 0, 0, -2 } end
 if KEYS[4] and not claim(4) then return { 0, 0, 0, 0, 0, -1 } end
 local user, organization = look(KEYS[1]), look(KEYS[2])
 local free = user.used < tonumber(ARGV[2]) and organization.used < tonumber(ARGV[3])
@@ -73,9 +73,9 @@ export function createRedisTurns(redis: RedisClient, windowSeconds: number): Tur
         values.push(claim.value, claim.keptMs);
       }
       if (claims?.first) {
-        const { key, expected, fresh, from, until } = claims.first.epoch;
+        const { key, expected, from, until } = claims.first.epoch;
         keys.push(key);
-        values.push(expected, fresh, from, until);
+        values.push(expected, from, until);
       }
       return scripted.oriTurnCharge(keys.length, keys, values);
     },

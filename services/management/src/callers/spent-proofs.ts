@@ -19,8 +19,9 @@ const EPOCH = `
 
 /** `$1`: the proof, 43 characters; `$2`: the epoch that its nonce carries; `$3`, `$4`: Unix seconds, when it can be spent. */
 const SPEND = `
-  with here as (select epoch from dpop_epoch where server = ${SERVER}),
-  now as (select epoch from here where epoch = $2 and extract(epoch from now()) between $3::float8 and $4::float8),
+  with now as (
+    select from dpop_epoch where server = ${SERVER} and epoch = $2
+      and extract(epoch from now()) between $3::float8 and $4::float8),
   forgotten as (
     delete from spent_dpop_proofs where id = any(array(
       select id from spent_dpop_proofs where spent_at < now() - ${PROOF_KEPT_SECONDS} * interval '1 second'
@@ -29,7 +30,7 @@ const SPEND = `
   spent as (
     insert into spent_dpop_proofs (id) select $1 from now
     on conflict do nothing returning id)
-  select (select epoch from here) as current, exists (select from now) as now, exists (select from spent) as spent`;
+  select exists (select from now) as now, exists (select from spent) as spent`;
 
 /** Remembers used DPoP proofs in PostgreSQL, once for all management processes. Throws `StoreUnavailable`. */
 export function databaseSpentProofs(db: Statements): SpentProofs {
@@ -44,10 +45,7 @@ export function databaseSpentProofs(db: Statements): SpentProofs {
     learn,
     async spend({ id, epoch, from, until }) {
       const values = [id, epoch, from, until];
-      const [row] = await db.query<{ current: string | null; now: boolean; spent: boolean }>(SPEND, values);
-      const current = row?.current ?? undefined;
-      if (current === undefined) await learn();
-      else known = current;
+      const [row] = await db.query<{ now: boolean; spent: boolean }>(SPEND, values);
       if (!row?.now) return 'forgotten';
       return row.spent ? 'spent' : 'replayed';
     },

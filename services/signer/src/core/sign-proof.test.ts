@@ -1,3 +1,4 @@
+import { DpopError } from '@ori/identity/dpop/error';
 import type { Possession, VerifiedProof } from '@ori/identity/dpop/possession';
 import { expect, test } from 'vitest';
 import { type SigningCall, type SigningParts, signProof } from './sign-proof.ts';
@@ -94,6 +95,7 @@ async function attempt(replaced: Partial<Record<string, unknown>> = {}, scheme =
   const possession: Possession = {
     verify: async () => ask('verify') ?? (dpop as unknown as VerifiedProof),
     spend: async () => void (take() && ask('spend')),
+    unspent: async (spending) => new DpopError('dpop_proof_replayed', spending),
   };
   const call: SigningCall = {
     requestId: 'req_1',
@@ -158,7 +160,7 @@ test('a DPoP proof that could not be verified is not spent', async () => {
 
 test.each(['replayed', 'forgotten'])('no turn counts if the DPoP proof is %s', async (take) => {
   const { done, outcome } = await attempt({ ...BOUND, take }, 'DPoP');
-  expect(outcome).toMatchObject({ name: 'DpopError' });
+  expect(outcome).toMatchObject({ name: 'DpopError', message: take });
   expect(done.at(-1)).toBe('take');
 });
 

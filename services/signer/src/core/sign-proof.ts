@@ -1,10 +1,5 @@
 import { type Bearer, readBearer } from '@ori/identity/bearer';
-import {
-  type Possession,
-  type ProvenRequest,
-  unspent,
-  type VerifiedProof,
-} from '@ori/identity/dpop/possession';
+import type { Possession, ProvenRequest, VerifiedProof } from '@ori/identity/dpop/possession';
 import type { SpendableProof, Spending } from '@ori/identity/dpop/spent-proofs';
 import type { ProofTarget } from '@ori/identity/dpop/target';
 import type { FairSemaphore } from '@ori/runtime/fair-semaphore';
@@ -135,7 +130,7 @@ async function issue(
   call: SigningCall,
   parts: SigningParts,
 ): Promise<SigningAnswer> {
-  const { gate, keys, nonces, turns, audit, clock, now } = parts;
+  const { possession, gate, keys, nonces, turns, audit, clock, now } = parts;
   const { issuer, subject } = order.grant.session;
   const found = gate.facts({ issuer, subject, internId: call.internId });
   const facts = found instanceof Promise ? await found : found;
@@ -145,7 +140,7 @@ async function issue(
   const unlocked = unlockKey(entry, opened instanceof Promise ? await opened : opened);
   const draft = draftProof(unlocked, clock.check(), seconds(now()), nonces.draw());
   const taken = await turns.take(entry, reservationOf(draft), dpop?.take());
-  if (typeof taken === 'string') throw unspent(taken);
+  if (typeof taken === 'string') throw await possession.unspent(taken);
   const turn = throttle(draft, taken);
   try {
     const reserved = reserveNonce(turn, taken.reserved) ?? (await reserveAnother(turn, parts));

@@ -1,5 +1,10 @@
 import { drawEpoch } from '@ori/identity/dpop/nonces';
-import { PROOF_KEPT_SECONDS, type SpendableProof, type SpentProofs } from '@ori/identity/dpop/spent-proofs';
+import {
+  PROOF_KEPT_SECONDS,
+  type SpendableProof,
+  type Spending,
+  type SpentProofs,
+} from '@ori/identity/dpop/spent-proofs';
 import { EPOCH_LUA } from '@ori/turns/epoch';
 import type { RedisClient } from '@ori/turns/redis';
 import type { EvictionWatch } from '@ori/turns/redis/eviction';
@@ -16,46 +21,42 @@ export interface ProofStore extends SpentProofs {
 const PREFIX = 'ori:dpop:{spent}:';
 const EPOCH_KEY = `${PREFIX}epoch`;
 
-/** Without a second key it only returns the epoch. ARGV: the expected epoch, a fresh one, milliseconds, the times. */
-const SPEND_SCRIPT = `${EPOCH_LUA}
-local epoch = epoch_of(KEYS[1], ARGV[2])
-if not KEYS[2] then return { 'told', epoch } end
-if ARGV[1] ~= epoch then return { 'forgotten', epoch } end
-if not is_between(ARGV[4], ARGV[5]) then return { 'forgotten', epoch } end
-if not redis.call('set', KEYS[2], '', 'PX', ARGV[3], 'NX') then return { 'replayed', epoch } end
-return { 'spent', epoch }
+/** ARGV: the epoch that begins if there is none. */
+const LEARN_SCRIPT = `${EPOCH_LUA}
+local run, epoch = run_and_epoch(KEYS[1])
+if epoch then return epoch end
+redis.call('set', KEYS[1], run .. ' ' .. ARGV[1])
+return ARGV[1]
 `;
 
-interface SpendCommand {
-  oriDpopSpend(keys: number, ...rest: (string | number)[]): Promise<unknown>;
+/** KEYS: the epoch's and the proof's; ARGV: the expected epoch, the times, milliseconds. */
+const SPEND_SCRIPT = `${EPOCH_LUA}
+if not is_epoch(KEYS[1], ARGV[1]) or not is_between(ARGV[2], ARGV[3]) then return 'forgotten' end
+return redis.call('set', KEYS[2], '', 'PX', ARGV[4], 'NX') and 'spent' or 'replayed'
+`;
+
+interface Commands {
+  oriDpopEpoch(key: string, fresh: string): Promise<unknown>;
+  oriDpopSpend(...keysAndValues: (string | number)[]): Promise<unknown>;
 }
 
 /** Remembers used DPoP proofs for all signers: one script each, never repeated, refused while Redis may evict keys. */
 export function redisSpentProofs(redis: RedisClient, eviction?: EvictionWatch): ProofStore {
-  const scripted = redis as RedisClient & SpendCommand;
-  scripted.defineCommand('oriDpopSpend', { lua: SPEND_SCRIPT });
+  const scripted = redis as RedisClient & Commands;
+  scripted.defineCommand('oriDpopEpoch', { numberOfKeys: 1, lua: LEARN_SCRIPT });
+  scripted.defineCommand('oriDpopSpend', { numberOfKeys: 2, lua: SPEND_SCRIPT });
   const keptMs = PROOF_KEPT_SECONDS * 1000;
   let known: string | undefined;
 
-  async function run(
-    keys: readonly string[],
-    expected = '',
-    times: readonly number[] = [],
-  ): Promise<unknown> {
+  async function ask<T>(
+    command: () => Promise<unknown>,
+    isReply: (reply: unknown) => reply is T,
+  ): Promise<T> {
     try {
       if (eviction !== undefined && !eviction.isSafe) await eviction.require();
-      const answer = await scripted.oriDpopSpend(
-        keys.length,
-        ...keys,
-        expected,
-        drawEpoch(),
-        keptMs,
-        ...times,
-      );
-      if (!Array.isArray(answer) || typeof answer[1] !== 'string')
-        throw new TypeError('unexpected reply of the script');
-      known = answer[1];
-      return answer[0];
+      const reply = await command();
+      if (isReply(reply)) return reply;
+      throw new TypeError('unexpected reply of the script');
     } catch (cause) {
       throw new DependencyError('redis', 'the DPoP proof could not be spent', { cause });
     }
@@ -64,18 +65,19 @@ export function redisSpentProofs(redis: RedisClient, eviction?: EvictionWatch): 
   return {
     epoch: () => known,
     async learn() {
-      await run([EPOCH_KEY]);
+      known = await ask(() => scripted.oriDpopEpoch(EPOCH_KEY, drawEpoch()), isEpoch);
     },
     claimOf: ({ id, epoch, from, until }) => ({
       key: PREFIX + id,
       value: '',
       keptMs,
-      epoch: { key: EPOCH_KEY, expected: epoch, fresh: drawEpoch(), from, until },
+      epoch: { key: EPOCH_KEY, expected: epoch, from, until },
     }),
-    async spend({ id, epoch, from, until }) {
-      const outcome = await run([EPOCH_KEY, PREFIX + id], epoch, [from, until]);
-      if (outcome === 'spent' || outcome === 'replayed' || outcome === 'forgotten') return outcome;
-      throw new DependencyError('redis', 'the DPoP proof could not be spent');
-    },
+    spend: ({ id, epoch, from, until }) =>
+      ask(() => scripted.oriDpopSpend(EPOCH_KEY, PREFIX + id, epoch, from, until, keptMs), isSpending),
   };
 }
+
+const isEpoch = (reply: unknown): reply is string => typeof reply === 'string';
+const isSpending = (reply: unknown): reply is Spending =>
+  reply === 'spent' || reply === 'replayed' || reply === 'forgotten';

@@ -53,8 +53,6 @@ export function limiterTurns({
       const claims = claimsOf(reservation, dpopProof);
       if (claims !== undefined && takeAndClaim !== undefined) {
         const taken = await takeAndClaim(who, claims).catch(unanswered);
-        // So that the next nonce carries the new epoch.
-        if (taken === 'forgotten') await spentProofs.learn();
         return typeof taken === 'string' ? taken : new TurnTaken(taken.verdict, taken.claimed);
       }
       const spending = dpopProof === undefined ? 'spent' : await spentProofs.spend(dpopProof);

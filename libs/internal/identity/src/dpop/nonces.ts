@@ -15,7 +15,7 @@ const NONCE = /^([0-9]{1,12})\.([A-Za-z0-9_-]{12})\.[A-Za-z0-9_-]{22}$/;
 const UNKNOWN_EPOCH = '-'.repeat(12);
 const VERIFIED_MAX = 1000;
 
-/** A new epoch of a store of used proofs: the last 48 bits of a random UUID in hex. Each bound call draws one, in case it is needed. */
+/** A new epoch of a store of used proofs: the last 48 bits of a random UUID in hex. */
 export const drawEpoch = (): string => randomUUID().slice(24);
 
 /**

@@ -186,7 +186,7 @@ test('a store may spend a proof within 75 s of the middle of its nonce’s perio
   expect(PROOF_KEPT_SECONDS).toBeGreaterThan(2 * 75);
 });
 
-test('asks the store for its epoch while that is unknown, and not again', async () => {
+test('asks the store for its epoch while that is unknown, or another, and not again', async () => {
   const now = () => RFC.iat * 1000;
   let known: string | undefined;
   let asked = 0;
@@ -202,6 +202,11 @@ test('asks the store for its epoch while that is unknown, and not again', async 
   const possession = createPossession({ nonces, spent, now, requireContent: false });
   for (let times = 0; times < 2; times += 1) await refusal(possession.verify(RFC.thumbprint, request));
   expect(asked).toBe(1);
+  expect(await possession.unspent('replayed')).toMatchObject({ code: 'dpop_proof_replayed' });
+  expect(asked).toBe(1);
+  // The nonce in this answer must be of the epoch that the store has now.
+  expect(await possession.unspent('forgotten')).toMatchObject({ code: 'dpop_nonce_required' });
+  expect(asked).toBe(2);
 });
 
 test('a nonce is good in its period and the next, under any secret that the processes share', () => {

@@ -83,7 +83,17 @@ export function createPossession({ nonces, spent, requireContent, now }: Possess
     return { epoch, from: issued - STORE_APART_SECONDS, until: issued + STORE_APART_SECONDS };
   }
 
+  /** The refusal of a proof that the store did not spend. */
+  async function unspent(spending: Exclude<Spending, 'spent'>): Promise<DpopError> {
+    if (spending === 'replayed')
+      return new DpopError('dpop_proof_replayed', 'the DPoP proof was used before');
+    // The nonce in this answer is for the store's new epoch.
+    await spent.learn();
+    return nonceRequired('the store of used proofs began after the nonce, or has another time');
+  }
+
   return {
+    unspent,
     /**
      * Verifies the proof of a request (RFC 9449, section 4.3), the signature last.
      *
@@ -119,19 +129,12 @@ export function createPossession({ nonces, spent, requireContent, now }: Possess
       const spendable = proof.take();
       if (spendable === undefined) return;
       const spending = await spent.spend(spendable);
-      if (spending !== 'spent') throw unspent(spending);
+      if (spending !== 'spent') throw await unspent(spending);
     },
   };
 }
 
 export type Possession = ReturnType<typeof createPossession>;
-
-/** The refusal of a proof that the store did not spend. */
-export function unspent(spending: Exclude<Spending, 'spent'>): DpopError {
-  return spending === 'replayed'
-    ? new DpopError('dpop_proof_replayed', 'the DPoP proof was used before')
-    : nonceRequired('the store of used proofs began after the nonce, or has another time');
-}
 
 const contentRefused = (what: string) =>
   new DpopError('dpop_content_refused', `the DPoP proof covers ${what}`);
