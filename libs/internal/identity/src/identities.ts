@@ -52,7 +52,12 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>) {
   const { authorities, apiKey, now, onLookup, onVerified, onBindingLost } = options;
   // Of `max`, a cache allocates all at once: 20 ms of every start.
   const entries = (maxSize: number) => ({ maxSize, sizeCalculation: () => 1 });
-  const known = new LRUCache<string, TokenFacts>({ ...entries(TOKENS_MAX), noDeleteOnStaleGet: true });
+  const known = new LRUCache<string, TokenFacts>({
+    ...entries(TOKENS_MAX),
+    noDeleteOnStaleGet: true,
+    // Otherwise each call starts a timer, to read the clock once a millisecond.
+    ttlResolution: 0,
+  });
   const refused = new LRUCache<string, IdentityError>({ max: REFUSED_TOKENS_MAX, ttl: REMEMBERED_MS.opaque });
   // In memory, because only a sign of a downgrade depends on it, no decision: an instance that has not seen the bound
   // session says nothing, and a store that all share would cost each proof a round trip.

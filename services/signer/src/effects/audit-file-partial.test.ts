@@ -16,12 +16,12 @@ let writes = 0;
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>();
   const write = promisify(fs.write);
-  const planned = async (fd: number, bytes: Buffer, offset: number, length: number) => {
+  const planned = async (fd: number, bytes: Buffer) => {
     writes += 1;
     const step = plan.shift();
     if (step === 'fails') throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
     if (typeof step === 'object') await step;
-    return write(fd, bytes, offset, typeof step === 'number' ? Math.min(length, step) : length, null);
+    return write(fd, typeof step === 'number' ? bytes.subarray(0, step) : bytes);
   };
   return { ...fs, write: Object.assign(() => {}, { [promisify.custom]: planned }) };
 });

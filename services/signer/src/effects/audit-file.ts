@@ -9,7 +9,7 @@ const openFile = promisify(open);
 const closeFile = promisify(close);
 const statFile = promisify(fstat);
 const writeFile = promisify(write);
-const endOfTurn = promisify(setImmediate);
+const endOfTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** `kernel`: a line survives the process; `disk`: it survives the machine (`O_DSYNC`), at the disk's pace. */
 export type AuditSync = 'kernel' | 'disk';
@@ -53,7 +53,12 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
       const lines = batch.map(({ line }) => `${line}\n`).join('');
       try {
         // A write that failed in part left an unfinished line, which the next one must not continue.
-        await writeAll(Buffer.from(torn ? `\n${lines}` : lines));
+        let left = Buffer.from(torn ? `\n${lines}` : lines);
+        while (left.length > 0) {
+          const { bytesWritten } = await writeFile(fd, left);
+          torn = left[bytesWritten - 1] !== NEWLINE;
+          left = left.subarray(bytesWritten);
+        }
         isFailing = false;
         for (const { line, stopTimer, resolve } of batch) {
           stopTimer();
@@ -77,14 +82,6 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
   function giveUp(late: Waiting): void {
     waiting = waiting.filter((one) => one !== late);
     refuse(late, new DependencyError('audit', 'the audit file took too long'));
-  }
-
-  async function writeAll(bytes: Buffer): Promise<void> {
-    for (let done = 0; done < bytes.length; ) {
-      const { bytesWritten } = await writeFile(fd, bytes, done, bytes.length - done, null);
-      done += bytesWritten;
-      torn = bytes[done - 1] !== NEWLINE;
-    }
   }
 
   async function succeed(next: number): Promise<void> {
