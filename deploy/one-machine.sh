@@ -72,12 +72,18 @@ export ORI_ADMIN_DATABASE_URL_FILE="$folder/secrets/owner-url" ORI_ADMIN_ISSUER=
 admin() { "$node" "$dist/admin/ori-admin.js" "$@"; }
 admin migrate > "$folder/migrate.log" 2>&1
 export ORI_ADMIN_DATABASE_URL_FILE="$folder/secrets/operator-url"
-org=$(admin org create Example)
-workspace=$(admin workspace create Example --organization "$org" --default --programme)
-person=$(admin user create Example --subject "$subject")
-admin member add "$workspace" "$person" > /dev/null
-intern=$(admin intern create example --workspace "$workspace" --status running)
-admin signing-key add "$intern" > /dev/null
+intern=int_example
+cat > "$folder/team.yaml" << YAML
+organizations:
+  - name: Example
+    workspaces:
+      - name: Example
+        default: true
+        programme: true
+        members: [{ subject: '$(printf %s "$subject" | sed "s/'/''/g")', name: Example }]
+        interns: [{ name: example, id: $intern, status: running, signing_key: true }]
+YAML
+admin apply -f "$folder/team.yaml" > /dev/null
 
 log 'services'
 # REQUIRE_DPOP: not at an issuer without DPoP (RFC 9449), such as Ory Hydra: its sessions cannot be bound to a key.

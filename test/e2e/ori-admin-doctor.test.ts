@@ -21,9 +21,8 @@ beforeAll(async () => {
     admin.get('kek', 'generate', 'signer', '--out', kekFile),
     admin.get('kek', 'generate', 'management', '--out', managementKekFile),
   ]);
-  const org = await admin.get('org', 'create', 'Analytical Engines');
-  const ws = await admin.get('workspace', 'create', 'Workshop', '--organization', org, '--programme');
-  await admin.get('signing-key', 'add', await admin.get('intern', 'create', 'charles', '--workspace', ws));
+  const workshop = { name: 'Workshop', programme: true, interns: [{ name: 'charles', signing_key: true }] };
+  await admin.apply({ name: 'Analytical Engines', workspaces: [workshop] });
   settings = {
     SIGNER_DATABASE_URL: await world.createLogin('ori_signer'),
     SIGNER_REDIS_URL: redis.url,

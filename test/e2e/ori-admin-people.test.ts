@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { addMember, createUser } from '@ori/store/admin';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reasonOf, startWorld, type World } from '../env/world.ts';
@@ -58,7 +59,7 @@ it('links a person to a second subject, at the issuer named, and unlinks it', as
   await expectSoon(bearer).toBe(200);
   await expectSoon(await world.token()).toBe(200);
 
-  const grace = await admin.get('user', 'create', 'Grace');
+  const { id: grace } = await createUser(world.store, { name: 'Grace' });
   const taken = await admin.run(['user', 'link', grace, 'ada-2', '--json']);
   expect(taken).toMatchObject({ exit: 4, stderr: expect.stringContaining('"conflict"') });
   await admin.get('user', 'unlink', 'ada-2');
@@ -71,14 +72,14 @@ it('links a person to a second subject, at the issuer named, and unlinks it', as
 
 it('prints the keys of a person that end with their access, and those that go on', async () => {
   const { organizationId: org, workspaceId: ws } = world.demo;
-  const user = await admin.get('user', 'create', 'Mary');
+  const { id: user } = await createUser(world.store, { name: 'Mary' });
   const own = ['--created-by', user];
   const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
   const made = async (...args: string[]) =>
     hashOf(await admin.get('key', 'create', '--name', 'mary', ...args));
   const early = await admin.run(['key', 'create', '--name', 'x', '--kind', 'api', '--workspace', ws, ...own]);
   expect(early).toMatchObject({ exit: 2, stderr: expect.stringContaining('not a member of') });
-  await admin.get('member', 'add', ws, user);
+  await addMember(world.store, { workspaceId: ws, userId: user });
   const api = await made('--kind', 'api', '--workspace', ws, ...own);
   const management = await made('--kind', 'management', '--organization', org, ...own);
   const another = hashOf(
@@ -95,7 +96,7 @@ it('prints the keys of a person that end with their access, and those that go on
   ];
   const both = [api, management].sort();
   expect(states(await admin.json('member', 'remove', ws, user))).toEqual([both, [another]]);
-  await admin.get('member', 'add', ws, user);
+  await addMember(world.store, { workspaceId: ws, userId: user });
   const { stdout, stderr } = await admin.run(['user', 'disable', user]);
   expect(stdout.match(/^ended .*$/gm)).toHaveLength(2);
   expect(stdout).toMatch(new RegExp(`^remains api key ${another} sk-\\S+ "other"$`, 'm'));

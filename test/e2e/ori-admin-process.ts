@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { run as runProgram } from '../../services/ori-admin/src/program.ts';
@@ -75,13 +78,26 @@ export function createOriAdmin(environment: Readonly<Record<string, string>>) {
     if (exit !== 0) throw new Error(`ori-admin ${args.join(' ')} exits with ${exit}: ${stderr}`);
     return stdout;
   };
+  const json = async (...args: readonly string[]) => JSON.parse(await must([...args, '--json']));
   return {
     /** As it ships, as a process, if it needs one: for a pipe that breaks, signals, another Node. Otherwise within this process. */
     run,
     /** The single line on stdout of a command that must succeed, within this process. */
     get: async (...args: readonly string[]) => (await must(args)).trim(),
     /** The JSON output of a command that must succeed, likewise. */
-    json: async (...args: readonly string[]) => JSON.parse(await must([...args, '--json'])),
+    json,
+    /** Makes what a file with these organizations says; new keys are written nowhere, so it names none. */
+    apply: async (...organizations: readonly object[]): Promise<void> => {
+      const folder = await mkdtemp(join(tmpdir(), 'ori-team-'));
+      const file = join(folder, 'team.json');
+      await writeFile(file, JSON.stringify({ organizations }));
+      await must(['apply', '-f', file]).finally(() => rm(folder, { recursive: true }));
+    },
+    /** The id of what has the name. @param noun whose `list` has it */
+    idOf: async (noun: string, name: string): Promise<string> => {
+      const { data } = await json(noun, 'list');
+      return data.find((one: { name: string }) => one.name === name).id;
+    },
     /** Everything that was ever written to stdout and stderr, and every command line. */
     written: () => written,
   };

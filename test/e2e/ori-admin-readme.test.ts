@@ -13,18 +13,21 @@ import { startOperatorWorld } from './ori-admin-world.ts';
 const ORI_ADMIN = await shipped('admin/ori-admin');
 const README = new URL('../../services/ori-admin/README.md', import.meta.url);
 
-/** The ori-admin commands of the walkthrough, as a reader would paste them. */
-async function walkthrough(): Promise<string[]> {
+/** The file of the README, and the ori-admin commands of the walkthrough, as a reader would paste them. */
+async function walkthrough() {
   const text = await readFile(README, 'utf8');
-  const [, section = ''] = text.split('## From an empty database to a signed proof');
-  const [steps = ''] = section.split('\n## ');
-  return [...steps.matchAll(/^ {4}((?:\w+=\$\()?ori-admin .*)$/gm)].map(([, line = '']) => line);
+  const sectionOf = (title: string) => text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+  const steps = sectionOf('From an empty database to a signed proof');
+  const lines = [...steps.matchAll(/^ {4}((?:\w+=\$\()?ori-admin .*)$/gm)].map(([, line = '']) => line);
+  const [file = ''] = /^ {4}organizations:\n(?: {4}.*\n)+/m.exec(sectionOf('From a file')) ?? [];
+  return { file: file.replaceAll(/^ {4}/gm, ''), lines };
 }
 
 it('the walkthrough of the README works', { timeout: 120_000 }, async () => {
   await using world = await startOperatorWorld();
-  const lines = await walkthrough();
-  expect(lines.length).toBeGreaterThanOrEqual(11);
+  const { file, lines } = await walkthrough();
+  expect(lines).toHaveLength(6);
+  await writeFile(join(world.room.directory, 'team.yaml'), file);
   await writeFile(join(world.room.directory, 'openai.key'), 'sk-proj-0123456789abcdefghijklmnop\n');
   const script = ['set -eu', 'ori-admin() { "$NODE" "$ORI_ADMIN" "$@"; }', ...lines].join('\n');
   await promisify(execFile)('bash', ['-c', script], {
@@ -35,7 +38,7 @@ it('the walkthrough of the README works', { timeout: 120_000 }, async () => {
   const [[intern], [credential], [member], keys] = await Promise.all(
     ['intern', 'byok', 'member', 'key'].map(async (noun) => (await admin.json(noun, 'list')).data),
   );
-  expect(intern).toMatchObject({ name: 'charles', status: 'running' });
+  expect(intern).toMatchObject({ id: 'int_charles', name: 'charles', status: 'running' });
   expect(credential).toMatchObject({ name: 'production', label: 'sk-...mnop' });
   expect(member).toMatchObject({ user_name: 'Ada', removed_at: null });
   expect(keys).toHaveLength(2);

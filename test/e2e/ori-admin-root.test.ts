@@ -7,7 +7,7 @@ import { type OperatorWorld, startOperatorWorld, verified } from './ori-admin-wo
 const LONG = { timeout: 120_000 };
 
 let world: OperatorWorld;
-let internId = '';
+const internId = 'int_greeter';
 let roles: Readonly<Record<string, string>>;
 const file = (name: string) => join(world.room.directory, name);
 
@@ -16,13 +16,13 @@ beforeAll(async () => {
   const { admin } = world;
   await admin.get('migrate');
   await admin.get('kek', 'generate', 'signer', '--out', world.kekFile);
-  const org = await admin.get('org', 'create', 'Analytical Engines');
-  const workspace = await admin.get('workspace', 'create', 'Workshop', '--organization', org);
-  await admin.get('programme', 'add', workspace);
-  const ada = await admin.get('user', 'create', 'Ada', '--subject', 'ada');
-  await admin.get('member', 'add', workspace, ada);
-  internId = await admin.get('intern', 'create', 'greeter', '--workspace', workspace);
-  await admin.get('signing-key', 'add', internId);
+  const workshop = {
+    name: 'Workshop',
+    programme: true,
+    members: [{ subject: 'ada', name: 'Ada' }],
+    interns: [{ name: 'greeter', id: internId, signing_key: true }],
+  };
+  await admin.apply({ name: 'Analytical Engines', workspaces: [workshop] });
   roles = {
     ORI_ADMIN_KEYS_ROLE_FILE: file('keys.json'),
     SIGNER_FRESHNESS_KEY_FILE: file('freshness.json'),

@@ -126,12 +126,21 @@ async function install(file: string, { folder, opsAddress }: Service): Promise<v
   }
 }
 
-async function comeAndGo({ admin, demo: { workspaceId } }: OperatedWorld): Promise<void> {
+async function comeAndGo({ admin, demo: { organizationId, workspaceId } }: OperatedWorld): Promise<void> {
   const name = `temporary ${Date.now()}`;
-  const user = await admin.get('user', 'create', name, '--subject', name);
-  await admin.get('member', 'add', workspaceId, user);
-  const intern = await admin.get('intern', 'create', name, '--workspace', workspaceId, '--status', 'running');
-  await admin.get('signing-key', 'add', intern);
+  const nameOf = async (noun: string, wanted: string) =>
+    (await admin.json(noun, 'list')).data.find(({ id }: { id: string }) => id === wanted).name;
+  const workspace = {
+    name: await nameOf('workspace', workspaceId),
+    members: [{ subject: name, name }],
+    interns: [{ name, status: 'running', signing_key: true }],
+  };
+  await admin.apply({
+    id: organizationId,
+    name: await nameOf('org', organizationId),
+    workspaces: [workspace],
+  });
+  const [user, intern] = [await admin.idOf('user', name), await admin.idOf('intern', name)];
   await admin.get('user', 'revoke-sessions', user, '--yes');
   await admin.get('member', 'remove', workspaceId, user);
   await admin.get('user', 'delete', user, '--yes');

@@ -32,10 +32,8 @@ const EXIT_CODES = [
 const MAIN_HELP = `
 Examples:
   ori-admin migrate
-  org=$(ori-admin org create "Analytical Engines")
-  ws=$(ori-admin workspace create Workshop --organization "$org" --default --programme)
-  ori-admin key create --kind api --workspace "$ws" --name ci --out ci.key
-  ori-admin intern list --workspace "$ws" --json
+  ori-admin apply -f team.yaml --keys-out keys
+  ori-admin intern list --json
 
 A command prints only its result on stdout, such as a new id or secret. Messages go to stderr.
 

@@ -51,12 +51,9 @@ describe('GET /interns', () => {
   });
 
   it('marks the interns that the calling key created', async () => {
-    const { workspaceId } = world.theirs;
-    const { id } = await createIntern(world.store, {
-      workspaceId,
-      name: 'mine',
-      createdByKeyHash: world.theirs.apiKeyHash,
-    });
+    const { workspaceId, apiKeyHash } = world.theirs;
+    const { id } = await createIntern(world.store, { workspaceId, name: 'mine' });
+    await world.store.query('update interns set created_by_key_hash = $1 where id = $2', [apiKeyHash, id]);
     const { json } = await list('', world.theirs.apiKey);
     const mine = json.data.filter((intern: { created_by_you: boolean }) => intern.created_by_you);
     expect(mine).toMatchObject([{ id }]);

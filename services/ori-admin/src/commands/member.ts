@@ -1,20 +1,10 @@
-import { addMember, endingKeys, listMembers, removeMember } from '@ori/store/admin';
+import { endingKeys, listMembers, removeMember } from '@ori/store/admin';
 import type { Command } from '../command.ts';
 import { reportEnding } from '../ended-keys.ts';
 import { addList, type ListOptions, listing } from '../options.ts';
 
 export function addMemberCommands(program: Command): void {
   const member = program.command('member').description('members of workspaces');
-
-  member
-    .command('add')
-    .description('add a user to a workspace, including one who was removed')
-    .argument('<workspace>', 'id of the workspace')
-    .argument('<user>', 'id of the user')
-    .does(async (admin, workspaceId: string, userId: string) => {
-      await admin.withDatabase((db) => addMember(db, { workspaceId, userId }));
-      admin.report({ workspace_id: workspaceId, user_id: userId, member: true }, { note: 'Added.' });
-    });
 
   member
     .command('remove')

@@ -1,7 +1,6 @@
 import {
   addSubject,
   clearRevokedSessions,
-  createUser,
   deleteUser,
   disableUser,
   enableUser,
@@ -24,23 +23,6 @@ interface RevokeOptions {
 
 export function addUserCommands(program: Command): void {
   const user = program.command('user').description('users and their OpenID subjects');
-
-  user
-    .command('create')
-    .description('create a user; prints the id')
-    .argument('<name>')
-    .option('--id <id>', 'use this id instead of a generated one')
-    .option('--subject <subject>', '`sub` in the user’s tokens')
-    .option('--issuer <url>', 'issuer of the subject (default: ORI_ADMIN_ISSUER)')
-    .examples('ada=$(ori-admin user create Ada --subject auth0|5f7c…)')
-    .does(async (admin, name: string, options: { id?: string; subject?: string; issuer?: string }) => {
-      const { subject } = options;
-      const issuer = subject === undefined ? undefined : issuerOf(admin, options);
-      const made = await admin.withDatabase((db) =>
-        createUser(db, { name, id: options.id, ...(issuer && { issuer, subject }) }),
-      );
-      admin.report(made, { lines: [made.id], note: `Created the user ${name}.` });
-    });
 
   addList(user, 'list users with their subjects')
     .option('--user <id>', 'only this one')

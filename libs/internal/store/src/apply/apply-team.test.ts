@@ -4,7 +4,7 @@ import { useTestStore } from '@ori/test-env/stores';
 import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database, Handle } from '../database.ts';
-import { deleteIntern, updateIntern } from '../queries/admin/interns.ts';
+import { createIntern, deleteIntern } from '../queries/admin/interns.ts';
 import { createNamedIntern, createNamedKey, createNamedOrganization } from '../queries/admin/named.ts';
 import { type ApplyOptions, applyTeam } from './apply-team.ts';
 import { TeamFile } from './team.ts';
@@ -30,7 +30,22 @@ const teamOf = (name: string, size = 3) => ({
         email: `${name}-${index}@example.com`,
         name: `Person ${index}`,
       })),
-      interns: [{ name: 'charles', status: 'running' as const, signing_key: true }],
+      interns: [
+        {
+          name: 'charles',
+          status: 'running' as const,
+          signing_key: true,
+          created_by: `${name}|0`,
+          description: 'reads',
+          instructions: 'read',
+          model: 'anthropic/claude',
+          hostname: 'charles.example.com',
+          vault_id: 'vlt_1',
+          attached_vault_id: 'vlt_2',
+          last_failure_message: 'none',
+          progress: { step_number: 2, total_steps: 5, step_label: 'Installing' },
+        },
+      ],
       keys: ['ci'],
     },
     { name: 'Yard', members: [{ email: `${name}-0@EXAMPLE.com` }] },
@@ -94,6 +109,11 @@ it('creates what the file says, and writes nothing the second time', async () =>
     '+ management key console',
   ]);
   expect(first.keys).toHaveLength(2);
+  const { rows } = await sql`
+    select i.progress, u.name from interns i join users u on u.id = i.created_by_user_id
+    where i.organization_id = ${first.id}`.execute(store.owner.kysely);
+  const progress = { step_number: 2, total_steps: 5, step_label: 'Installing' };
+  expect(rows).toEqual([{ progress, name: 'Person 0' }]);
   const before = await fingerprint();
   expect(await apply(teamOf('first'))).toEqual({ id: first.id, told: [], keys: [] });
   expect(await apply(teamOf('first'), { prune: true })).toEqual({ id: first.id, told: [], keys: [] });
@@ -124,10 +144,19 @@ it('changes what differs, and removes what is not named only with prune', async 
     limits: { turns_per_user: null },
     keys: [],
     workspaces: [
-      { ...workshop, programme: false, keys: [], interns: [{ name: 'charles', status: 'stopped' }] },
+      {
+        ...workshop,
+        programme: false,
+        keys: [],
+        interns: [{ name: 'charles', status: 'stopped', progress: null, vault_id: null }],
+      },
     ],
   };
-  const differences = ['~ limits', '~ workshop: programme', '~ workshop: intern charles: status'];
+  const differences = [
+    '~ limits',
+    '~ workshop: programme',
+    '~ workshop: intern charles: status, vault_id, progress',
+  ];
   expect((await apply(smaller)).told).toEqual(differences);
   const removed = ['- workshop: 1 member', '- workshop: key ci', '- management key console', '- yard'];
   expect((await apply(smaller, { prune: true })).told).toEqual(removed);
@@ -201,8 +230,7 @@ it('stops where several interns have the name, unless the file says which, and t
   const { rows } = await sql<{ workspaceId: string }>`
     select workspace_id as "workspaceId" from interns where id = 'int_first'`.execute(store.owner.kysely);
   const { workspaceId = '' } = rows[0] ?? {};
-  await createNamedIntern(store.owner, { id: 'int_other', workspaceId, name: 'babbage' });
-  await updateIntern(store.owner, { internId: 'int_other', name: 'charles' });
+  await createIntern(store.owner, { id: 'int_other', workspaceId, name: 'charles' });
   await expect(apply(team({ status: 'running' }))).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringContaining('int_first, int_other'),
@@ -343,6 +371,14 @@ it.each([
   ['a blank name', { name: ' ' }],
 ])('refuses a file with %s', (_what, team) => {
   expect(TeamFile.safeParse({ organizations: [team] }).success).toBe(false);
+});
+
+it('refuses an intern that a person created who is not known', async () => {
+  const interns = [{ name: 'charles', created_by: 'nobody' }];
+  await expect(apply({ name: 'strange', workspaces: [{ name: 'Yard', interns }] })).rejects.toMatchObject({
+    code: 'not_found',
+    message: 'strange: no user has the subject nobody',
+  });
 });
 
 it('refuses a person who is known by e-mail address only, and is not known', async () => {

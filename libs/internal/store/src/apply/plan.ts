@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Transaction } from 'kysely';
 import { AdminError } from '../queries/admin/admin-error.ts';
 import { type CreatedApiKey, disableApiKey } from '../queries/admin/api-keys.ts';
@@ -120,23 +121,24 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
     if (interns === undefined) return;
     const { id: workspaceId, slug } = place;
     const kept = new Set<string>();
-    for (const { signing_key: wantsKey, ...wanted } of interns) {
-      const known = findIntern(team, state, place, wanted);
+    for (const { name, id, signing_key: wantsKey, created_by: subject, ...fields } of interns) {
+      const known = findIntern(team, state, place, { name, id });
       if (known !== undefined) kept.add(known.id);
-      const internId = known?.id ?? wanted.id ?? newId('int');
-      const what = `${slug}: intern ${wanted.name}`;
+      const internId = known?.id ?? id ?? newId('int');
+      const what = `${slug}: intern ${name}`;
       if (known === undefined) {
-        add('+', what, (db) => createNamedIntern(db, { ...wanted, id: internId, workspaceId }));
+        const createdByUserId = subject && people({ subject });
+        const wanted = { ...fields, name, id: internId, workspaceId, createdByUserId };
+        add('+', what, (db) => createNamedIntern(db, wanted));
       } else {
-        const { status, model, hostname, description, instructions } = wanted;
-        const given = Object.entries({ status, model, hostname, description, instructions });
-        const fields = given.filter(
-          ([name, value]) => value !== undefined && value !== known[name as keyof typeof known],
+        const changed = Object.entries(fields).filter(
+          ([field, value]) =>
+            value !== undefined && !isDeepStrictEqual(value, known[field as keyof typeof known]),
         );
-        const names = fields.map(([name]) => name).join(', ');
-        if (fields.length > 0) {
+        const names = changed.map(([field]) => field).join(', ');
+        if (changed.length > 0) {
           add('~', `${what}: ${names}`, (db) =>
-            updateIntern(db, { internId, ...Object.fromEntries(fields) }),
+            updateIntern(db, { internId, ...Object.fromEntries(changed) }),
           );
         }
       }
@@ -235,5 +237,9 @@ function planPeople(
     const warning = `; members with another subject have the same name: ${namesakes.join(', ')}`;
     add('+', namesakes.length === 0 ? what : what + warning, (db) => createPeople(db, fresh, issuer));
   }
-  return (person) => known(person) ?? '';
+  return (person) => {
+    const id = known(person);
+    if (id !== undefined) return id;
+    throw new AdminError('not_found', `${place}no user has the subject ${person.subject}`);
+  };
 }

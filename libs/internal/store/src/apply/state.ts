@@ -89,9 +89,13 @@ interface KnownPerson {
 
 async function findPeople({ kysely }: Handle, team: Team, issuer: string): Promise<KnownPerson[]> {
   const named = (team.workspaces ?? []).flatMap(({ members = [] }) => members);
-  const subjects = named.flatMap(({ subject }) => subject ?? []);
+  const interns = (team.workspaces ?? []).flatMap((one) => one.interns ?? []);
+  const subjects = [
+    ...named.flatMap(({ subject }) => subject ?? []),
+    ...interns.flatMap((one) => one.created_by ?? []),
+  ];
   const emails = named.flatMap(({ email }) => email?.toLowerCase() ?? []);
-  if (named.length === 0) return [];
+  if (subjects.length + emails.length === 0) return [];
   const { rows } = await sql<KnownPerson>`
     select u.id, s.subject, u.email from user_subjects s join users u on u.id = s.user_id
     where s.issuer = ${issuer} and s.subject = any (${subjects}::text[])

@@ -22,10 +22,9 @@ const intern = z
     name: nameSchema,
     id: idSchema.optional(),
     status: z.enum(INTERN_STATUSES).optional(),
-    model: internFields.model,
-    hostname: internFields.hostname,
-    description: internFields.description,
-    instructions: internFields.instructions,
+    ...internFields,
+    /** The subject of the person for whom a new one is created. */
+    created_by: subjectSchema.optional(),
     /** Whether it gets a signing key if it has none. */
     signing_key: z.boolean().default(false),
   })

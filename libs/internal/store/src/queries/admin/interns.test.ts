@@ -58,10 +58,11 @@ describe('the operator', () => {
     const { workspaceId } = await createScenario(store.owner);
     const made = { workspaceId, name: 'Ada', hostname: 'ada.interns.test' };
     const { id: internId } = await createIntern(store.owner, made);
-    await expect(updateIntern(store.owner, { internId, name: 'adah' })).rejects.toMatchObject({
+    const wrong = { internId, hostname: 'adah.interns.test' };
+    await expect(updateIntern(store.owner, wrong)).rejects.toMatchObject({
       ...refused('invalid_input'),
       message: 'intern: its host name is not <intern name>.<domain>',
     });
-    await updateIntern(store.owner, { internId, name: 'adah', hostname: 'adah.interns.test' });
+    await updateIntern(store.owner, { internId, hostname: 'ada.elsewhere.test' });
   });
 });

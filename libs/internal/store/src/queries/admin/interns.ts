@@ -37,18 +37,13 @@ const newIntern = z.strictObject({
   status: z.enum(INTERN_STATUSES).default('queued'),
   ...internFields,
   createdByUserId: idSchema.optional(),
-  createdByKeyHash: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/, 'expected 64 characters of 0-9a-f')
-    .optional(),
 });
 
 /** @throws AdminError `invalid_input`, `not_found`, `conflict` */
 export async function createIntern(db: Handle, input: z.input<typeof newIntern>): Promise<{ id: string }> {
   const wanted = requireInput(newIntern, input);
-  const { id = newId('int'), workspaceId, createdByUserId, createdByKeyHash, ...fields } = wanted;
+  const { id = newId('int'), workspaceId, createdByUserId, ...fields } = wanted;
   const organizationId = await organizationOf(db, workspaceId);
-  if (createdByKeyHash !== undefined) await requireKeyOf(db, organizationId, createdByKeyHash);
   await judged('intern', () =>
     db.kysely
       .insertInto('interns')
@@ -57,7 +52,6 @@ export async function createIntern(db: Handle, input: z.input<typeof newIntern>)
         organization_id: organizationId,
         workspace_id: workspaceId,
         created_by_user_id: createdByUserId,
-        created_by_key_hash: createdByKeyHash,
         ...columnsOf(fields),
       })
       .execute(),
@@ -65,20 +59,9 @@ export async function createIntern(db: Handle, input: z.input<typeof newIntern>)
   return { id };
 }
 
-async function requireKeyOf(db: Handle, organizationId: string, hash: string): Promise<void> {
-  const row = await db.kysely
-    .selectFrom('api_keys')
-    .select('hash')
-    .where('organization_id', '=', organizationId)
-    .where('hash', '=', hash)
-    .executeTakeFirst();
-  if (row === undefined) throw new AdminError('not_found', `the organization has no API key ${hash}`);
-}
-
 /** Omitted fields keep their value; null clears one. */
 const internChange = z.strictObject({
   internId: idSchema,
-  name: nameSchema.optional(),
   status: z.enum(INTERN_STATUSES).optional(),
   ...internFields,
 });

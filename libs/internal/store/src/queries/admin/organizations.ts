@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { Database, Handle } from '../../database.ts';
 import { failedWith } from '../sql-state.ts';
 import { AdminError, judged, requireInput } from './admin-error.ts';
-import { organizationOf } from './api-keys.ts';
 import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema, newId } from './ids.ts';
 
@@ -27,30 +26,22 @@ export async function renameOrganization(
   await changeRow(db, `organization ${organizationId}`, change);
 }
 
-const limit = (max: number) => {
-  const error = `expected an integer from 1 to ${max}`;
-  return z.int(error).min(1, error).max(max, error).nullable().optional();
-};
+/** In turns for each window; undefined keeps a limit, null is what the signer is configured with. */
+export interface TurnLimitsChange {
+  readonly organizationId: string;
+  readonly turnsPerUser?: number | null | undefined;
+  readonly turnsPerOrganization?: number | null | undefined;
+}
 
-const turnLimits = z.strictObject({
-  turnsPerUser: limit(1_000_000),
-  turnsPerOrganization: limit(10_000_000),
-});
-
-/** Sets what is given; null for what the signer is configured with. @throws AdminError `invalid_input`, `not_found` */
 export async function setTurnLimits(
-  db: Handle,
-  { organizationId, ...given }: { readonly organizationId: string } & z.input<typeof turnLimits>,
-): Promise<{ turnsPerUser: number | null; turnsPerOrganization: number | null }> {
-  const { turnsPerUser, turnsPerOrganization } = requireInput(turnLimits, given);
-  const row = await db.kysely
+  { kysely }: Handle,
+  { organizationId, turnsPerUser, turnsPerOrganization }: TurnLimitsChange,
+): Promise<void> {
+  await kysely
     .updateTable('organizations')
     .set({ turns_per_user: turnsPerUser, turns_per_organization: turnsPerOrganization })
     .where('id', '=', organizationId)
-    .returning(['turns_per_user', 'turns_per_organization'])
-    .executeTakeFirst();
-  if (row === undefined) throw new AdminError('not_found', `no organization ${organizationId}`);
-  return { turnsPerUser: row.turns_per_user, turnsPerOrganization: row.turns_per_organization };
+    .execute();
 }
 
 /** Deletes an organization without workspaces; a deleted workspace counts too. @throws AdminError `conflict`, `not_found` */
@@ -67,18 +58,7 @@ export async function deleteOrganization(
   }
 }
 
-/** Makes it the default workspace of its organization instead of the current one, which may be deleted. */
-export async function setDefaultWorkspace(
-  db: Database,
-  { workspaceId }: { readonly workspaceId: string },
-): Promise<void> {
-  await db.kysely.transaction().execute(async (tx) => {
-    const organizationId = await organizationOf({ kysely: tx }, workspaceId);
-    await makeDefault({ kysely: tx }, { organizationId, workspaceId });
-  });
-}
-
-/** The same within a transaction, for a workspace that exists. */
+/** Makes it the default workspace instead of the current one, which may be deleted; within a transaction. */
 export async function makeDefault(
   { kysely }: Handle,
   { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },

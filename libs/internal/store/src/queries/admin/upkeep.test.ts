@@ -8,24 +8,22 @@ import { createRing, createScenario, type Scenario } from '@ori/test-env/scenari
 import { openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Handle } from '../../database.ts';
 import { createApiKey, disableApiKey } from './api-keys.ts';
 import { createCredential } from './byok.ts';
 import { type EndedKeys, endingKeys } from './ended-keys.ts';
 import { iconTypeOf } from './icons.ts';
 import { updateIntern } from './interns.ts';
 import { listOrganizations, listWorkspaces } from './lists.ts';
-import {
-  createOrganization,
-  deleteOrganization,
-  renameOrganization,
-  setDefaultWorkspace,
-} from './organizations.ts';
+import { createOrganization, deleteOrganization, makeDefault, renameOrganization } from './organizations.ts';
 import { resealTable } from './reseal.ts';
 import { addSigningKey, rotateSigningKey } from './signing-keys.ts';
 import { disableUser } from './users.ts';
 import { createWorkspace, deleteWorkspace } from './workspaces.ts';
 
 const coded = (code: string) => expect.objectContaining({ name: 'AdminError', code });
+const setDefault = ({ kysely }: Handle, organizationId: string, workspaceId: string) =>
+  kysely.transaction().execute((trx) => makeDefault({ kysely: trx }, { organizationId, workspaceId }));
 
 describe('queries', () => {
   let store: TestStore;
@@ -40,7 +38,7 @@ describe('queries', () => {
     const { internId } = scenario;
     await expect(updateIntern(store.owner, { internId })).rejects.toEqual(coded('invalid_input'));
     await expect(updateIntern(store.owner, { internId, model: 'b' })).rejects.toEqual(coded('invalid_input'));
-    await expect(updateIntern(store.owner, { internId: 'int_no', name: 'x' })).rejects.toEqual(
+    await expect(updateIntern(store.owner, { internId: 'int_no', model: 'a/b' })).rejects.toEqual(
       coded('not_found'),
     );
   });
@@ -52,7 +50,7 @@ describe('queries', () => {
       await createWorkspace(store.owner, { organizationId, name: 'second' }),
     ];
     await deleteWorkspace(store.owner, { workspaceId: first.id });
-    await setDefaultWorkspace(store.owner, { workspaceId: second.id });
+    await setDefault(store.owner, organizationId, second.id);
     const { rows } = await listWorkspaces(store.owner, { limit: 5, organization_id: organizationId });
     // Two of the same millisecond can be in any order.
     expect(new Map(rows.map(({ id, is_default }) => [id, is_default]))).toEqual(
@@ -60,9 +58,6 @@ describe('queries', () => {
         [first.id, false],
         [second.id, true],
       ]),
-    );
-    await expect(setDefaultWorkspace(store.owner, { workspaceId: first.id })).rejects.toEqual(
-      coded('not_found'),
     );
   });
 
@@ -106,7 +101,7 @@ describe('two concurrent operators', () => {
         return id;
       }),
     );
-    await Promise.all(ids.map((workspaceId) => setDefaultWorkspace(store.owner, { workspaceId })));
+    await Promise.all(ids.map((workspaceId) => setDefault(store.owner, organizationId, workspaceId)));
     const { rows } = await listWorkspaces(store.owner, { limit: 10, organization_id: organizationId });
     expect(rows.filter((row) => row.is_default)).toHaveLength(1);
   });
