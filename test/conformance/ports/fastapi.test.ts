@@ -170,6 +170,27 @@ ${call}
     expect(stdout).toBe('1\n');
   });
 
+  test('a process forked with an empty store refuses what its parent or a sibling may have accepted', () => {
+    const program = `
+import os
+from oriproof import Refused
+from oriproof_testing import TestSigner
+signer = TestSigner("int_7Qm2")
+verifier = signer.verifier()
+headers = signer.headers("user_1", "/", b"")
+
+def call():
+    try:
+        return verifier.begin("POST", "/", headers.items()).finish()["user"]
+    except Refused as refused:
+        return refused.code
+
+print(os.fork() and os.wait() and call() or call(), flush=True)
+`;
+    const said = execFileSync(PYTHON ?? '', ['-c', program], { env: environment, encoding: 'utf8' });
+    expect(said).toBe('proof_before_fence\nuser_1\n');
+  });
+
   test('its own test accepts a call once, with the signer for tests', () => {
     const folder = folderWith(`${TESTED}\ntest_accepts_a_call_once()\n`);
     execFileSync(PYTHON ?? '', [join(folder, 'main.py')], { env: environment });

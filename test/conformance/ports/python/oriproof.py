@@ -11,10 +11,12 @@ import heapq
 import json
 import logging
 import math
+import os
 import re
 import threading
 import time
 import urllib.request
+import weakref
 from collections.abc import Iterable, Sequence
 from email.message import Message
 from functools import lru_cache
@@ -361,15 +363,27 @@ Id = tuple[str, "str | bytes"]
 
 
 class MemoryStore:
-    """Remembers spent proofs of one intern in this process. A restart sets a fence."""
+    """Remembers spent proofs of one intern in this process. A restart sets a fence, and so does a fork."""
 
     def __init__(self, clock: Callable[[], float] = time.time, capacity: int = 100_000) -> None:
-        self.clock, self.capacity, self.fence = clock, capacity, clock()
+        self.clock, self.capacity = clock, capacity
+        self.marks_from: int | None = None
+        self.forget()
+        this = weakref.ref(self)
+
+        def forked() -> None:
+            if (store := this()) is not None:
+                store.forget()
+
+        # A server that loads the daemon before it forks replaces a worker by one that knows nothing of its proofs.
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=forked)
+
+    def forget(self) -> None:
         # The ids, until when each is remembered, and the same in the order of that.
         self.spent: dict[Id, int] = {}
         self.by_end: list[tuple[int, int, Id]] = []
-        self.floor, self.highest = -1, -1
-        self.marks_from: int | None = None
+        self.floor, self.highest, self.fence = -1, -1, self.clock()
         self.lock = threading.Lock()
 
     def attach(self, verifier: Verifier) -> None:
