@@ -73,6 +73,8 @@ it.each([
   [{ status: 401, body: { error: { code: 'signature_invalid' } } }, 7, 'ori doctor call'],
   [{ status: 401, body: { error: { code: 'request_not_coverable' } } }, 7, 'added a query'],
   [{ status: 502, body: { error: { code: 'daemon_unreachable' } } }, 8, 'The call was not carried out.'],
+  [{ status: 503, body: { error: { code: 'busy' } } }, 8, 'The call was not carried out.'],
+  [{ status: 503, body: { error: { code: 'body_not_kept' } } }, 8, 'The call was not carried out.'],
   [{ status: 401, body: { error: { code: 'proof_expired' } } }, 7, 'clocks'],
   [{ status: 404, body: { error: { code: 404, message: 'No.' } } }, 7, '404'],
   [{ status: 302, headers: { location: 'http://127.0.0.1:9/' } }, 7, 'does not follow redirects'],

@@ -34,7 +34,7 @@ export function daemonAdvice(status: number, code: string | undefined): string {
   if (code !== undefined && isKnown(code)) return ADVICE[code];
   if (code === 'internal_error')
     return 'The daemon’s log says why, such as a body parser that is mounted before requireProof.';
-  if (code === 'daemon_unreachable') return `The call was not carried out. ${SAYS_WHY}`;
+  if (isNotCarriedOut(status, code)) return `The call was not carried out. ${SAYS_WHY}`;
   if (status >= 500) return `The call may have been carried out. ${SAYS_WHY}`;
   if (status >= 300 && status < 400)
     return 'ori does not follow redirects: a proof is for one path. Check the daemon’s address.';
