@@ -209,7 +209,7 @@ const MANAGEMENT: Record<Query | `${string} ${string}`, Operation> = {
   listWorkspaces: (db) => workspaces.listWorkspaces(db, facts.account, page),
   findWorkspaceRecord: (db) => workspaces.findWorkspaceRecord(db, facts.account, facts.scenario.workspaceId),
   createWorkspaceRecord: (db) =>
-    workspaces.createWorkspaceRecord(db, facts.account, { name: 'new', createdBy: facts.scenario.userId }),
+    workspaces.createWorkspaceRecord(db, { ...facts, ...facts.account, ...facts.scenario }, { name: 'new' }),
   changeWorkspaceRecord: (db) =>
     workspaces.changeWorkspaceRecord(db, facts.account, facts.scenario.workspaceId, { name: 'renamed' }),
   deleteWorkspaceRecord: (db) =>
@@ -218,7 +218,9 @@ const MANAGEMENT: Record<Query | `${string} ${string}`, Operation> = {
   listWorkspaceMembers: (db) =>
     members.listWorkspaceMembers(db, facts.account, { ...page, workspaceId: facts.scenario.workspaceId }),
   addWorkspaceMembers: (db) =>
-    members.addWorkspaceMembers(db, facts.account, facts.scenario.workspaceId, [facts.scenario.userId]),
+    members.addWorkspaceMembers(db, { ...facts, ...facts.account }, facts.scenario.workspaceId, [
+      facts.scenario.userId,
+    ]),
   removeWorkspaceMembers: (db) =>
     members.removeWorkspaceMembers(db, facts.account, facts.scenario.workspaceId, [facts.scenario.userId]),
   'a kept answer': (db) => once(db, facts.account, '0'.repeat(64), async () => 'sealed'),

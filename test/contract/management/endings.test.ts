@@ -19,6 +19,8 @@ import {
 } from '@ori/store/admin';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { rawClient } from '../../env/raw-client.ts';
+import { head } from '../signing-bytes.ts';
 import { createTestCredential, envelope, useManagementWorld } from './world.ts';
 
 const world = await useManagementWorld();
@@ -158,6 +160,25 @@ describe('a key of a person', () => {
       const reply = await world.call({ method, path, json, bearer: cast.management.key });
       expect(reply.json).toEqual(envelope(403));
     }
+  });
+
+  it.each<[string, (cast: Cast, second: string) => readonly [path: string, body: object]]>([
+    ['creating a workspace', () => ['/workspaces', { name: 'hers' }]],
+    ['adding them to one', ({ userId }, id) => [`/workspaces/${id}/members/add`, { user_ids: [userId] }]],
+  ])('400: does not make them a member again by a request that began before, %s', async (_what, request) => {
+    const cast = await createCast();
+    const { id } = await createWorkspace(db, { organizationId: cast.organizationId, name: 'second' });
+    const [path, json] = request(cast, id);
+    const body = JSON.stringify(json);
+    using connection = await rawClient(world.baseUrl);
+    const lines = [`Authorization: Bearer ${cast.management.key}`, 'Content-Type: application/json'];
+    connection.send(head(`/v1${path}`, ...lines, `Content-Length: ${body.length}`, 'Expect: 100-continue'));
+    await connection.until(/^HTTP\/1\.1 100 Continue/);
+    const members = `/workspaces/${cast.workspaceId}/members/remove`;
+    await asConsole(cast, 'POST', members, { user_ids: [cast.userId] });
+    connection.send(body);
+    expect(await connection.until(/\}$/)).toContain('HTTP/1.1 400');
+    expect(await answers(cast)).toEqual({ ...WORKS, session: 403, ...WITHOUT_HER });
   });
 
   it('works again when they are a member again', async () => {

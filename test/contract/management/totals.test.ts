@@ -1,13 +1,10 @@
-import { createApiKey, createWorkspace, deleteWorkspace } from '@ori/store/admin';
+import { addMember, createApiKey, createWorkspace, deleteWorkspace } from '@ori/store/admin';
 import { createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { describe, expect, it } from 'vitest';
 import { assign, KEYS, listAssignments } from '../../../services/management/src/assignments/queries.ts';
 import { createGuardrail } from '../../../services/management/src/guardrails/queries.ts';
-import {
-  addWorkspaceMembers,
-  listOrganizationMembers,
-} from '../../../services/management/src/workspaces/member-queries.ts';
+import { listOrganizationMembers } from '../../../services/management/src/workspaces/member-queries.ts';
 
 describe('totals', () => {
   const store = useTestStore('postgres');
@@ -17,7 +14,7 @@ describe('totals', () => {
     const account = { organizationId };
     const db = store.as('ori_management');
     const { id: other } = await createWorkspace(store.owner, { organizationId, name: 'second' });
-    await addWorkspaceMembers(db, account, other, [userId]);
+    await addMember(store.owner, { workspaceId: other, userId });
     const people = async () => {
       const { total, rows } = await listOrganizationMembers(db, account, { offset: 0, limit: 10 });
       return [total, rows.length];

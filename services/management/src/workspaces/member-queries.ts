@@ -1,8 +1,10 @@
+import { requireAccepted } from '@ori/store/admin/api-keys';
 import { addMembers, removeMembers } from '@ori/store/admin/members';
 import type { Database } from '@ori/store/database';
 import type { Schema } from '@ori/store/schema';
 import { type Account, asTenant } from '@ori/store/tenant';
 import { sql, type Transaction } from 'kysely';
+import type { Manager } from '../callers/caller.ts';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -60,15 +62,17 @@ export function listWorkspaceMembers(
 /**
  * Adds people who are, or once were, members of the organization: all of them or none.
  *
- * @throws Refusal `invalid_parameters` naming the first who never was, or whom an operator removed
+ * @throws Refusal `invalid_parameters` naming the first who never was, or whom an operator removed; AdminError
+ *   `invalid_input` if the key was ended since the request began
  */
 export function addWorkspaceMembers(
   db: Database,
-  account: Account,
+  account: Account & Pick<Manager, 'keyHash'>,
   workspaceId: string,
   userIds: readonly string[],
 ): Promise<MemberRow[]> {
   return asTenant(db, account, async (trx) => {
+    await requireAccepted({ kysely: trx }, account.keyHash);
     await requirePeople(trx, account, workspaceId, userIds);
     const { organizationId } = account;
     await addMembers({ kysely: trx }, { workspaceId, organizationId, userIds });

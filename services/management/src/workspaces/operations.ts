@@ -57,8 +57,7 @@ const create = jsonOperation({
   refusals: [403],
   invalidExample: { body: { name: 'Workshop', slug: 'Work Shop' } },
   async run({ principal, body }, { db }) {
-    const created = await createWorkspaceRecord(db, principal, { ...body, createdBy: principal.userId });
-    return { data: renderWorkspace(created) };
+    return { data: renderWorkspace(await createWorkspaceRecord(db, principal, body)) };
   },
 });
 

@@ -1,3 +1,4 @@
+import { requireAccepted } from '@ori/store/admin/api-keys';
 import { addMembers } from '@ori/store/admin/members';
 import { createWorkspace } from '@ori/store/admin/workspaces';
 import { judged } from '@ori/store/admin-error';
@@ -5,7 +6,7 @@ import type { Database } from '@ori/store/database';
 import type { Schema, WorkspacesTable } from '@ori/store/schema';
 import { type Account, asTenant, ofAccount } from '@ori/store/tenant';
 import { type ExpressionBuilder, type Selectable, sql, type Transaction } from 'kysely';
-import { found, notFound } from '../callers/caller.ts';
+import { found, type Manager, notFound } from '../callers/caller.ts';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -53,16 +54,20 @@ export async function findWorkspaceRecord(
   return found(row);
 }
 
-/** Outside the programme, because only an operator can change that; whoever created it is a member. @throws AdminError `conflict` if the slug is taken */
+/**
+ * Outside the programme, because only an operator can change that; whoever created it is a member.
+ *
+ * @throws AdminError `conflict` if the slug is taken, `invalid_input` if the key was ended since the request began
+ */
 export function createWorkspaceRecord(
   db: Database,
-  account: Account,
-  columns: WorkspaceColumns & { readonly name: string; readonly createdBy: string | null },
+  account: Account & Pick<Manager, 'keyHash' | 'userId'>,
+  columns: WorkspaceColumns & { readonly name: string },
 ): Promise<WorkspaceRow> {
-  const { organizationId } = account;
+  const { organizationId, keyHash, userId: createdBy } = account;
   return asTenant(db, account, async (trx) => {
-    const { id } = await createWorkspace({ kysely: trx }, { organizationId, ...columns });
-    const { createdBy } = columns;
+    await requireAccepted({ kysely: trx }, keyHash);
+    const { id } = await createWorkspace({ kysely: trx }, { organizationId, ...columns, createdBy });
     if (createdBy !== null) {
       await addMembers({ kysely: trx }, { workspaceId: id, organizationId, userIds: [createdBy] });
     }

@@ -66,7 +66,7 @@ export async function createApiKey(db: Handle, input: NewApiKey): Promise<Create
           intern_id: wanted.internId ?? null,
         };
   if (wanted.createdBy !== undefined) await requireAccess(db, wanted.createdBy, place);
-  if (wanted.createdByKey !== undefined) await requireCreator(db, wanted.createdByKey);
+  if (wanted.createdByKey !== undefined) await requireAccepted(db, wanted.createdByKey);
   await judged('API key', () =>
     db.kysely
       .insertInto('api_keys')
@@ -101,7 +101,13 @@ async function requireAccess(
   throw new AdminError('invalid_input', `the key could not be used: ${why}`);
 }
 
-async function requireCreator({ kysely }: Handle, hash: string): Promise<void> {
+/**
+ * Requires a key to be accepted still, for what gives access that may outlast it. Until the transaction ends,
+ * `endingKeys` waits.
+ *
+ * @throws AdminError `invalid_input`
+ */
+export async function requireAccepted({ kysely }: Handle, hash: string): Promise<void> {
   await sql`select pg_advisory_xact_lock_shared(${sql.lit(CREATORS_LOCK)}, hashtext(${hash}))`.execute(
     kysely,
   );
@@ -109,10 +115,10 @@ async function requireCreator({ kysely }: Handle, hash: string): Promise<void> {
     select from api_keys k where hash = ${hash} and not ${isKeyDisabled} and ${ownerHasAccess}`.execute(
     kysely,
   );
-  if (rows.length === 0) throw new AdminError('invalid_input', 'the key that creates it is refused');
+  if (rows.length === 0) throw new AdminError('invalid_input', 'the key of this request is refused');
 }
 
-/** Waits for what these keys are creating. Until the transaction ends, they create no other key. */
+/** Waits for what these keys are creating. Until the transaction ends, they give nobody access. */
 export async function holdCreators({ kysely }: Handle, which: RawBuilder<boolean>): Promise<void> {
   await sql`
     select pg_advisory_xact_lock(${sql.lit(CREATORS_LOCK)}, hashtext(hash)) from api_keys where ${which} order by hash`.execute(
