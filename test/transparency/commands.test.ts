@@ -246,6 +246,41 @@ test('ori-admin audit verify reads compressed files, and takes no line for added
   }
 });
 
+/** The line of a proof of version 1 alone, which has no nonce. */
+function asV1({ line }: AuditLine): string {
+  const { nonce: _nonce, method: _method, path: _path, ...facts } = JSON.parse(line);
+  return `${JSON.stringify({ ...facts, versions: [1] })}\n`;
+}
+
+test('ori-admin audit verify takes no line of version 1 for another one', async () => {
+  await using world = await openLogWorld();
+  const [first = '', second = ''] = auditLines(2).map(asV1);
+  await writeFile(world.auditFile, first + second);
+  const log = await world.start();
+  await untilSize(clientOf(log), 2);
+  const policy = join(world.folder, 'log.policy');
+  const file = join(world.folder, 'copy.jsonl');
+  await writeFile(
+    policy,
+    `log ${log.vkeys.log} ${log.url}\nwitness complete ${log.vkeys.complete}\nquorum none\n`,
+  );
+  const verify = async (text: string) => {
+    await writeFile(file, text);
+    return capture(admin, ['audit', 'verify', file, '--policy', policy]);
+  };
+  const newer = auditLines(1, Date.now() + 60_000)
+    .map(asV1)
+    .join('');
+  expect(await verify(first + second + newer)).toMatchObject({ exit: 0, stdout: '' });
+  const older = auditLines(1, Date.now() - 60_000)
+    .map(asV1)
+    .join('');
+  const { exit, stdout } = await verify(first + older);
+  expect(exit).toBe(4);
+  expect(stdout).toContain('copy.jsonl:2: not in the log');
+  expect(stdout).toContain('leaf 1: its line was removed');
+});
+
 test('ori-admin audit verify says of which compressed file it cannot read all', async () => {
   const { world, lines, policy } = await openLoggedCalls();
   await using _ = world;

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { readSecretFile } from '@ori/runtime/secret-file';
 import { createLogClient, rememberInFile, rememberInMemory } from '@ori/tlog/client';
-import { entryOfLine, parseEntry } from '@ori/tlog/entry';
+import { entryOfLine, NO_COMMITMENT, parseEntry } from '@ori/tlog/entry';
 import { TlogError } from '@ori/tlog/error';
 import { createLogKeys, isSeed, renderVkeys } from '@ori/tlog/log-keys';
 import { COMPLETE, parsePolicy } from '@ori/tlog/policy';
@@ -120,6 +120,8 @@ async function compare(
     }
     show(`reading the log: ${Math.min(head.size, (bundle + 1) * TILE_WIDTH)} of ${head.size} leaves`);
   }
+  // That of each line without a proof of version 2: it identifies none.
+  byProof.delete(hex(NO_COMMITMENT));
   const wrong: string[] = [];
   const matched = new Set<number>();
   let lines = 0;
