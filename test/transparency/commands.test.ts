@@ -8,7 +8,7 @@ import { renderJwkSet, renderProof, signingInputV2 } from '@ori/proof';
 import { createSigningKey } from '@ori/proof/signing';
 import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
 import { type AuditLine, appendLines, auditLines } from '@ori/test-env/signer-lines';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { run as ori } from '../../services/ori/src/program.ts';
 import { run as admin } from '../../services/ori-admin/src/program.ts';
 import { listen, send } from '../e2e/cli-world.ts';
@@ -28,6 +28,7 @@ const api = await listen((req, res) => {
 afterAll(() => api.stop());
 afterEach(() => {
   published = renderJwkSet([key]);
+  vi.useRealTimers();
 });
 
 async function capture(program: typeof admin | typeof ori, args: readonly string[]) {
@@ -219,6 +220,7 @@ test.each([
 });
 
 test('ori-admin audit verify reads compressed files, and takes no line for added that is newer than the tree', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
   const { world, log, lines, policy } = await openLoggedCalls();
   await using _ = world;
   await writeFile(policy, `witness complete ${log.vkeys.complete}\n`, { flag: 'a' });
@@ -230,7 +232,8 @@ test('ori-admin audit verify reads compressed files, and takes no line for added
     await writeFile(current ?? '', textOf(some));
     return capture(admin, ['audit', 'verify', rotated ?? '', current ?? '', '--policy', policy]);
   };
-  const [newer, older] = [60_000, -60_000].flatMap((ms) => auditLines(1, Date.now() + ms)) as [
+  const [newer, older, ahead] = [0, -60_000, 60_000].flatMap((ms) => auditLines(1, Date.now() + ms)) as [
+    AuditLine,
     AuditLine,
     AuditLine,
   ];
@@ -240,6 +243,7 @@ test('ori-admin audit verify reads compressed files, and takes no line for added
   for (const added of [
     [newer, ...rest],
     [...rest, older],
+    [...rest, ahead],
   ]) {
     const { exit, stdout } = await verify(...added);
     expect([exit, stdout.match(/^.*\.jsonl:\d+: not in the log$/gm)?.length]).toEqual([4, 1]);
@@ -253,6 +257,7 @@ function asV1({ line }: AuditLine): string {
 }
 
 test('ori-admin audit verify takes no line of version 1 for another one', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
   await using world = await openLogWorld();
   const [first = '', second = ''] = auditLines(2).map(asV1);
   await writeFile(world.auditFile, first + second);
@@ -268,9 +273,7 @@ test('ori-admin audit verify takes no line of version 1 for another one', async 
     await writeFile(file, text);
     return capture(admin, ['audit', 'verify', file, '--policy', policy]);
   };
-  const newer = auditLines(1, Date.now() + 60_000)
-    .map(asV1)
-    .join('');
+  const newer = auditLines(1).map(asV1).join('');
   expect(await verify(first + second + newer)).toMatchObject({ exit: 0, stdout: '' });
   const older = auditLines(1, Date.now() - 60_000)
     .map(asV1)

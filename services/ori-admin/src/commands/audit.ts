@@ -28,7 +28,7 @@ interface KeysOptions {
 }
 
 const TOLD_MAX = 20;
-/** How far the clocks of the log and a signer may be apart, and a line be younger than its time. */
+/** How far the clocks of the log, a signer and this machine may be apart, and a line be younger than its time. */
 const CLOCK_TOLERANCE_SECONDS = 5;
 
 export function addAuditCommands(program: Command): void {
@@ -141,7 +141,9 @@ async function compare(
         const isProof = entry.kind === 'proof' && entry.of === 'proof';
         const proof = isProof ? byProof.get(hex(entry.v2)) : undefined;
         const what = proof === undefined ? 'not in the log' : `changed: leaf ${proof} has another line`;
-        const mayBeNewer = proof === undefined && secondsOf(line) > newerThan;
+        const time = secondsOf(line);
+        const isPast = time <= Date.now() / 1000 + CLOCK_TOLERANCE_SECONDS;
+        const mayBeNewer = proof === undefined && time > newerThan && isPast;
         (mayBeNewer ? atEnd : wrong).push(`${file}:${number}: ${what}`);
         if (proof !== undefined) matched.add(proof);
         continue;
