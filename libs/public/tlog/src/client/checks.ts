@@ -1,9 +1,14 @@
-/**
- * Checks a log on a timer that does not keep the process alive, one check at a time.
- *
- * @param failed gets what a check throws
- */
-export function startChecks(everyMs: number, once: () => Promise<void>, failed: (error: unknown) => void) {
+/** What checks a log. */
+interface Check {
+  once(): Promise<void>;
+  /** Gets what a check throws. */
+  failed(error: unknown): void;
+  /** Called in place of a check while the one before lasts, which anyone who delays the log's answers can draw out. */
+  lasts(): void;
+}
+
+/** Checks a log on a timer that does not keep the process alive, one check at a time. */
+export function startChecks(everyMs: number, { once, failed, lasts }: Check) {
   let checking: Promise<void> | undefined;
   /** Checks now. Never rejects. */
   function check(): Promise<void> {
@@ -14,7 +19,7 @@ export function startChecks(everyMs: number, once: () => Promise<void>, failed: 
       });
     return checking;
   }
-  const timer = setInterval(() => void check(), everyMs);
+  const timer = setInterval(() => (checking === undefined ? void check() : lasts()), everyMs);
   timer.unref();
   return {
     check,

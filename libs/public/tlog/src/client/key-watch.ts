@@ -60,7 +60,7 @@ export interface KeyWatchOptions {
 }
 
 export type KeyWatchProblem =
-  /** The log is not complete up to the limit, or has not answered since: keys may have been published that it does not show. */
+  /** No check ended within the limit that read a log complete up to then: keys may have been published that were not read. */
   | { readonly kind: 'behind' }
   /** What the log serves cannot be trusted, or what was remembered of it cannot be loaded or saved. */
   | { readonly kind: 'untrusted'; readonly error: unknown }
@@ -85,7 +85,13 @@ export function createKeyWatch(options: KeyWatchOptions): Checks {
   let saved: string | undefined;
   /** Up to when the log was complete at the last check that read all of it. */
   let completeAt = seconds();
-  const isBehind = () => seconds() - completeAt > limitSeconds;
+
+  /** Reports that the log is behind, if it is. */
+  function reportBehind(): boolean {
+    const isBehind = seconds() - completeAt > limitSeconds;
+    if (isBehind) report({ kind: 'behind' });
+    return isBehind;
+  }
 
   async function load(): Promise<Seen> {
     const text = await remembered?.load();
@@ -121,13 +127,15 @@ export function createKeyWatch(options: KeyWatchOptions): Checks {
       throw new TlogError('quorum_missing', 'the checkpoint does not say how complete it is');
     }
     completeAt = latest;
-    if (isBehind()) report({ kind: 'behind' });
-    else recover();
+    if (!reportBehind()) recover();
   }
 
-  return startChecks(everyMs, read, (error) => {
-    const isUnavailable = error instanceof TlogError && error.code === 'unavailable';
-    if (!isUnavailable) report({ kind: 'untrusted', error });
-    else if (isBehind()) report({ kind: 'behind' });
+  return startChecks(everyMs, {
+    once: read,
+    failed(error) {
+      if (error instanceof TlogError && error.code === 'unavailable') reportBehind();
+      else report({ kind: 'untrusted', error });
+    },
+    lasts: reportBehind,
   });
 }

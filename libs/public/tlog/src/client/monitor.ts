@@ -102,12 +102,18 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
       if (!(error instanceof TlogError)) throw error;
       failure = error;
     }
-    const waited = seconds() - (pending.all[0]?.acceptedAt ?? seconds());
     if (failure !== undefined && failure.code !== 'unavailable')
       report({ kind: 'untrusted', error: failure });
-    else if (waited > limitSeconds) report({ kind: 'behind', seconds: Math.round(waited) });
-    else if (failure === undefined) recover();
+    else if (!reportBehind() && failure === undefined) recover();
     await keeping(pending.save);
+  }
+
+  /** Reports that the log is behind, if it is. */
+  function reportBehind(): boolean {
+    const waited = seconds() - (pending.all[0]?.acceptedAt ?? seconds());
+    const isBehind = waited > limitSeconds;
+    if (isBehind) report({ kind: 'behind', seconds: Math.round(waited) });
+    return isBehind;
   }
 
   async function judge(head: TrustedCheckpoint, completeAt: number): Promise<void> {
@@ -139,9 +145,12 @@ export function createMonitor<Proof extends AcceptedProof>(options: MonitorOptio
     if (failure !== undefined) throw failure;
   }
 
-  const checks = startChecks(everyMs, ask, (cause) =>
-    report({ kind: 'untrusted', error: new TlogError('malformed', 'the check failed', { cause }) }),
-  );
+  const checks = startChecks(everyMs, {
+    once: ask,
+    failed: (cause) =>
+      report({ kind: 'untrusted', error: new TlogError('malformed', 'the check failed', { cause }) }),
+    lasts: reportBehind,
+  });
   return {
     /**
      * Registers a proof that was just accepted; pass it as the verifier's `onAccepted`. Costs no more than a push.
