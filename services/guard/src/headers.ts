@@ -43,6 +43,9 @@ const MISLEADING_KINDS: readonly RegExp[] = [
 
 const MISLEADING = new RegExp(MISLEADING_KINDS.map(({ source }) => `(?:${source})`).join('|'));
 
+/** What a trusted gateway sets; it passes on any other `X-Forwarded-…` of the client, such as `X-Forwarded-User`. */
+const FROM_GATEWAY = new Set(['x-forwarded-host', 'x-forwarded-proto']);
+
 /** Letters, digits and hyphens, because CGI and its successors map `a-b`, `a_b` and `a.b` to one name. */
 const PLAIN_NAME = /^[A-Za-z0-9-]+$/;
 
@@ -60,7 +63,7 @@ export interface PassedOn {
   readonly bodyBytes: number | undefined;
   readonly client: string | undefined;
   readonly requestId: string;
-  /** Whether the other `X-Forwarded-…` come from a gateway. */
+  /** Whether {@link FROM_GATEWAY} come from a gateway. */
   readonly trustGateway: boolean;
 }
 
@@ -74,7 +77,7 @@ export function headersForDaemon(rawHeaders: readonly string[], passed: PassedOn
     if (!PLAIN_NAME.test(name) || PER_CONNECTION.has(known)) continue;
     if (MISLEADING.test(known)) continue;
     if (known.startsWith('x-ori-')) continue;
-    if (known.startsWith('x-forwarded-') && !trustGateway) continue;
+    if (known.startsWith('x-forwarded-') && !(trustGateway && FROM_GATEWAY.has(known))) continue;
     headers.push(name, rawHeaders[index + 1] ?? '');
   }
   headers.push('x-request-id', requestId);

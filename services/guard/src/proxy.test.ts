@@ -34,6 +34,32 @@ it('passes a proven request on byte for byte, with the caller as headers, once',
   expect(world.seen).toHaveLength(1);
 });
 
+it.each([
+  ['none', {}, [undefined, undefined, '127.0.0.1']],
+  ['those that a gateway sets', { GUARD_TRUST_GATEWAY: 'true' }, ['d.example', 'https', '192.0.2.1']],
+])('of X-Forwarded-…, passes on %s', async (_what, env, expected) => {
+  await using world = await openGuardWorld({ env });
+  // A gateway passes on what it does not know.
+  const claims = [
+    'User',
+    'Email',
+    'Groups',
+    'Access-Token',
+    'Client-Cert',
+    'Method',
+    'Uri',
+    'Prefix',
+    'Port',
+  ];
+  const lines = claims.map((name) => `X-Forwarded-${name}: intruder\r\n`).join('');
+  const set = 'X-Forwarded-Host: d.example\r\nX-Forwarded-Proto: https\r\nX-Forwarded-For: 192.0.2.1\r\n';
+  const call = { path: '/a', body: '{}', user: 'user_ada', lines: lines + set };
+  expect(await world.raw(world.signed(call))).toMatchObject({ status: 200 });
+  const [seen = expect.unreachable()] = world.seen;
+  expect(['host', 'proto', 'for'].map((name) => headerOf(seen, `x-forwarded-${name}`))).toEqual(expected);
+  expect(seen.rawHeaders).not.toContain('intruder');
+});
+
 it('gives daemon and client the id of its log line, and neither that of the other', async () => {
   const { log, lines } = capturedLog();
   await using world = await openGuardWorld({
