@@ -86,10 +86,10 @@ Prints an address on this computer. A POST to a path below it is signed as you a
 comes back as it is. The address contains a secret, so only programs that you give it to can use it; the header
 x-ori-proxy-secret may carry the secret instead. Nothing else is signed, and web pages are refused, unless
 --allow-origin names their origin. The arguments of a program can be read by other users of this computer: give curl
-the address in a file.
+the address in a file that only you can read.
 
 Examples:
-  ori proxy int_7Qm2 --port 4999 > address.txt
+  (umask 077; ori proxy int_7Qm2 --port 4999 > address.txt)
   curl --config <(printf 'url = "%s/api/invoke"' "$(cat address.txt)") --json '{"prompt":"hello"}'
   ori proxy int_7Qm2 --allow-origin http://localhost:5173`;
 
