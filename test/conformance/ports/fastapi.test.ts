@@ -148,6 +148,7 @@ async def reads_after(request: Request, proven: Proven = Depends(caller)) -> lis
       'expected a list of public JWKs',
     ],
     ['RemoteKeys("http://127.0.0.1:1/").current()', 'the keys were not taken'],
+    ['import os; os.environ["WEB_CONCURRENCY"] = "2"; MemoryStore()', 'expected WEB_CONCURRENCY=1'],
   ])('%s says: %s', (call, words) => {
     const code = `
 from fastapi import FastAPI

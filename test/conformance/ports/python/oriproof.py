@@ -366,6 +366,9 @@ class MemoryStore:
     """Remembers spent proofs of one intern in this process. A restart sets a fence, and so does a fork."""
 
     def __init__(self, clock: Callable[[], float] = time.time, capacity: int = 100_000) -> None:
+        # How many processes uvicorn and gunicorn start. Hosts set it where nobody asked for more than one.
+        if os.environ.get("WEB_CONCURRENCY", "1") != "1":
+            raise RuntimeError("expected WEB_CONCURRENCY=1: each process would accept the same proof once")
         self.clock, self.capacity = clock, capacity
         self.marks_from: int | None = None
         self.forget()
