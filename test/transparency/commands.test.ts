@@ -177,6 +177,25 @@ test.each([
   expect({ exit: result.exit, ...JSON.parse(result.stderr) }).toMatchObject({ exit, error: { code } });
 });
 
+test.each<[string, (request: string[]) => string[]]>([
+  ['verify', (request) => request],
+  ['keys', ([intern = '', ...options]) => [intern, ...options.slice(-4, -2)]],
+])(
+  'ori log %s does not call a log that stops answering one that cannot be trusted',
+  async (command, args) => {
+    const { world, request, bodySha256, log, policy } = await openLoggedCalls();
+    await using _ = world;
+    const checkpoint = await (await fetch(`${log.url}/checkpoint`)).text();
+    await using busy = await listen((req, res) =>
+      req.url === '/log/checkpoint' ? void res.end(checkpoint) : send(res, { status: 503, body: {} }),
+    );
+    await writeFile(policy, `log ${log.vkeys.log} ${busy.url}/log\nquorum none\n`);
+    const asked = args([...request, '--body-sha256', bodySha256]);
+    const { exit, stderr } = await capture(ori, ['--json', 'log', command, ...asked]);
+    expect({ exit, ...JSON.parse(stderr) }).toMatchObject({ exit: 6, error: { code: 'unreachable' } });
+  },
+);
+
 test('ori log verify refuses a policy without a log', async () => {
   const { world, request, bodySha256, policy } = await openLoggedCalls();
   await using _ = world;

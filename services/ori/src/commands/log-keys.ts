@@ -14,14 +14,14 @@ export async function logKeys(context: Context, intern: string, options: PolicyO
   const policy = await readPolicy(options);
   const internId = await takeInternId(context, intern);
   const current = new Set((await keysOf(context, internId))?.map(({ kid }) => kid));
-  const { client, head } = await openLog(context, policy);
+  const { client, head, address } = await openLog(context, policy);
   const leaves = new Map<string, number>();
   await trusted(async () => {
     for await (const { index, publicKey } of readKeyLeaves(client, head, internId)) {
       const kid = thumbprint(publicKey);
       if (!leaves.has(kid)) leaves.set(kid, index);
     }
-  });
+  }, address);
   const keys = [...leaves].map(([key, leaf]) => ({ leaf, key, published: current.has(key) }));
   if (context.json) context.terminal.printJson({ origin: head.origin, size: head.size, keys });
   else if (keys.length === 0) context.terminal.note(`No keys of ${internId} in ${head.size} leaves.`);

@@ -22,13 +22,13 @@ export function readPolicy({ policy, requireMlDsa = false }: PolicyOptions): Pro
 }
 
 /**
- * The log of a policy, and its latest checkpoint, which must extend the last trusted one: that is stored in a file. Throws
- * CliError `usage` for a policy without an address, `log_not_trusted`, `not_a_log`, `unreachable`.
+ * The log of a policy with its address, and its latest checkpoint, which must extend the last trusted one: that is stored
+ * in a file. Throws CliError `usage` for a policy without an address, `log_not_trusted`, `not_a_log`, `unreachable`.
  */
 export async function openLog(
   context: Context,
   policy: Policy,
-): Promise<{ client: LogClient; head: TrustedCheckpoint }> {
+): Promise<{ client: LogClient; head: TrustedCheckpoint; address: string }> {
   const address = policy.logs.find(({ url }) => url !== undefined)?.url;
   if (address === undefined)
     throw new CliError('usage', { detail: 'The policy file has no address of the log.' });
@@ -36,7 +36,7 @@ export async function openLog(
   const head = await client.latest().catch((error) => {
     throw error instanceof TlogError ? failureOf(error, address) : error;
   });
-  return { client, head };
+  return { client, head, address };
 }
 
 /** Throws CliError `usage` if the file cannot be read, `log_file_unusable` for what it contains. */
@@ -59,11 +59,18 @@ function failureOf(error: TlogError, address: string): CliError {
   return new CliError('log_not_trusted', { code, why });
 }
 
-export async function trusted<T>(work: () => T | Promise<T>): Promise<T> {
+/**
+ * Throws CliError `log_not_trusted`, or `unreachable` if a log does not answer.
+ *
+ * @param address of the log that the work asks, if it asks one
+ */
+export async function trusted<T>(work: () => T | Promise<T>, address = ''): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof TlogError)) throw error;
+    if (error.code === 'unavailable')
+      throw new CliError('unreachable', { what: 'the log', address, why: error.message });
     throw new CliError('log_not_trusted', { code: error.code, why: error.message });
   }
 }

@@ -55,7 +55,7 @@ async function askLog(
   commitment: Uint8Array,
   isSigned: boolean,
 ): Promise<TlogProof> {
-  const { client, head } = await openLog(context, policy);
+  const { client, head, address } = await openLog(context, policy);
   return trusted(async () => {
     const [leaf] = (await client.lookup([commitment])).values();
     if (leaf === undefined || leaf.index >= head.size)
@@ -65,7 +65,7 @@ async function askLog(
     if (!(await isEntryOf(proof, commitment)))
       throw new TlogError('inclusion_invalid', 'the entry belongs to another proof');
     return proof;
-  });
+  }, address);
 }
 
 async function isEntryOf({ extra }: TlogProof, commitment: Uint8Array): Promise<boolean> {
