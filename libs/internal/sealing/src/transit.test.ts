@@ -139,6 +139,8 @@ it.each([
   ['https://bao.test/v1/transit', false],
   ['https://bao.test/v1/transit/keys/ori?x=1', false],
   ['https://token@bao.test/v1/transit/keys/ori', false],
+  ['unix:/run/ori%20kms/kms.sock', true],
+  ['unix:/run/100%/kms.sock', true],
   ['unix:kms.sock', false],
   ['ftp://bao.test/v1/transit/keys/ori', false],
 ])('takes %s for the address of a key: %s', (url, expected) => {

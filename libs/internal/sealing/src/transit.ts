@@ -1,5 +1,6 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { unescape as decode } from 'node:querystring';
 import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
@@ -48,7 +49,8 @@ function endpointOf(text: string): Endpoint | undefined {
   const { protocol, hostname, port, pathname, search, hash, username, password } = new URL(text);
   if ([search, hash, username, password].some((part) => part !== '')) return undefined;
   if (protocol === 'unix:' && /^\/./.test(pathname)) {
-    return { send: requestHttp, to: { socketPath: decodeURIComponent(pathname) }, path: AGENT_PATH };
+    // Unlike decodeURIComponent, it takes a percent sign in a name as it is.
+    return { send: requestHttp, to: { socketPath: decode(pathname) }, path: AGENT_PATH };
   }
   if (!/^(?:\/[\w.-]+)+\/keys\/[\w.-]+$/.test(pathname)) return undefined;
   const host = hostname.replace(/^\[|\]$/g, '');
