@@ -1,4 +1,9 @@
-import { ANSWER_SECONDS, LIFE_SECONDS, QUESTION_SECONDS_MAX } from '../replay-store.ts';
+import {
+  ANSWER_SECONDS,
+  LIFE_SECONDS,
+  QUESTION_SECONDS_MAX,
+  TOLERANCE_SECONDS_MAX,
+} from '../replay-store.ts';
 import { OWNED } from './state.ts';
 
 /** Records how a call ended. */
@@ -13,8 +18,8 @@ END $$;
 `;
 
 /**
- * Answers a question, signed at `asked`, about the call with this nonce. An unknown nonce is spent, as late as a proof could be that is
- * accepted, and marked by `x`. That comes first: it waits for a call that is being spent, whose record is then there.
+ * Answers a question, signed at `asked`, about the call with this nonce. An unknown nonce is spent, as late as a proof could be that any
+ * verifier accepts, and marked by `x`. That comes first: it waits for a call that is being spent, whose record is then there.
  */
 const ASK = `
 CREATE OR REPLACE FUNCTION ori_replay.ask(
@@ -25,11 +30,12 @@ CREATE OR REPLACE FUNCTION ori_replay.ask(
 ${OWNED} AS $$
 DECLARE
   record ori_replay.answer;
-  stamped bigint := ceil(ori_replay.clock())::bigint + tolerance - 1;
+  second bigint := ceil(ori_replay.clock())::bigint;
+  latest bigint := second + ${TOLERANCE_SECONDS_MAX};
   lost_until double precision;
 BEGIN
   SELECT s.verdict, s.detail, s.event, s.identity, s.lsn INTO verdict, detail, event, identity, lsn
-    FROM ori_replay.spend(intern, stamped, of_nonce, of_nonce,
+    FROM ori_replay.spend(intern, second + tolerance - 1, of_nonce, of_nonce,
       verifier_now, known_event, known_identity, known_lsn, retention, tolerance, acks, wait_ms) s;
   SELECT * INTO record FROM ori_replay.answer a
     WHERE a.intern_id = intern AND a.nonce = of_nonce AND a.until >= ori_replay.clock();
@@ -42,7 +48,7 @@ BEGIN
   END IF;
   outcome := 'lost';
   IF verdict = 'spent' THEN
-    INSERT INTO ori_replay.spent AS s VALUES (intern, 'x'::bytea || of_nonce, stamped)
+    INSERT INTO ori_replay.spent AS s VALUES (intern, '2'::bytea || of_nonce, latest), (intern, 'x'::bytea || of_nonce, latest)
       ON CONFLICT (intern_id, id) DO UPDATE SET stamped = excluded.stamped;
   ELSIF EXISTS (SELECT FROM ori_replay.spent s WHERE s.intern_id = intern AND s.id = 'x'::bytea || of_nonce) THEN
     verdict := 'spent';

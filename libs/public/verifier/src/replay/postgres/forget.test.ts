@@ -29,12 +29,26 @@ async function steppable() {
   const world = await daemonOn(server, { now: () => Date.now() + ahead * 1000, touchSeconds: 60 });
   const policy = { internId: world.internId, maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false };
   const seconds = (): number => Math.floor(Date.now() / 1000) + ahead;
-  const spend = async (id: number, timestamp: number): Promise<string> => {
-    const nonce = Buffer.alloc(16, `${id}.`).toString('base64url');
+  const nonceOf = (id: number) => Buffer.alloc(16, `${id}.`).toString('base64url');
+  const ask = async (id: number) => {
+    const nowMs = Date.now() + ahead * 1000;
+    const question = { policy, user: 'ada', nonce: nonceOf(id), timestamp: seconds(), nowMs };
+    return await world.replay.answers.ask(question);
+  };
+  const spend = async (id: number, timestamp: number, more: object = {}): Promise<string> => {
+    const nonce = nonceOf(id);
     const v1Id = () => randomBytes(32).toString('hex');
     const nowMs = Date.now() + ahead * 1000;
     try {
-      await world.replay.spend({ policy, timestamp, nowMs, nonce, v1Id, signingInput: new Uint8Array() });
+      const signingInput = new Uint8Array();
+      await world.replay.spend({
+        policy: { ...policy, ...more },
+        timestamp,
+        nowMs,
+        nonce,
+        v1Id,
+        signingInput,
+      });
       return 'spent';
     } catch (error) {
       return (error as { code: string }).code;
@@ -44,7 +58,7 @@ async function steppable() {
     ahead += by;
     await stepClock(server.url, ahead);
   };
-  return { ...world, spend, seconds, step };
+  return { ...world, ask, spend, seconds, step };
 }
 
 test('forgets what no verifier accepts any more, and nothing else', async () => {
@@ -72,6 +86,17 @@ test('forgets answers whose time is over, and processes that showed no sign of l
   expect(await sql(`SELECT convert_from(nonce, 'UTF8') AS nonce FROM ori_replay.answer`)).toEqual([
     { nonce: 'new' },
   ]);
+});
+
+test('a question voids its call for a verifier that tolerates more, too', async () => {
+  const { ask, spend, seconds, step, replay } = await steppable();
+  await step(1000);
+  const asked = seconds();
+  expect(await ask(1)).toBe('not_received');
+  await step(692);
+  await replay.touch();
+  const more = { maxAgeSeconds: 600, clockToleranceSeconds: 60 };
+  expect(await spend(1, asked + 58, more)).toBe('nonce_replayed');
 });
 
 test('never accepts a forgotten proof again, even if every clock goes back', async () => {
