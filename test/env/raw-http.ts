@@ -14,8 +14,8 @@ export interface RawRequest {
   readonly trailers?: readonly Header[];
   /** What follows the bytes of that chunk, instead of a line break. */
   readonly chunkEnd?: string;
-  /** Announces this length instead of the body's. */
-  readonly announced?: number;
+  /** Announces this length instead of the body's; `none` for no length at all. */
+  readonly announced?: number | 'none';
   /** Ends its side of the connection after this many bytes of the body. */
   readonly cutAfter?: number;
   /** One byte of the body in this many milliseconds. */
@@ -45,7 +45,8 @@ export function renderHead({
     trailers === undefined
       ? ['Content-Length', String(announced ?? body.length)]
       : ['Transfer-Encoding', 'chunked'];
-  const lines = [`${method} ${target} HTTP/1.1`, ...[framing, ...headers].map((header) => header.join(': '))];
+  const sent = announced === 'none' ? headers : [framing, ...headers];
+  const lines = [`${method} ${target} HTTP/1.1`, ...sent.map((header) => header.join(': '))];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 

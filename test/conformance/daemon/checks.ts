@@ -85,6 +85,11 @@ const HEADERS: readonly Check[] = [
   ...[...ALWAYS, ...V2].map((name) =>
     refuses('H2', `a second ${name}`, MALFORMED, { headers: repeat(name) }),
   ),
+  ...[...ALWAYS, ...V2].map((name) =>
+    refuses('H2', `a second ${name} after a line that is not a header`, [], {
+      headers: (headers) => [...headers, ['not a name', '1'], ...headers.filter(([each]) => each === name)],
+    }),
+  ),
   accepts('H3', 'names with underscores beside a proof', {
     headers: append(['x_ori_invoke_user', 'user_mallory'], ['x.ori.invoke.user', 'user_mallory']),
   }),
@@ -110,6 +115,9 @@ const HEADERS: readonly Check[] = [
   refuses('V3', 'a request without a proof', MISSING, { headers: drop(...ALWAYS, ...V2) }),
   ...V2.map((name) => refuses('V4', `a request without ${name}`, MALFORMED, { headers: drop(name) })),
   refuses('V4', 'a user with a comma', MALFORMED, { headers: replace('x-ori-invoke-user', 'a,b') }),
+  accepts('F1', 'white space around the values of headers', {
+    headers: (headers) => headers.map(([name, value]) => [name, `\t ${value} \t`]),
+  }),
   refuses('F1', 'a timestamp with a leading zero', MALFORMED, {
     headers: alter('x-ori-invoke-timestamp', (text) => `0${text}`),
   }),
@@ -157,6 +165,10 @@ const JUDGED: readonly Check[] = [
     target: bench.path,
   })),
   refuses('V15', 'another body than the one signed', INVALID, { body: Buffer.from('{"prompt":"hellp"}') }),
+  refuses('V15', 'no body and no length of one where a body was signed', INVALID, {
+    body: Buffer.alloc(0),
+    raw: { announced: 'none' },
+  }),
   refuses('V15', 'another user than the one signed', INVALID, {
     headers: replace('x-ori-invoke-user', 'user_mallory'),
   }),

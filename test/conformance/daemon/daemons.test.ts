@@ -62,7 +62,7 @@ test.concurrent('reports by sentence what a daemon without a verifier does', asy
   const failed = outcomes.filter(
     ({ difference }: { difference?: string }) => difference === 'it was accepted',
   );
-  expect([failed.length, outcomes.length]).toEqual([5, 7]);
+  expect([failed.length, outcomes.length]).toEqual([6, 8]);
 });
 
 test.concurrent('waits for a daemon that is started after it, with keys from the port that it is told', async ({

@@ -37,7 +37,8 @@ async def prove(verifier: Verifier, scope: Scope, receive: Receive, body_bytes_m
     target = scope["raw_path"].decode("latin-1")
     if scope["query_string"]:
         target += "?" + scope["query_string"].decode("latin-1")
-    headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+    # httptools leaves white space after a value.
+    headers = [(name.decode("latin-1"), value.decode("latin-1").strip(" \t")) for name, value in scope["headers"]]
     proof = verifier.begin(scope["method"], target, headers)
     lengths = [value for name, value in headers if name == "content-length"]
     if lengths and int(lengths[0]) > body_bytes_max:

@@ -21,6 +21,9 @@ class Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_POST(self) -> None:
+        # `http.server` drops every line after one that is not a header.
+        if self.headers.defects:
+            return self.send_error(400)
         try:
             proof, body = self.prove()
         except Refused as refused:
@@ -33,7 +36,7 @@ class Handler(BaseHTTPRequestHandler):
     def prove(self) -> tuple[Proof, bytes]:
         # `self.path` merges leading slashes, and `self.headers[name]` hides duplicates: use the request as received.
         method, target, _ = self.raw_requestline.decode("latin-1").rstrip("\r\n").split(" ")
-        proof = verifier.begin(method, target, self.headers.items())
+        proof = verifier.begin(method, target, [(name, value.strip(" \t")) for name, value in self.headers.items()])
         # Nothing is accepted later (V17), so nothing is read later.
         end = threading.Timer(BODY_SECONDS, self.connection.shutdown, [socket.SHUT_RD])
         end.start()
@@ -45,15 +48,20 @@ class Handler(BaseHTTPRequestHandler):
         return proof.finish(), body
 
     def read_body(self) -> bytes:
-        lengths, codings = self.headers.get_all("content-length", []), self.headers.get_all("transfer-encoding", [])
+        lengths, codings = self.values("content-length"), self.values("transfer-encoding")
         if [coding.lower() for coding in codings] == ["chunked"] and not lengths:
             return self.read_chunks()
+        if not lengths and not codings:
+            return b""
         length = lengths[0] if len(lengths) == 1 and not codings else ""
         if not re.fullmatch("[0-9]{1,12}", length):
             raise Refused("body_incomplete")
         if int(length) > BODY_BYTES_MAX:
             raise Refused("body_too_large")
         return self.exactly(int(length))
+
+    def values(self, name: str) -> list[str]:
+        return [value.strip(" \t") for value in self.headers.get_all(name, [])]
 
     def read_chunks(self) -> bytes:
         body = b""
