@@ -53,7 +53,7 @@ function usable(sentence: string, title: string, answerWith: (key: TestKey) => K
 }
 
 /** The key in use is withdrawn while the set is fresh for 10 s only. */
-function withdrawn(title: string, headers: Readonly<Record<string, string>>): KeyCheck {
+function withdrawn(title: string, headers: Readonly<Record<string, string | string[]>>): KeyCheck {
   return {
     sentence: 'K16',
     title: `fetches again after 10 s ${title}`,
@@ -97,10 +97,17 @@ export const KEY_CHECKS: readonly KeyCheck[] = [
       '"exp":1e400',
     ),
   })),
+  usable('K7', 'in which another key ends at a number of 5,000 digits', (key) => ({
+    body: JSON.stringify({ keys: [{ ...own, exp: 0 }, jwk(key.publicKey)] }).replace(
+      '"exp":0',
+      `"exp":${'1'.repeat(5000)}`,
+    ),
+  })),
   usable('K9', 'with keys of other kinds', (key) => ({
     body: JSON.stringify({ keys: [junk, {}, jwk(key.publicKey)] }),
   })),
   withdrawn('by max-age', { 'cache-control': 'max-age=10' }),
+  withdrawn('by a quoted max-age in a second line', { 'cache-control': ['public', 'max-age="10"'] }),
   withdrawn('by max-age and Age', { 'cache-control': 'public, max-age=60', age: '55' }),
   withdrawn('where the set must not be stored', { 'cache-control': 'no-store' }),
   {

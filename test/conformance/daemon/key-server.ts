@@ -6,7 +6,7 @@ import { serve } from '@ori/test-env/serve';
 export interface KeyAnswer {
   readonly body?: string | Buffer;
   readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
   /** Milliseconds before the body. */
   readonly delayMs?: number;
   /** One byte of the body in this many milliseconds. */

@@ -209,12 +209,12 @@ func (r *remoteKeys) fetch() (keys []Key, fresh time.Duration, ends time.Time, e
 
 var (
 	noStore = regexp.MustCompile(`\bno-(?:store|cache)\b`)
-	maxAge  = regexp.MustCompile(`(?:^|[ ,])max-age=(\d{1,9})`)
+	maxAge  = regexp.MustCompile(`(?:^|[ ,])max-age="?(\d{1,9})`)
 )
 
 // freshFor returns max-age minus Age, from 10 to 60 s (K16).
 func freshFor(header http.Header) time.Duration {
-	control := strings.ToLower(header.Get("Cache-Control"))
+	control := strings.ToLower(strings.Join(header.Values("Cache-Control"), ", "))
 	if noStore.MatchString(control) {
 		return 10 * time.Second
 	}

@@ -147,12 +147,16 @@ def is_ours(jwk: dict[str, Any]) -> bool:
 
 
 def read_json(text: str) -> Any:
-    """RFC 8259, unlike `json`: without NaN and Infinity. Raises JSONDecodeError."""
+    """RFC 8259, unlike `json`: without NaN and Infinity, with integers of any length (K7). Raises JSONDecodeError."""
 
     def refuse(constant: str) -> None:
         raise json.JSONDecodeError("not JSON", constant, 0)
 
-    return json.loads(text, parse_constant=refuse)
+    def integer(digits: str) -> int | float:
+        # `int` raises ValueError beyond some thousand digits; no double is as large as 400 of them.
+        return int(digits) if len(digits) < 400 else float(digits)
+
+    return json.loads(text, parse_constant=refuse, parse_int=integer)
 
 
 def read_key_set(document: Any) -> list[Key]:
@@ -285,10 +289,10 @@ def direct_or_tls() -> urllib.request.OpenerDirector:
 
 
 def fresh_for(headers: Message) -> int:
-    control = headers.get("Cache-Control", "").lower()
+    control = ", ".join(headers.get_all("Cache-Control", [])).lower()
     if re.search(r"\bno-(store|cache)\b", control):
         return 10
-    max_age, age = re.search(r"(?:^|[ ,])max-age=(\d{1,9})", control), headers.get("Age", "0")
+    max_age, age = re.search(r'(?:^|[ ,])max-age="?(\d{1,9})', control), headers.get("Age", "0")
     left = 60 if max_age is None else int(max_age[1]) - (int(age) if re.fullmatch(r"\d{1,9}", age) else 0)
     return min(60, max(10, left))
 
