@@ -1,16 +1,20 @@
 import { readFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
 import { Readable } from 'node:stream';
 import { Sink } from '@ori/test-env/sink';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { WAIT_SECONDS_DEFAULT } from './commands/login.ts';
 import { SILENCE_SECONDS_DEFAULT } from './commands/signed-call.ts';
 import { EXIT, EXIT_MEANINGS } from './core/exit-codes.ts';
 import { run } from './program.ts';
 
-async function ori(...args: string[]) {
+const ori = (...args: string[]) => oriWith({ HOME: '/nonexistent' }, ...args);
+
+async function oriWith(environment: Record<string, string>, ...args: string[]) {
   const [stdout, stderr] = [new Sink(), new Sink()];
   const exit = await run(args, {
-    environment: { HOME: '/nonexistent' },
+    environment,
     stdin: Readable.from([]),
     stdout,
     stderr,
@@ -19,6 +23,24 @@ async function ori(...args: string[]) {
   });
   return { exit, stdout: stdout.text, stderr: stderr.text };
 }
+
+it('says what is missing to a user without a home', async () => {
+  const homedir = vi.spyOn(os, 'homedir').mockImplementation(() => {
+    throw new Error('uv_os_homedir returned ENOENT');
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    homedir.mockRestore();
+    syncBuiltinESMExports();
+  });
+  const { exit, stderr } = await oriWith({}, 'whoami');
+  expect([exit, stderr]).toEqual([EXIT.unexpected, expect.stringContaining('HOME is not set')]);
+  const configured = await oriWith(
+    { XDG_CONFIG_HOME: '/nonexistent', XDG_DATA_HOME: '/nonexistent' },
+    'whoami',
+  );
+  expect(configured.exit).toBe(EXIT.signInNeeded);
+});
 
 it('documents every exit code in the help', async () => {
   expect(EXIT_MEANINGS.map(([code]) => code)).toEqual(Object.values(EXIT));

@@ -61,3 +61,13 @@ it('ignores a relative folder, which would be one of the current folder', () => 
   expect(keptIn(home, { XDG_CACHE_HOME: 'here' })).toContain(join(home, '.cache'));
   expect(keptIn(home, { HOME: 'here' })).toBe('');
 });
+
+it('keeps nothing for a user without a home', () => {
+  const failing = `import os from 'node:os'; import module from 'node:module';
+os.homedir = () => { throw new Error('no such user'); };
+module.syncBuiltinESMExports();`;
+  const preload = `data:text/javascript,${encodeURIComponent(failing)}`;
+  const arguments_ = ['--import', preload, '--input-type=module', '--eval', PROGRAM];
+  const { status, stdout } = spawnSync(process.execPath, arguments_, { env: {} });
+  expect([status, String(stdout)]).toEqual([0, '']);
+});

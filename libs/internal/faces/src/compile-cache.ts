@@ -11,19 +11,19 @@ const OTHERS_WRITE = 0o022;
  * the user's own folder, because the default one is shared, and is not used if others can write there.
  */
 export function keepCompiled({ HOME, XDG_CACHE_HOME }: NodeJS.ProcessEnv): void {
-  const folders = [XDG_CACHE_HOME ?? '', join(HOME || homedir(), '.cache')];
-  const cache = folders.find((folder) => isAbsolute(folder));
-  if (cache === undefined) return;
-  const folder = join(cache, 'ori', 'compile-cache');
   try {
+    // XDG Base Directory Specification: a relative folder is ignored.
+    const cache = isAbsolute(XDG_CACHE_HOME ?? '') ? XDG_CACHE_HOME : join(HOME || homedir(), '.cache');
+    if (cache === undefined || !isAbsolute(cache)) return;
+    const folder = join(cache, 'ori', 'compile-cache');
     // Node makes its own folder in this one with what the umask leaves.
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { uid, mode } = statSync(folder);
     const user = process.getuid?.();
     if (user !== undefined && (uid !== user || (mode & OTHERS_WRITE) !== 0)) return;
     chmodSync(folder, 0o700);
+    module.enableCompileCache(folder);
   } catch {
-    return;
+    // A user without a home, or a folder that cannot be written.
   }
-  module.enableCompileCache(folder);
 }

@@ -129,8 +129,18 @@ export function checkpointsFolder(context: HostEnvironment): string {
 /** XDG Base Directory Specification: a relative folder is ignored. */
 function xdgFolder(context: HostEnvironment, name: string, fallback: string): string {
   const configured = variable(context, name);
-  const home = variable(context, 'HOME') ?? homedir();
-  return join(configured !== undefined && isAbsolute(configured) ? configured : join(home, fallback), 'ori');
+  if (configured !== undefined && isAbsolute(configured)) return join(configured, 'ori');
+  const home = variable(context, 'HOME') ?? homeOfUser(fallback);
+  return join(home, fallback, 'ori');
+}
+
+function homeOfUser(folder: string): string {
+  try {
+    return homedir();
+  } catch (cause) {
+    const why = 'this user has no home folder, and HOME is not set';
+    throw new CliError('session_file_unusable', { file: `~/${folder}`, why }, { cause });
+  }
 }
 
 /**
