@@ -232,6 +232,34 @@ it('repeats what an operator ended that the account had ended before the dump', 
   expect(rows).toEqual([{ removed_by_operator: true, disabled_by_operator: true }]);
 });
 
+it('repeats what the account ended so that the account can undo it', async () => {
+  await using own = await openTestStore('postgres');
+  const { kysely } = own.owner;
+  const { organizationId, workspaceId, userId } = await createScenario(own.owner);
+  const { hash } = await createApiKey(own.owner, { kind: 'api', name: 'ci', workspaceId });
+  const credential = { id: randomUUID(), organization_id: organizationId, label: 'k', sealed_key: 'k' };
+  await createCredential(own.owner, { ...credential, provider: 'openai' });
+  await removeMembers(own.owner, { workspaceId, organizationId, userIds: [userId] });
+  await sql`update api_keys set disabled_at = now() where hash = ${hash}`.execute(kysely);
+  await sql`update byok_credentials set disabled = true`.execute(kysely);
+  const lost = revocationsOf(await exportAll(own.owner));
+  expect(lost.map(({ action }) => action)).toEqual(['member remove', 'key disable', 'byok disable']);
+  const undo = async () => {
+    await sql`update members set removed_at = null where user_id = ${userId}`.execute(kysely);
+    await sql`update api_keys set disabled_at = null where hash = ${hash}`.execute(kysely);
+    await sql`update byok_credentials set disabled = false`.execute(kysely);
+  };
+  await undo();
+  for (const one of lost) await one.apply(own.owner);
+  const { rows } = await sql`
+    select removed_at is not null as removed, disabled_at is not null as key, c.disabled as credential
+    from members m, api_keys k, byok_credentials c where m.user_id = ${userId} and k.hash = ${hash}`.execute(
+    kysely,
+  );
+  expect(rows).toEqual([{ removed: true, key: true, credential: true }]);
+  await undo();
+});
+
 describe('what was created again under the same name', () => {
   const issuer = 'https://issuer.test';
 

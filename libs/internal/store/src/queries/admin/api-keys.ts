@@ -126,9 +126,17 @@ export async function holdCreators({ kysely }: Handle, which: RawBuilder<boolean
   );
 }
 
-/** Refuses the key from the next request on. Only an operator enables it again. @throws AdminError `not_found` */
-export async function disableApiKey(db: Handle, { hash }: { readonly hash: string }): Promise<void> {
-  const marks = sql`disabled_at = coalesce(disabled_at, now()), disabled_by_operator = true`;
+/**
+ * Refuses the key from the next request on. Only an operator enables it again, or with `byAccount` the account too.
+ *
+ * @throws AdminError `not_found`
+ */
+export async function disableApiKey(
+  db: Handle,
+  { hash, byAccount = false }: { readonly hash: string; readonly byAccount?: boolean },
+): Promise<void> {
+  const mark = sql`disabled_by_operator = disabled_by_operator or ${!byAccount}`;
+  const marks = sql`disabled_at = coalesce(disabled_at, now()), ${mark}`;
   await changeKey(db, hash, sql`update api_keys set ${marks}, updated_at = now()`);
 }
 

@@ -18,9 +18,12 @@ export async function createCredential(
   );
 }
 
-/** As an operator does: the API does not enable it again. */
-export async function disableCredential(db: Handle, { id }: { readonly id: string }): Promise<void> {
-  const marks = sql`disabled = true, disabled_by_operator = true`;
+/** Only an operator enables it again, or with `byAccount` the account too. */
+export async function disableCredential(
+  db: Handle,
+  { id, byAccount = false }: { readonly id: string; readonly byAccount?: boolean },
+): Promise<void> {
+  const marks = sql`disabled = true, disabled_by_operator = disabled_by_operator or ${!byAccount}`;
   await changeRow(db, `BYOK credential ${id}`, sql`update byok_credentials set ${marks} where id = ${id}`);
 }
 

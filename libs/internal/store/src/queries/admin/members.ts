@@ -51,11 +51,16 @@ export async function addMembers(
 }
 
 /**
- * The row stays, because a former member gets 403 and anyone else 404. A second removal keeps the time of the first.
+ * The row stays, because a former member gets 403 and anyone else 404. A second removal keeps the time of the first. Only an
+ * operator adds them again, or with `byAccount` the account too.
  */
-export async function removeMember(db: Handle, { workspaceId, userId }: Membership): Promise<void> {
+export async function removeMember(
+  db: Handle,
+  { workspaceId, userId, byAccount = false }: Membership & { readonly byAccount?: boolean },
+): Promise<void> {
+  const mark = sql`removed_by_operator = removed_by_operator or ${!byAccount}`;
   const removal = sql`
-    update members set removed_at = coalesce(removed_at, now()), removed_by_operator = true
+    update members set removed_at = coalesce(removed_at, now()), ${mark}
     where workspace_id = ${workspaceId} and user_id = ${userId}`;
   await changeRow(db, `member ${userId} of ${workspaceId}`, removal);
 }

@@ -58,11 +58,19 @@ const on = (takes: Revocation['takes'], action: string, apply: Apply): Revocatio
   apply,
 });
 
+/** Whether the account ended it, and may undo that. */
+const isByAccount = (facts: Facts) =>
+  facts['disabled_by_operator'] !== true && facts['removed_by_operator'] !== true;
+
 const keyDisable = (takes: Revocation['takes']) =>
-  on(takes, 'key disable', (db, [hash]) => disableApiKey(db, { hash }));
+  on(takes, 'key disable', (db, [hash], facts) => disableApiKey(db, { hash, byAccount: isByAccount(facts) }));
 const memberRemove = (takes: Revocation['takes']) =>
-  on(takes, 'member remove', (db, [workspaceId, userId]) => removeMember(db, { workspaceId, userId }));
-const byokDisable = on(isTrue, 'byok disable', (db, [id]) => disableCredential(db, { id }));
+  on(takes, 'member remove', (db, [workspaceId, userId], facts) =>
+    removeMember(db, { workspaceId, userId, byAccount: isByAccount(facts) }),
+  );
+const byokDisable = on(isTrue, 'byok disable', (db, [id], facts) =>
+  disableCredential(db, { id, byAccount: isByAccount(facts) }),
+);
 
 /**
  * What repeats a revocation, by the table and the column that revoke something. An operator's mark does so too: the account
