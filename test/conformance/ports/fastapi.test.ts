@@ -143,10 +143,13 @@ async def reads_after(request: Request, proven: Proven = Depends(caller)) -> lis
     ['require_proof(verifier, app)', 'expected the FastAPI application, then the Verifier'],
     ['Verifier("int_1", "https://api.example", MemoryStore())', 'expected keys, as RemoteKeys(url)'],
     ['Verifier("int_1", LocalKeys([]), MemoryStore)', 'and a store, as MemoryStore()'],
-    [
-      `RemoteKeys("https://a.example/interns/i/daemon/jwks.json", {"x": ""})`,
+    ...[
+      '{"x": ""}',
+      '[{"kty": "OKP", "crv": "X25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]',
+    ].map((roots) => [
+      `RemoteKeys("https://a.example/interns/i/daemon/jwks.json", ${roots})`,
       'expected a list of public JWKs',
-    ],
+    ]),
     ['RemoteKeys("http://127.0.0.1:1/").current()', 'the keys were not taken'],
     ['import os; os.environ["WEB_CONCURRENCY"] = "2"; MemoryStore()', 'expected WEB_CONCURRENCY=1'],
   ])('%s says: %s', (call, words) => {

@@ -191,7 +191,7 @@ class RootedSet:
         named = KEY_SET_URL.fullmatch(url)
         if not named or not roots:
             raise ValueError("expected {base}/interns/{internId}/daemon/jwks.json and a root")
-        if isinstance(roots, dict) or not all(isinstance(root, dict) for root in roots):
+        if isinstance(roots, dict) or not all(isinstance(root, dict) and is_ours(root) for root in roots):
             raise ValueError('expected a list of public JWKs as roots: [{"kty": "OKP", "crv": "Ed25519", "x": "..."}]')
         self.base, self.intern = named.groups()
         self.roots = [Key(root) for root in roots]
@@ -213,7 +213,8 @@ class RootedSet:
             if isinstance(jwks, dict) and isinstance(jwks.get("keys"), list) and "ori" not in jwks:
                 raise ValueError("key_set_unstated")
             delegations, statements = ori["delegations"], ori["statements"]
-            if not isinstance(delegations, list) or len(statements) != len(jwks["keys"]):
+            is_listed = isinstance(delegations, list) and isinstance(statements, list)
+            if not is_listed or len(statements) != len(jwks["keys"]):
                 raise ValueError("key_set_malformed")
             if len(delegations) > 16 or len(jwks["keys"]) > 100:
                 raise ValueError("key_set_too_large")
@@ -221,7 +222,7 @@ class RootedSet:
                 if not SIGNATURE.fullmatch(text):
                     raise ValueError("key_set_malformed")
             roles = self.roles(delegations, now // 1000)
-        except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError):
+        except (KeyError, TypeError, RecursionError, UnicodeDecodeError, json.JSONDecodeError):
             raise ValueError("key_set_malformed") from None
         if not roles["keys"] or not roles["freshness"]:
             raise ValueError("key_set_role_missing")
@@ -253,6 +254,8 @@ class RootedSet:
             root = next((root for root in roles["root"] if root.verifies(signature, signed)), None)
             others = [key.x for other, keys in roles.items() if other != role for key in keys]
             if root and begins <= now < ends and x not in others:
+                if not is_admitted(base64.urlsafe_b64decode(x + "=")):
+                    raise ValueError("key_set_malformed")
                 roles[role].append(Key({"x": x, "nbf": begins, "exp": min(ends, root.ends)}))
         return roles
 
@@ -262,7 +265,7 @@ class RootedSet:
         for jwk, statement in zip(jwks, statements):
             if not isinstance(jwk, dict) or not is_ours(jwk) or not is_time(jwk.get("nbf")):
                 raise ValueError("key_unstated")
-            if jwk["x"] in [key.x for key in keys] or not is_time(jwk.get("exp", 0)):
+            if jwk.get("x") in [key.x for key in keys] or not is_time(jwk.get("exp", 0)):
                 raise ValueError("key_unstated")
             try:
                 key = Key(jwk)
