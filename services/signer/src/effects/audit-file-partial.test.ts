@@ -12,12 +12,14 @@ import { openAuditFile } from './audit-file.ts';
  */
 const plan: (number | 'fails' | Promise<void>)[] = [];
 let writes = 0;
+let written = '';
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>();
   const write = promisify(fs.write);
   const planned = async (fd: number, bytes: Buffer) => {
     writes += 1;
+    written = String(bytes);
     const step = plan.shift();
     if (step === 'fails') throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
     if (typeof step === 'object') await step;
@@ -77,10 +79,11 @@ test('lines of one turn of the event loop, and those during a write, share a wri
   const log = await openAuditFile(path);
   writes = 0;
   const first = log.append('0');
-  await null;
+  // Later than every promise that is fulfilled already.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
   const together = [first, ...['1', '2', '3'].map((line) => log.append(line))];
   await first;
-  expect(writes).toBe(1);
+  expect([writes, written]).toEqual([1, '0\n1\n2\n3\n']);
   await Promise.all([...together, ...['4', '5'].map((line) => log.append(line))]);
   expect(writes).toBe(2);
   expect(await readFile(path, 'utf8')).toBe('0\n1\n2\n3\n4\n5\n');
