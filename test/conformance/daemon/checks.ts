@@ -116,7 +116,9 @@ const HEADERS: readonly Check[] = [
   ...V2.map((name) => refuses('V4', `a request without ${name}`, MALFORMED, { headers: drop(name) })),
   refuses('V4', 'a user with a comma', MALFORMED, { headers: replace('x-ori-invoke-user', 'a,b') }),
   accepts('F1', 'white space around the values of headers', {
-    headers: (headers) => headers.map(([name, value]) => [name, `\t ${value} \t`]),
+    // Not of Host: workerd answers 500 to that by itself.
+    headers: (headers) =>
+      headers.map(([name, value]) => [name, name.toLowerCase() === 'host' ? value : `\t ${value} \t`]),
   }),
   refuses('F1', 'a timestamp with a leading zero', MALFORMED, {
     headers: alter('x-ori-invoke-timestamp', (text) => `0${text}`),

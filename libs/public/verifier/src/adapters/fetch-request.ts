@@ -51,5 +51,13 @@ const ORIGIN = /^https?:\/\/[^/?#]*/i;
 function headOf({ method, url, headers }: Request): RequestHead {
   const target = url.replace(ORIGIN, '');
   const isStable = URL.canParse(url) && new URL(url).pathname === target.split('?', 1)[0];
-  return { method, target: isStable ? target : '', rawHeaders: [...headers].flat() };
+  const rawHeaders = [...headers].flatMap(([name, value]) => [name, withoutEnd(value)]);
+  return { method, target: isStable ? target : '', rawHeaders };
+}
+
+/** White space after a value is no part of it (RFC 9110, section 5.5), but workerd leaves it there. */
+function withoutEnd(value: string): string {
+  let end = value.length;
+  while (value[end - 1] === ' ' || value[end - 1] === '\t') end -= 1;
+  return value.slice(0, end);
 }
