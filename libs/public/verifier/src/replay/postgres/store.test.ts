@@ -249,7 +249,7 @@ describe('spends and the state that they depend on', () => {
 
   test('a spend that must wait is refused in time, by the client and the server', async () => {
     const { verifierOn, request, pool } = await daemonOn(server);
-    const { verifier, replay } = verifierOn(server.url, { timeoutMs: 300 });
+    const { verifier, replay } = verifierOn(server.url, { timeoutMs: 1000 });
     await replay.touch();
     const client = await pool.connect();
     await client.query('BEGIN');
