@@ -56,14 +56,14 @@ test.each([
 });
 
 test.each([
-  `const fs = await import(\`node:fs\`);`,
-  `const fs = await import(name);`,
+  `const fs = import(\`node:fs\`);`,
+  `const fs = import(name);`,
   `import fs from "node:fs";`,
   `const a = 1; import fs from 'node:fs';`,
   `import fs = require('node:fs');`,
   `const fs = process.getBuiltinModule('node:fs');`,
   `const fs = globalThis['process'];`,
-  `const answer = await fetch(url);`,
+  `const answer = fetch(url);`,
 ])('a stage that reaches what does I/O is reported: %s', (text) => {
   const path = 'services/signer/src/core/stages/record.ts';
   expect(judge([{ path, text }])).toEqual([expect.stringContaining(path)]);
@@ -78,6 +78,14 @@ test.each([
   const text = `import { type Made, made } from './stage.ts';\n${code}`;
   expect(judge([{ path: 'services/signer/src/core/stages/record.ts', text }])).toHaveLength(count);
 });
+
+test.each(['export async function record() {}', 'export function record(): Promise<void> {}'])(
+  'a stage that waits is reported: %s',
+  (text) => {
+    const path = 'services/signer/src/core/stages/record.ts';
+    expect(judge([{ path, text }])).toEqual([`${path}: a stage is synchronous`]);
+  },
+);
 
 test('a circle of packages is reported', () => {
   const files = [

@@ -140,13 +140,15 @@ export function judgeImports(files: readonly SourceFile[], packages: readonly Pa
     const found = DECIDING.test(path) ? AMBIENT_IO.exec(withoutComments(text)) : null;
     return found === null ? [] : [`${path}: code that decides does no I/O (${found[0]})`];
   });
-  const foreign = product
-    .filter(({ path }) => STAGE.test(path))
-    .flatMap(({ path, text }) =>
-      [...withoutComments(text).matchAll(/^(?!import ).*?\bmade\b(?:<(\w+)>\()?/gm)]
-        .filter(([, name = '-']) => !new RegExp(`^export (?:interface|type) ${name}\\b`, 'm').test(text))
-        .map(() => `${path}: a stage makes only what its own file declares`),
-    );
+  const stages = product.filter(({ path }) => STAGE.test(path));
+  const waiting = stages
+    .filter(({ text }) => /\b(?:async|await|Promise)\b/.test(withoutComments(text)))
+    .map(({ path }) => `${path}: a stage is synchronous`);
+  const foreign = stages.flatMap(({ path, text }) =>
+    [...withoutComments(text).matchAll(/^(?!import ).*?\bmade\b(?:<(\w+)>\()?/gm)]
+      .filter(([, name = '-']) => !new RegExp(`^export (?:interface|type) ${name}\\b`, 'm').test(text))
+      .map(() => `${path}: a stage makes only what its own file declares`),
+  );
   const barrels = packages
     .filter(({ folder, exports }) => folder.startsWith('libs/internal/') && '.' in exports)
     .map(({ folder }) => `${folder}: an internal package has an entry for each use, and none for everything`);
@@ -154,6 +156,7 @@ export function judgeImports(files: readonly SourceFile[], packages: readonly Pa
     ...barrels,
     ...broken,
     ...ambient,
+    ...waiting,
     ...foreign,
     ...circles('packages', rooms),
     ...circles('files', edges),
