@@ -12,7 +12,7 @@ export * from './queries/admin/interns.ts';
 export { type KeyStater, restateKeys } from './queries/admin/key-statements.ts';
 export * from './queries/admin/lists.ts';
 export * from './queries/admin/members.ts';
-export * from './queries/admin/named.ts';
+export { createNamedKey } from './queries/admin/named.ts';
 export * from './queries/admin/organizations.ts';
 export * from './queries/admin/reseal.ts';
 export * from './queries/admin/revocations.ts';
