@@ -1,26 +1,36 @@
+import { createServer } from 'node:http';
 import type { TestProject } from 'vitest/node';
-import { startPostgres } from './postgres.ts';
+import { startPostgres } from './postgres-server.ts';
 import { buildPrograms } from './programs.ts';
 import { startRedis } from './redis.ts';
+import type { Backends } from './run.ts';
+import { serve } from './serve.ts';
 
-/** Starts the Redis and the PostgreSQL that all test files share, and builds what ships. */
+/** Gives all test files one Redis, one PostgreSQL and one build of what ships, each started when the first file asks for it. */
 export async function setup(project: Pick<TestProject, 'provide'>): Promise<() => Promise<void>> {
   const stack = new AsyncDisposableStack();
-  const parts = [
-    startSharedRedis().then((redis) => stack.use(redis).url),
-    startPostgres().then((postgres) => stack.use(postgres).url),
-    buildPrograms().then((room) => stack.use(room).directory),
-  ] as const;
-  // Waits for all, even if one fails, so that nothing starts after the cleanup.
-  await Promise.allSettled(parts);
-  try {
-    const [redisUrl, postgresUrl, programs] = await Promise.all(parts);
-    project.provide('backends', { redisUrl, postgresUrl, programs });
-  } catch (error) {
+  const start: Record<keyof Backends, () => Promise<string>> = {
+    redisUrl: async () => stack.use(await startSharedRedis()).url,
+    postgresUrl: async () => stack.use(await startPostgres()).url,
+    programs: async () => stack.use(await buildPrograms()).directory,
+  };
+  const started = new Map<string, Promise<string>>();
+  const server = await serve(
+    createServer((req, res) => {
+      const name = (req.url ?? '').slice(1) as keyof Backends;
+      if (!started.has(name)) started.set(name, start[name]());
+      started.get(name)?.then(
+        (text) => res.end(text),
+        (error: unknown) => res.writeHead(500).end(String(error)),
+      );
+    }),
+  );
+  stack.use(server);
+  project.provide('backends', server.url);
+  return async () => {
+    await Promise.allSettled(started.values());
     await stack.disposeAsync();
-    throw error;
-  }
-  return () => stack.disposeAsync();
+  };
 }
 
 /** A Redis in a container if there is an engine that can start one, else the `redis-server` of the PATH. */

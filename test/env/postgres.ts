@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { providedBackends } from './run.ts';
+import { sharedBackend } from './run.ts';
 
 export { type PostgresServer, startPostgres } from './postgres-server.ts';
 
@@ -15,7 +15,7 @@ const SERVICES = ['signer', 'management'] as const;
 
 /** A migrated database, copied from a template that is migrated once per server and run. */
 export async function createDatabase(options: DatabaseOptions = {}) {
-  const server = options.server ?? sharedPostgres();
+  const server = options.server ?? (await sharedPostgres());
   const migrated = options.migrated ?? true;
   const name = `ori_${randomBytes(8).toString('hex')}`;
   const password = randomBytes(12).toString('hex');
@@ -109,8 +109,8 @@ function addressed(serverUrl: string, parts: { database: string; user?: string; 
   return url.href;
 }
 
-function sharedPostgres(): { readonly url: string } {
-  const backends = providedBackends();
-  if (!backends) throw new Error('the shared PostgreSQL exists within a test run only: use startPostgres()');
-  return { url: backends.postgresUrl };
+async function sharedPostgres(): Promise<{ readonly url: string }> {
+  const url = await sharedBackend('postgresUrl');
+  if (!url) throw new Error('the shared PostgreSQL exists within a test run only: use startPostgres()');
+  return { url };
 }

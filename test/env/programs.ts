@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { bundle } from '../../deploy/bundle/bundle.ts';
 import { openRoom, type Room } from './room.ts';
-import { providedBackends } from './run.ts';
+import { sharedBackend } from './run.ts';
 import { ServerProcess } from './server-process.ts';
 
 /** The programs that a deployment starts. */
@@ -26,8 +26,8 @@ let own: Promise<Room> | undefined;
 
 /** The folder of what ships, built once per test run, or once per script outside of a test run. */
 export async function shippedFolder(): Promise<string> {
-  const provided = providedBackends();
-  if (provided !== undefined) return provided.programs;
+  const shared = await sharedBackend('programs');
+  if (shared !== undefined) return shared;
   own ??= buildPrograms();
   return (await own).directory;
 }

@@ -1,6 +1,6 @@
 import { freePort } from './ports.ts';
 import { findProgram, openRoom } from './room.ts';
-import { providedBackends } from './run.ts';
+import { sharedBackend } from './run.ts';
 import { type OwnServer, ServerProcess } from './server-process.ts';
 
 export interface RedisOptions {
@@ -15,10 +15,11 @@ export type RedisServer = OwnServer;
 
 /** The run's shared Redis. Never flush it: keys contain a random intern id. Only within vitest. */
 export function sharedRedisUrl(): string {
-  const backends = providedBackends();
-  if (!backends) throw new Error('the shared Redis exists within a test run only: use startRedis()');
-  return backends.redisUrl;
+  if (!SHARED) throw new Error('the shared Redis exists within a test run only: use startRedis()');
+  return SHARED;
 }
+
+const SHARED = await sharedBackend('redisUrl');
 
 /** The `redis-server` of the PATH. */
 export function redisProgram(): string {

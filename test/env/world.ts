@@ -14,7 +14,7 @@ import { createDatabase, type PostgresServer, startPostgres } from './postgres.t
 import { type RedisServer, sharedRedisUrl, startRedis } from './redis.ts';
 import { openRoom } from './room.ts';
 import { createWorldRoot } from './root.ts';
-import { providedBackends } from './run.ts';
+import { isTestRun } from './run.ts';
 import { hostAsProcess, hostInProcess } from './signer-host.ts';
 
 export interface WorldOptions {
@@ -149,12 +149,12 @@ export function reasonOf(reply: Reply): string | undefined {
 }
 
 async function ownOrSharedRedis(stack: AsyncDisposableStack): Promise<string> {
-  return providedBackends() ? sharedRedisUrl() : stack.use(await startRedis()).url;
+  return isTestRun ? sharedRedisUrl() : stack.use(await startRedis()).url;
 }
 
 async function serverOf({ postgres }: WorldOptions, stack: AsyncDisposableStack) {
   if (postgres) return { server: postgres };
-  return providedBackends() ? {} : { server: stack.use(await startPostgres()) };
+  return isTestRun ? {} : { server: stack.use(await startPostgres()) };
 }
 
 function prefixed(environment: Readonly<Record<string, string>>): Record<string, string> {
