@@ -89,7 +89,7 @@ test.each(['export async function record() {}', 'export function record(): Promi
 
 test('a circle of packages is reported', () => {
   const files = [
-    file('libs/internal/http/src/a.ts', '@ori/turns/redis'),
+    file('libs/internal/http/src/a.ts', '@ori/turns/limiter'),
     file('libs/internal/turns/src/b.ts', '@ori/http/server'),
   ];
   expect(judge(files)).toEqual([

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
+import { connectRedis } from '@ori/redis/connection';
 import { Secret } from '@ori/runtime/secret';
 import { createTurnLimiter } from '@ori/turns/limiter';
-import { connectRedis } from '@ori/turns/redis';
 import type { TurnTaker } from '@ori/turns/turn';
 import { answer } from '../env/worker.ts';
 

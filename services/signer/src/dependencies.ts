@@ -1,11 +1,11 @@
+import { connectRedis, type RedisClient } from '@ori/redis/connection';
+import { type EvictionWatch, watchEviction } from '@ori/redis/eviction';
 import type { NoteCertificates } from '@ori/runtime/certificate-ends';
 import type { Logger } from '@ori/runtime/log';
 import { openPool } from '@ori/store/pool';
 import { type SignerQueries, signerQueries } from '@ori/store/signer';
 import type { StatementPool } from '@ori/store/statements';
 import { createTurnLimiter, type TurnLimiter } from '@ori/turns/limiter';
-import { connectRedis, type RedisClient } from '@ori/turns/redis';
-import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
 import { redisTlsFiles, type SignerConfig } from './config.ts';
 import { type AuditLog, openAuditFile } from './effects/audit-file.ts';
 import { type Nonces, redisNonces } from './effects/nonces.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { EvictingRedis, type EvictionWatch } from '@ori/redis/eviction';
 import { ConfigError } from '@ori/runtime/config';
 import { OverprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
-import { EvictingRedis, type EvictionWatch } from '@ori/turns/redis/eviction';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type JudgedDependencies, judgeDependencies } from './judge-dependencies.ts';
 

@@ -1,7 +1,7 @@
+import { EvictingRedis, type EvictionWatch } from '@ori/redis/eviction';
 import { ConfigError } from '@ori/runtime/config';
 import { overprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
 import type { SignerQueries } from '@ori/store/signer';
-import { EvictingRedis, type EvictionWatch } from '@ori/turns/redis/eviction';
 
 export interface JudgedDependencies {
   readonly eviction: EvictionWatch | undefined;

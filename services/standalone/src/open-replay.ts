@@ -1,5 +1,5 @@
+import { connectRedis, type RedisClient } from '@ori/redis/connection';
 import type { Secret } from '@ori/runtime/secret';
-import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { memoryReplayStore, type ReplayStore } from '@ori/verifier';
 import { redisReplayStore } from '@ori/verifier/redis';
 

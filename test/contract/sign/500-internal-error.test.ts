@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { connectRedis } from '@ori/redis/connection';
 import { Secret } from '@ori/runtime/secret';
 import { memoryNonces } from '@ori/signer/memory-nonces';
-import { connectRedis } from '@ori/turns/redis';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { connectRedis, type RedisClient } from '@ori/redis/connection';
 import { Secret } from '@ori/runtime/secret';
 import { createTurnLimiter } from '@ori/turns/limiter';
-import { connectRedis, type RedisClient } from '@ori/turns/redis';
 import { expect, onTestFinished } from 'vitest';
 import { createLocalKeySet } from '../../../libs/public/verifier/src/keys/local.ts';
 import { redisReplayStore } from '../../../libs/public/verifier/src/replay/redis/store.ts';

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { connectRedis, onNodeReady, pingRedis, type RedisClient } from '@ori/redis/connection';
+import { watchEviction } from '@ori/redis/eviction';
 import { Secret } from '@ori/runtime/secret';
 import { freePort } from '@ori/test-env/ports';
 import { type RedisServer, startRedis } from '@ori/test-env/redis';
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createTurnLimiter, turnKey } from './limiter.ts';
-import { connectRedis, onNodeReady, pingRedis, type RedisClient } from './redis/connection.ts';
-import { watchEviction } from './redis/eviction.ts';
 
 const clients: RedisClient[] = [];
 function open(url: string): RedisClient {

@@ -1,6 +1,6 @@
+import type { RedisClient } from '@ori/redis/connection';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { createExhaustedKeys } from './exhausted.ts';
-import type { RedisClient } from './redis/connection.ts';
 import { requireIntegers, ScriptLimiter } from './script-limiter.ts';
 import {
   REFUND_SCRIPT,

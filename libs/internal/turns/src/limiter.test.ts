@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { connectRedis, type RedisClient } from '@ori/redis/connection';
 import { Secret } from '@ori/runtime/secret';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -6,7 +7,6 @@ import { createClusterTurns } from './cluster.ts';
 import { createTurnLimiter, limiterOf, type TurnLimiter, turnKey } from './limiter.ts';
 import { createMemoryTurnLimiter } from './memory.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
-import { connectRedis, type RedisClient } from './redis/connection.ts';
 import { TurnLimiterUnavailable } from './store.ts';
 import type { TurnTaker } from './turn.ts';
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { RedisClient } from './redis/connection.ts';
+import type { RedisClient } from '@ori/redis/connection';
 import { createRedisTurns } from './redis.ts';
 import type { Claims, TurnCharge, TurnCounts, TurnStore, Unclaimed } from './store.ts';
 import type { TurnLimits, TurnScope, TurnTaker, TurnVerdict, WindowsLeft } from './turn.ts';

@@ -1,8 +1,8 @@
+import type { RedisClient } from '@ori/redis/connection';
 import { Cluster } from 'ioredis';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { createClusterTurns } from './cluster.ts';
 import { EPOCH_LUA } from './epoch.ts';
-import type { RedisClient } from './redis/connection.ts';
 import { requireIntegers, ScriptLimiter } from './script-limiter.ts';
 import {
   type ClaimedTurn,

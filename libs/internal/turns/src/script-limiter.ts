@@ -1,5 +1,5 @@
+import type { RedisClient } from '@ori/redis/connection';
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
-import type { RedisClient } from './redis/connection.ts';
 import { TurnLimiterUnavailable } from './store.ts';
 
 export interface Script<State extends RateLimiterRes, Arguments> {

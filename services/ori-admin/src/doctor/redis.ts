@@ -1,6 +1,6 @@
+import { connectRedis, pingRedis, redisTime } from '@ori/redis/connection';
+import { EvictingRedis, watchEviction } from '@ori/redis/eviction';
 import type { Environment } from '@ori/runtime/config';
-import { connectRedis, pingRedis, redisTime } from '@ori/turns/redis';
-import { EvictingRedis, watchEviction } from '@ori/turns/redis/eviction';
 import { CheckFailed, requireClock } from './finding.ts';
 import { loadPart, REDIS } from './settings.ts';
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { isNonce } from '@ori/proof/wire';
+import { connectRedis } from '@ori/redis/connection';
 import { Secret } from '@ori/runtime/secret';
 import { sharedRedisUrl } from '@ori/test-env/redis';
-import { connectRedis } from '@ori/turns/redis';
 import { issuedKey, issuedValue } from '@ori/verifier/redis';
 import { afterAll, expect, test } from 'vitest';
 import { DependencyError } from '../core/dependency-error.ts';

@@ -1,5 +1,5 @@
 import { createNonce } from '@ori/proof/signing';
-import { onNodeReady, type RedisClient } from '@ori/turns/redis';
+import { onNodeReady, type RedisClient } from '@ori/redis/connection';
 import type { Claim } from '@ori/turns/store';
 import { issuedKey, issuedValue, loadRedisScripts } from '@ori/verifier/redis/reservation';
 import { DependencyError } from '../core/dependency-error.ts';

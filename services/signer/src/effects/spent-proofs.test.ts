@@ -1,4 +1,4 @@
-import type { RedisClient } from '@ori/turns/redis';
+import type { RedisClient } from '@ori/redis/connection';
 import { expect, test } from 'vitest';
 import { redisSpentProofs } from './spent-proofs.ts';
 

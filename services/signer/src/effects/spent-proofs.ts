@@ -5,9 +5,9 @@ import {
   type Spending,
   type SpentProofs,
 } from '@ori/identity/dpop/spent-proofs';
+import type { RedisClient } from '@ori/redis/connection';
+import type { EvictionWatch } from '@ori/redis/eviction';
 import { EPOCH_LUA } from '@ori/turns/epoch';
-import type { RedisClient } from '@ori/turns/redis';
-import type { EvictionWatch } from '@ori/turns/redis/eviction';
 import type { Claims } from '@ori/turns/store';
 import { DependencyError } from '../core/dependency-error.ts';
 

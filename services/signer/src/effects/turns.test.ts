@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { memorySpentProofs } from '@ori/identity/dpop/memory-spent-proofs';
+import { connectRedis, type RedisClient } from '@ori/redis/connection';
+import { type EvictionWatch, watchEviction } from '@ori/redis/eviction';
 import { Secret } from '@ori/runtime/secret';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
 import { openAdmin } from '@ori/test-env/redis-admin';
 import { startTcpProxy } from '@ori/test-env/tcp-proxy';
 import { createTurnLimiter, turnKey } from '@ori/turns/limiter';
 import { createMemoryTurnLimiter } from '@ori/turns/memory';
-import { connectRedis, type RedisClient } from '@ori/turns/redis';
-import { type EvictionWatch, watchEviction } from '@ori/turns/redis/eviction';
 import { issuedKey } from '@ori/verifier/redis';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { memoryNonces } from './memory-nonces.ts';

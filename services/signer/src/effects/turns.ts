@@ -1,6 +1,6 @@
 import type { SpendableProof } from '@ori/identity/dpop/spent-proofs';
+import type { EvictionWatch } from '@ori/redis/eviction';
 import type { TurnLimiter } from '@ori/turns/limiter';
-import type { EvictionWatch } from '@ori/turns/redis/eviction';
 import type { Claims } from '@ori/turns/store';
 import type { TurnTaker, TurnVerdict } from '@ori/turns/turn';
 import { DependencyError } from '../core/dependency-error.ts';

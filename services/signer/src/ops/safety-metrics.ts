@@ -1,6 +1,6 @@
+import type { EvictionWatch } from '@ori/redis/eviction';
 import { weaknessesOf } from '@ori/runtime/hardening';
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
-import type { EvictionWatch } from '@ori/turns/redis/eviction';
 
 /**
  * Conditions in which a signer should not keep running, each with an alert.

@@ -7,9 +7,9 @@ import { capturedLog } from '@ori/test-env/captured-log';
 import { type RedisServer, startRedis } from '@ori/test-env/redis';
 import { startSentinel } from '@ori/test-env/redis-sentinel';
 import { serveInTest } from '@ori/test-env/serve-in-test';
+import { createTurnLimiter } from '@ori/turns/limiter';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createTurnLimiter } from '../limiter.ts';
 import { connectRedis, onNodeReady, pingRedis, type RedisClient, redisTime } from './connection.ts';
 import { type ScriptedRedis, startScriptedRedis } from './scripted-redis.fixture.ts';
 
@@ -233,10 +233,7 @@ describe('a Sentinel address', () => {
   });
 
   it('logs in to the sentinels by a login of their own, which needs no more than the README grants', async () => {
-    const readme = await readFile(
-      join(import.meta.dirname, '../../../../../services/signer/README.md'),
-      'utf8',
-    );
+    const readme = await readFile(join(import.meta.dirname, '../../../../services/signer/README.md'), 'utf8');
     const [, rights = ''] = /^ACL SETUSER ori-sentinel on >SECRET (.*)$/m.exec(readme) ?? [];
     await using stack = new AsyncDisposableStack();
     const { port } = await startSentinel(stack, server.port, 60_000, [
@@ -254,7 +251,7 @@ describe('a Sentinel address', () => {
 });
 
 it('takes and refunds turns with no more rights than the README grants', async () => {
-  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8');
+  const readme = await readFile(join(import.meta.dirname, '../../turns/README.md'), 'utf8');
   const [, rights = ''] = /^ {4}user signer on >… (.*\n.*)$/m.exec(readme) ?? [];
   const admin = await ready(open());
   await admin.call('ACL', 'SETUSER', 'chat', 'on', '>of-its-own', ...rights.split(/\s+/));
