@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createApiKey } from '@ori/store/admin';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { readerOf } from '../../../services/management/src/http/execute.ts';
@@ -96,6 +97,29 @@ describe('Idempotency-Key', () => {
     expect((await post(key, { name: 'two' })).status).toBe(422);
     const path = `/guardrails/${json.data.id}/assignments/keys`;
     expect((await post(key, { key_hashes: [world.ours.apiKeyHash] }, path)).status).toBe(422);
+  });
+
+  it('gives the secret of a new API key only to the caller who made it', async () => {
+    const { organizationId } = world.ours;
+    const { key: second } = await createApiKey(world.store, {
+      organizationId,
+      kind: 'management',
+      name: 'second',
+    });
+    const create = (bearer: string, key: string, name: string) =>
+      world.call({
+        method: 'POST',
+        path: '/keys',
+        json: { name },
+        bearer,
+        headers: ['Idempotency-Key', key],
+      });
+    const [key, name] = [randomUUID(), randomUUID()];
+    const first = await create(world.ours.managementKey, key, name);
+    const other = await create(second, key, name);
+    expect([first.status, other.status]).toEqual([201, 201]);
+    expect(other.json.key).not.toBe(first.json.key);
+    expect((await create(world.ours.managementKey, key, name)).text).toBe(first.text);
   });
 
   it('keeps nothing of a refused request', async () => {

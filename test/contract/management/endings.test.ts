@@ -265,6 +265,19 @@ describe('what an operator ended', () => {
     expect(await answers(cast)).toEqual(WORKS);
   });
 
+  it('400: also where the account itself had removed the person elsewhere', async () => {
+    const cast = await createCast();
+    const { organizationId, userId } = cast;
+    const { id: second } = await createWorkspace(db, { organizationId, name: 'second' });
+    const path = `/workspaces/${second}/members`;
+    for (const verb of ['add', 'remove'])
+      expect((await asConsole(cast, 'POST', `${path}/${verb}`, { user_ids: [userId] })).status).toBe(200);
+    await removeMember(db, cast);
+    const { status, json } = await asConsole(cast, 'POST', `${path}/add`, { user_ids: [userId] });
+    expect([status, json.error.message]).toEqual([400, expect.stringContaining('only an operator')]);
+    expect(await answers(cast)).toEqual({ ...WORKS, session: 403, ...WITHOUT_HER });
+  });
+
   it('stays ended if the account had ended it before', async () => {
     const cast = await createCast();
     const path = `/workspaces/${cast.workspaceId}/members`;

@@ -155,7 +155,7 @@ export function createApp({
     if ('judge' in operation) await deadline.race(operation.judge(call, services));
     const { account } = principal;
     const inTurn = () =>
-      turns(account, deadline, () => execute(operation, call, conditions, { services, reader }));
+      turns(account, deadline, () => execute(operation, call, conditions, { services, reader, actor }));
     const executed = operation.appliesPatterns ? applying(account, deadline, inTurn) : inTurn();
     sendExecuted(res, await deadline.race(executed));
   }

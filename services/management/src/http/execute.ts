@@ -62,10 +62,15 @@ export async function execute(
   operation: Operation,
   call: AnyCall,
   { ifMatch, ifNoneMatch, idempotencyKey }: Conditions,
-  { services, reader }: { services: Services; reader: JsonOperation | undefined },
+  {
+    services,
+    reader,
+    actor,
+  }: { services: Services; reader: JsonOperation | undefined; actor: string | undefined },
 ): Promise<Executed> {
   if (operation.method === 'POST' && idempotencyKey !== undefined) {
-    return await executeOnce(services, operation, call, idempotencyKey, (db) =>
+    const key = { actor, key: idempotencyKey };
+    return await executeOnce(services, operation, call, key, (db) =>
       run(operation, call, { ...services, db }),
     );
   }

@@ -36,14 +36,15 @@ export async function executeOnce(
   { db, ring }: Services,
   { method }: Operation,
   { principal, target, body }: Call<Principal, unknown, unknown>,
-  key: string,
+  { actor, key }: { readonly actor: string | undefined; readonly key: string },
   run: (within: Database) => Promise<Executed>,
 ): Promise<Executed> {
   if (!KEY.test(key)) {
     throw new Refusal('invalid_parameters', 'Idempotency-Key: expected 1 to 255 printable ASCII characters.');
   }
   const account = { organizationId: principal.account };
-  const keyHash = sha256(key);
+  // Each caller has keys of its own: an answer can contain a secret that another caller of the account must not read.
+  const keyHash = sha256(JSON.stringify([actor, key]));
   const context = { table: 'idempotency_keys', column: 'sealed_answer', row: keyHash, ...account };
   const content = sha256(JSON.stringify([method, target, body]));
   const sealed = await once(db, account, keyHash, async (within) => {

@@ -45,7 +45,7 @@ A PATCH changes what it names. The record may be sent back as it was read: membe
 ## Safe repetition
 
 - Records carry a strong \`ETag\`. Send it as \`If-Match\` with a PATCH or DELETE: if the record changed in the meantime, the answer is 412 and nothing is changed.
-- Every POST of management takes an \`Idempotency-Key\`. For 24 hours, the same key with the same content gets the first answer again and does nothing; with other content it gets 422, and 409 while the first request is running. A refused request did nothing, and its key may be used again.
+- Every POST of management takes an \`Idempotency-Key\`. For 24 hours, the same key with the same content from the same caller gets the first answer again and does nothing; with other content it gets 422, and 409 while the first request is running. A refused request did nothing, and its key may be used again.
 
 ## Lists
 

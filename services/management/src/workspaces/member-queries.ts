@@ -98,8 +98,8 @@ export function removeWorkspaceMembers(
 }
 
 /**
- * Requires people whom the account may have in a workspace: members of the organization, or former ones whom no operator
- * removed.
+ * Requires people whom the account may have in a workspace: members of the organization whom no operator removed from this
+ * workspace, or former ones whom no operator removed from any.
  *
  * @throws Refusal `invalid_parameters` naming the first other one
  */
@@ -114,7 +114,8 @@ async function requirePeople(
     from unnest(${[...userIds]}::text[]) as wanted (id)
     left join members m on m.organization_id = ${organizationId} and m.user_id = wanted.id
     group by wanted.id
-    having bool_and(coalesce(m.removed_by_operator, true))
+    having not bool_or(m.user_id is not null)
+      or bool_or(m.removed_by_operator) and not bool_or(m.removed_at is null)
       or bool_or(m.removed_by_operator and m.workspace_id = ${workspaceId})
     order by wanted.id limit 1`.execute(trx);
   const [refused] = rows;
