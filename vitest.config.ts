@@ -1,6 +1,25 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { wingFolders } from './test/check/wings.ts';
 import { Progress } from './test/env/progress.ts';
+
+const listed = execFileSync('git', [
+  'ls-files',
+  '--cached',
+  '--others',
+  '--exclude-standard',
+  'libs',
+  'services',
+]);
+/** The tests of wings: `npm test` runs those of the core. */
+const wings = [
+  ...wingFolders(listed.toString().trim().split('\n').filter(existsSync)).map(
+    (wing) => `${wing}/**/*.test.ts`,
+  ),
+  'test/wings/**/*.test.ts',
+];
 
 const everything = ['libs/*/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'test/**/*.test.ts'];
 
@@ -8,8 +27,8 @@ const everything = ['libs/*/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 
 const deep = [
   'test/conformance/**/!(vectors).test.ts',
   'test/{client,deploy,env,faults,fuzz,gateway,hardening,leaks,package,prometheus}/**/*.test.ts',
-  'test/{runtimes,shipped,transparency}/**/*.test.ts',
-  'libs/public/verifier/src/replay/*/faults.test.ts',
+  'test/{runtimes,shipped}/**/*.test.ts',
+  'libs/public/verifier/src/replay/redis/faults.test.ts',
   'test/e2e/{cli-install,cli-keychain,cli-lost-answers,foreign-providers}.test.ts',
   'test/e2e/{ori-admin-readme,ori-admin-root,pages,readme-clone}.test.ts',
   'test/e2e/standalone-backends.test.ts',
@@ -29,7 +48,7 @@ const longest = [
   'test/runtimes/runtimes',
   'test/shipped/stack',
   'test/e2e/readme-clone',
-  'test/transparency/litewitness',
+  'test/wings/transparency/litewitness',
   'test/conformance/replay-stores',
   'test/prometheus/rules',
   'test/deploy/image/image.test',
@@ -96,8 +115,11 @@ export default defineConfig({
         ? ['default', new Progress()]
         : ['default', new Progress(), ['json', { outputFile: report }]],
     projects: [
-      { test: { name: 'quick', include: everything, exclude: without(deep, lab, isolated), ...quick } },
+      {
+        test: { name: 'quick', include: everything, exclude: without(deep, lab, isolated, wings), ...quick },
+      },
       { test: { name: 'isolated', include: isolated, ...quick, isolate: true } },
+      { test: { name: 'wings', include: wings, ...slow } },
       { test: { name: 'deep', include: deep, exclude: without(alone), ...slow } },
       { test: { name: 'dist', include: dist, env: { CONTRACT: 'shipped' }, ...slow } },
       { test: { name: 'lab', include: lab, exclude: without(labAlone), ...slow } },

@@ -102,6 +102,18 @@ test('a circle of files is reported', () => {
   expect(judge(files)).toEqual([expect.stringContaining('services/log/src/a.ts -> services/log/src/b.ts')]);
 });
 
+test('the core loads a wing where it is used, and imports none', () => {
+  const wings = ['services/ori/src/log'];
+  const core = (text: string) => [{ path: 'services/ori/src/commands/a.ts', text }];
+  const judged = (text: string) => judgeImports(core(text), [], wings);
+  expect(judged(`import { a } from '../log/a.ts';`)).toEqual([expect.stringContaining('imports no wing')]);
+  expect(judged(`const { a } = await import('../log/a.ts');`)).toEqual([]);
+  expect(judged(`import type { A } from '../log/a.ts';`)).toEqual([]);
+  expect(judgeImports([{ path: 'services/ori/src/log/b.ts', text: `import './a.ts';` }], [], wings)).toEqual(
+    [],
+  );
+});
+
 test('an internal package has no entry for everything', () => {
   const store = { name: '@ori/store', folder: 'libs/internal/store', exports: { '.': './src/index.ts' } };
   expect(judgeImports([], [store])).toHaveLength(1);

@@ -111,18 +111,28 @@ const isTest = (path: string): boolean => /\.(?:test|fixture)\.ts$/.test(path);
 
 const roomOf = (path: string): string | undefined => ROOM.exec(path)?.[0];
 
-/** The violations, one line each. Tests may import anything they test with. */
-export function judgeImports(files: readonly SourceFile[], packages: readonly Package[]): string[] {
+/**
+ * The violations, one line each. Tests may import anything they test with.
+ *
+ * @param wings their folders. The core loads a wing by `import()`, where it is used, or not at all.
+ */
+export function judgeImports(
+  files: readonly SourceFile[],
+  packages: readonly Package[],
+  wings: readonly string[] = [],
+): string[] {
+  const wingOf = (path: string) => wings.find((wing) => path.startsWith(`${wing}/`));
   const product = files.filter(({ path }) => ROOM.test(path) && !isTest(path));
   const edges = product.flatMap((file) =>
-    importsOf(file).map(({ specifier, isType }) => ({
+    importsOf(file).map(({ specifier, isType, isDynamic }) => ({
       from: file.path,
       to: resolve(file.path, specifier, packages),
       specifier,
       isType,
+      isDynamic,
     })),
   );
-  const broken = edges.flatMap(({ from, to, specifier, isType }) => {
+  const broken = edges.flatMap(({ from, to, specifier, isType, isDynamic }) => {
     const isInside = roomOf(from) === roomOf(to);
     const rules = isInside ? [TEST, ...OF_FOLDERS] : [TEST, ...BETWEEN_ROOMS, ...OF_FOLDERS];
     const problems = rules
@@ -130,6 +140,8 @@ export function judgeImports(files: readonly SourceFile[], packages: readonly Pa
       .map(({ why }) => why);
     if (!isInside && roomOf(to) && specifier.startsWith('.'))
       problems.push('import another package by its name');
+    if (wingOf(to) && !wingOf(from) && !isType && !isDynamic)
+      problems.push('the core imports no wing: load it by import() where it is used');
     return problems.map((why) => `${from}: ${why} (${specifier})`);
   });
   const rooms = edges.flatMap(({ from, to }) => {
@@ -176,10 +188,11 @@ const AMBIENT_IO = /\bimport\((?!['"`][^'"`$]+['"`]\))|\b(?:fetch|require)\(|\b(
 
 const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*/gm, '');
 
-function importsOf({ text }: SourceFile): { specifier: string; isType: boolean }[] {
+function importsOf({ text }: SourceFile): { specifier: string; isType: boolean; isDynamic: boolean }[] {
   return [...text.matchAll(IMPORT)].map(([, type, from, , bare, , dynamic]) => ({
     specifier: from ?? bare ?? dynamic ?? '',
     isType: type !== undefined,
+    isDynamic: dynamic !== undefined,
   }));
 }
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { judgeImports } from './import-rules.ts';
+import { wingFolders } from './wings.ts';
 
 const FOLDERS = ['libs', 'services'];
 const listed = execFileSync(
@@ -18,11 +19,12 @@ const packages = paths
     const { name, exports = {} } = JSON.parse(readFileSync(path, 'utf8'));
     return { name, exports, folder: dirname(path) };
   });
+const wings = wingFolders(paths);
 const files = paths
   .filter((path) => /\.[jt]s$/.test(path))
   .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 
-const problems = judgeImports(files, packages);
+const problems = judgeImports(files, packages, wings);
 if (problems.length > 0) {
   console.error(problems.join('\n'));
   process.exit(1);

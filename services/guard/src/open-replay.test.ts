@@ -9,7 +9,10 @@ it('only refuses while a certificate file of PostgreSQL is missing, as in the mi
   const databaseUrl = new Secret(server.url);
   const others = { redisUrl: undefined, replayReplicas: 0, answersKey: undefined };
   const log = createLogger({ service: 'guard', level: 'silent' });
-  const { store, close } = openReplay({ ...others, replay: 'postgres', databaseUrl }, { log, now: Date.now });
+  const { store, close } = await openReplay(
+    { ...others, replay: 'postgres', databaseUrl },
+    { log, now: Date.now },
+  );
   const policy = { internId: 'int_a', maxAgeSeconds: 60, clockToleranceSeconds: 2, acceptV1: false };
   const spent = Array.from({ length: 11 }, () =>
     store.spend({

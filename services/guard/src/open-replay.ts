@@ -3,7 +3,6 @@ import type { Logger } from '@ori/runtime/log';
 import type { Secret } from '@ori/runtime/secret';
 import { FileTolerantClient } from '@ori/store/postgres/file-tolerant-client';
 import { memoryReplayStore, type ReplayStore } from '@ori/verifier';
-import { postgresReplayStore } from '@ori/verifier/postgres';
 import { redisReplayStore } from '@ori/verifier/redis';
 import pg from 'pg';
 import type { GuardConfig } from './config.ts';
@@ -19,11 +18,11 @@ export interface Replay {
 const CONNECTIONS_MAX = 10;
 const CONNECT_MS = 1000;
 
-/** Opens the store of `GUARD_REPLAY`. Returns immediately: while the server is down, proofs are refused. */
-export function openReplay(
+/** Opens the store of `GUARD_REPLAY`, without waiting for its server: while that is down, proofs are refused. */
+export async function openReplay(
   config: Pick<GuardConfig, 'replay' | 'redisUrl' | 'databaseUrl' | 'replayReplicas' | 'answersKey'>,
   { log, now }: { readonly log: Logger; readonly now: () => number },
-): Replay {
+): Promise<Replay> {
   const { replay, replayReplicas: replicas } = config;
   const answersKey = config.answersKey && Buffer.from(config.answersKey.reveal(), 'base64');
   if (replay === 'memory') {
@@ -35,6 +34,7 @@ export function openReplay(
     const store = redisReplayStore(redis, { mode: 'spend', replicas, answersKey });
     return onServer(store, () => redis.disconnect());
   }
+  const { postgresReplayStore } = await import('@ori/verifier/postgres');
   const pool = new pg.Pool({
     Client: FileTolerantClient,
     connectionString: (config.databaseUrl as Secret).reveal(),

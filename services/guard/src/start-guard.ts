@@ -23,7 +23,7 @@ export async function startGuard(
   stack.defer(() => metrics.http.close());
   const keys = openKeys(config.keysUrl, config.root, log);
   stack.defer(() => keys.close());
-  const replay = openReplay(config, { log, now });
+  const replay = await openReplay(config, { log, now });
   stack.defer(replay.close);
   const verifier = createVerifier({
     internId,

@@ -103,9 +103,7 @@ export function declareRequests(
   takingPolicy(log.command('keys'))
     .description('list the keys of an intern in the signing log, by reading all of it')
     .argument('<intern>', 'id or name of the intern')
-    .action(async (intern, options) =>
-      (await import('./commands/log-keys.ts')).logKeys(context(), intern, options),
-    );
+    .action(async (intern, options) => (await import('./log/keys.ts')).logKeys(context(), intern, options));
   takingPolicy(takingBody(log.command('verify')))
     .description('verify that the proof of a call is in the signing log')
     .requiredOption('--headers <file>', 'the headers of the proof, as ori sign prints them')
@@ -114,7 +112,7 @@ export function declareRequests(
     .option('--proof <file>', 'a .tlog-proof file to verify offline, instead of asking the log')
     .option('--out <file>', 'write the .tlog-proof file, which verifies offline')
     .action(async (intern, options) =>
-      (await import('./commands/log-verify.ts')).logVerify(context(), intern, options),
+      (await import('./log/verify.ts')).logVerify(context(), intern, options),
     );
   const doctor = program.command('doctor').description('find out why a proof is refused');
   takingCall(doctor.command('call'))

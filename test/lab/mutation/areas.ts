@@ -105,7 +105,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   tlog: {
     sources: [TLOG],
     tests: beside(TLOG),
-    slowTests: ['test/transparency/{monitor,keys}.test.ts'],
+    slowTests: ['test/wings/transparency/{monitor,keys}.test.ts'],
     mark: 95,
   },
   log: {

@@ -10,13 +10,13 @@ import { type ProofEntry, parseEntry } from '@ori/tlog/entry';
 import { type Policy, parsePolicy, requireTrusted } from '@ori/tlog/policy';
 import { expect, test } from 'vitest';
 
-/** `TRANSPARENCY_KILLS=500 npx vitest run test/transparency/crashes.test.ts` is the long run. */
+/** `TRANSPARENCY_KILLS=500 npx vitest run test/wings/transparency/crashes.test.ts` is the long run. */
 const KILLS = Number(process.env['TRANSPARENCY_KILLS'] ?? 3);
 /** Maximum lines between two kills: about 50,000 in the long run. */
 const LINES_MAX = Math.min(2000, 200_000 / KILLS);
 /** Disk operations between a start and the first checkpoint, plus some more. */
 const OPERATIONS = 90;
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 
 function runLog(env: Record<string, string>) {
   const child = spawn(

@@ -10,8 +10,8 @@ import { startWorld } from '@ori/test-env/world';
 import { rememberInMemory } from '@ori/tlog/client';
 import { createKeyWatch } from '@ori/tlog/key-watch';
 import { afterAll, expect, test } from 'vitest';
-import { run } from '../../services/ori/src/program.ts';
-import { Sink } from '../env/sink.ts';
+import { run } from '../../../services/ori/src/program.ts';
+import { Sink } from '../../env/sink.ts';
 
 const home = await mkdtemp(join(tmpdir(), 'ori-home-'));
 afterAll(() => rm(home, { recursive: true }));

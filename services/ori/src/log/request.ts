@@ -12,11 +12,11 @@ import {
 } from '@ori/proof';
 import { publishedKeys } from '../adapters/key-set.ts';
 import { readSession } from '../adapters/session-store.ts';
+import { type DigestOptions, takeDigest } from '../commands/body-options.ts';
+import { baseUrlToSignIn, type Context, sessionPlace } from '../commands/context.ts';
+import { takeInternId } from '../commands/intern-id.ts';
 import { CliError } from '../core/errors.ts';
 import { requirePath } from '../core/proof-request.ts';
-import { type DigestOptions, takeDigest } from './body-options.ts';
-import { baseUrlToSignIn, type Context, sessionPlace } from './context.ts';
-import { takeInternId } from './intern-id.ts';
 
 export interface LoggedRequestOptions extends DigestOptions {
   /** A file with the headers that `ori sign` printed. */

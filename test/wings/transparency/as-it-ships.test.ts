@@ -10,7 +10,7 @@ import { appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { createLogClient } from '@ori/tlog/client';
 import { parsePolicy } from '@ori/tlog/policy';
 import { expect, test } from 'vitest';
-import { environmentOf, valuesOf } from '../deploy/systemd/unit.ts';
+import { environmentOf, valuesOf } from '../../deploy/systemd/unit.ts';
 
 const UNIT = 'ori-log.service';
 

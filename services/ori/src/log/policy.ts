@@ -6,9 +6,9 @@ import { createLogClient, type LogClient, type Remembered, rememberInFile } from
 import { TlogError } from '@ori/tlog/error';
 import { renderVkey } from '@ori/tlog/note';
 import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/policy';
+import { type Context, checkpointsFolder } from '../commands/context.ts';
 import { CliError } from '../core/errors.ts';
-import { type Context, checkpointsFolder } from './context.ts';
-import { readText } from './log-request.ts';
+import { readText } from './request.ts';
 
 export interface PolicyOptions {
   readonly policy: string;

@@ -4,10 +4,10 @@ import { commitmentV2, hasCommitment, parseEntry } from '@ori/tlog/entry';
 import { TlogError } from '@ori/tlog/error';
 import type { Policy } from '@ori/tlog/policy';
 import { parseTlogProof, renderTlogProof, type TlogProof, verifyTlogProof } from '@ori/tlog/proof';
+import type { Context } from '../commands/context.ts';
 import { CliError } from '../core/errors.ts';
-import type { Context } from './context.ts';
-import { openLog, type PolicyOptions, readPolicy, trusted, usable } from './log-policy.ts';
-import { isSigned, type LoggedRequestOptions, takeLoggedRequest } from './log-request.ts';
+import { openLog, type PolicyOptions, readPolicy, trusted, usable } from './policy.ts';
+import { isSigned, type LoggedRequestOptions, takeLoggedRequest } from './request.ts';
 
 export interface LogVerifyOptions extends LoggedRequestOptions, PolicyOptions {
   /** A `.tlog-proof` file to use instead of asking the log. */

@@ -13,7 +13,7 @@ import { createLogKeys, renderVkeys } from '@ori/tlog/log-keys';
 import { EMPTY_ROOT } from '@ori/tlog/merkle';
 import { parsePolicy } from '@ori/tlog/policy';
 import { afterAll, expect, test } from 'vitest';
-import { freePort } from '../env/ports.ts';
+import { freePort } from '../../env/ports.ts';
 
 const [, section = ''] = readFileSync('services/log/README.md', 'utf8').split('## A witness\n');
 const recipe = [...section.matchAll(/^ {4}(.*)$/gm)].map(([, line = '']) => line);

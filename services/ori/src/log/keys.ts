@@ -1,10 +1,10 @@
 import { thumbprint } from '@ori/proof';
 import { readKeyLeaves } from '@ori/tlog/key-watch';
+import type { Context } from '../commands/context.ts';
+import { takeInternId } from '../commands/intern-id.ts';
 import { CliError } from '../core/errors.ts';
-import type { Context } from './context.ts';
-import { takeInternId } from './intern-id.ts';
-import { openLog, type PolicyOptions, readPolicy, trusted } from './log-policy.ts';
-import { keysOf } from './log-request.ts';
+import { openLog, type PolicyOptions, readPolicy, trusted } from './policy.ts';
+import { keysOf } from './request.ts';
 
 /**
  * Lists the keys of an intern that the signing log has, by reading all of it, and whether they are published now. Throws
