@@ -71,7 +71,7 @@ export function declareRequests(
     .argument('[path]', 'path of the MCP endpoint (/mcp)')
     .addHelpText('after', wrapped(MCP_HELP))
     .action(async (intern, path, options) =>
-      (await import('./commands/mcp.ts')).mcp(context(), intern, path, options),
+      (await import('./mcp/command.ts')).mcp(context(), intern, path, options),
     );
   program.commandsGroup('Look and check:');
   program

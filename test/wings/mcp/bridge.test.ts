@@ -17,8 +17,8 @@ import { createMcpHandler, McpServer as NewServer } from '@modelcontextprotocol/
 import { freePort } from '@ori/test-env/ports';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
-import { walkThrough } from '../../services/standalone/src/person.ts';
-import { INTERN_ID, listen, openSignedInWorld, send } from './cli-world.ts';
+import { walkThrough } from '../../../services/standalone/src/person.ts';
+import { INTERN_ID, listen, openSignedInWorld, send } from '../../e2e/cli-world.ts';
 import {
   answersOf,
   authOf,
@@ -27,9 +27,9 @@ import {
   environmentOf,
   guarded,
   startRecorder,
-} from './mcp-world.ts';
+} from '../../e2e/mcp-world.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** Messages of the test that loses none. */
 const COUNT = Number(process.env['MCP_MESSAGES'] ?? 200);
 const { world, home } = await openSignedInWorld();
@@ -258,15 +258,13 @@ it('answers what is no JSON-RPC, and what the daemon or the API refuses, with an
   ]);
   expect(await one('{"jsonrpc":"2.0","method":"notifications/initialized"}')).toEqual([]);
   const { exit, messages } = await bridged(
-    ['{', requestOf(8, '\xff'), '[]', '{"id":1}', '', requestOf(7)],
+    ['{', requestOf(8, '\xff'), '[]', '{"id":1}', '{"id":9,"method":"a"}', '', requestOf(7)],
     'http://127.0.0.1:1',
   );
   expect(exit).toBe(0);
   expect(messages.map(({ id, error }) => [id, error.code, error.data?.code])).toEqual([
-    [null, -32700, undefined],
-    [null, -32700, undefined],
-    [null, -32600, undefined],
-    [null, -32600, undefined],
+    [8, -32700, undefined],
+    [9, -32600, undefined],
     [7, -32000, 'unreachable'],
   ]);
 });
@@ -343,6 +341,24 @@ it('signs in when nobody is signed in any more: of several, one; and then all an
   for (const result of results)
     expect(result).toMatchObject({ exit: 0, stdout: '{"jsonrpc":"2.0","id":1,"result":"acct_grace"}\n' });
   expect(results.filter(({ stderr }) => stderr.includes('Open this page'))).toHaveLength(1);
+});
+
+it('notices that somebody has signed in elsewhere while its browser window waits', async () => {
+  await using daemon = await guarded(world, (_req, res, { proof }) =>
+    send(res, { status: 200, body: { jsonrpc: '2.0', id: 1, result: proof.user } }),
+  );
+  const stranger = await world.newHome({ BROWSER: 'true', ORI_DAEMON_URL: daemon.url });
+  onTestFinished(() => stranger[Symbol.asyncDispose]());
+  await world.signIn(stranger, { user: 'grace' });
+  await rm(stranger.sessionFile);
+  const bridges = [1, 2].map(() => stranger.start(['mcp', INTERN_ID], { stdin: requestOf(1) }));
+  await Promise.any(bridges.map((bridge) => bridge.told(/sign in:\n {2}(\S+)\n/)));
+  await world.signIn(stranger, { user: 'grace' });
+  for (const { result } of bridges)
+    expect(await result).toMatchObject({
+      exit: 0,
+      stdout: '{"jsonrpc":"2.0","id":1,"result":"acct_grace"}\n',
+    });
 });
 
 it('ends after its client although the server has not answered initialize, and goes on sending', async () => {

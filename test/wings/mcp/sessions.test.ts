@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
-import { INTERN_ID, listen, openSignedInWorld } from './cli-world.ts';
-import { guarded } from './mcp-world.ts';
+import { INTERN_ID, listen, openSignedInWorld } from '../../e2e/cli-world.ts';
+import { guarded } from '../../e2e/mcp-world.ts';
 
 const { world, home } = await openSignedInWorld();
 
@@ -28,6 +28,8 @@ async function server(handle: Handle) {
 const INITIALIZE = { method: 'initialize', id: 1, params: { protocolVersion: '2025-06-18' } };
 const INITIALIZED = { method: 'notifications/initialized' };
 const ping = (id: number) => ({ method: 'ping', id });
+const errorOf = (id: unknown) =>
+  JSON.stringify({ jsonrpc: '2.0', id, error: { code: 0, message: 'Request cancelled' } });
 const resultOf = (id: unknown, result: object = {}) => JSON.stringify({ jsonrpc: '2.0', id, result });
 const toJson = (res: ServerResponse, status: number, body: string, headers = {}) =>
   res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
@@ -41,27 +43,91 @@ async function bridged(messages: readonly object[], daemonUrl: string, ...option
   return { exit, stderr, answers: lines.map((line) => JSON.parse(line)) };
 }
 
-it('passes a cancellation in a session on to a daemon that keeps answers', async () => {
-  const cancelled: unknown[] = [];
-  let waiting: ServerResponse | undefined;
-  const handle = (_req: IncomingMessage, res: ServerResponse, { body }: { body: Buffer }) => {
+/** A running bridge, whose client reads and writes messages. */
+function startBridge(daemonUrl: string, ...options: string[]) {
+  const run = { stdin: null, env: { ORI_DAEMON_URL: daemonUrl } };
+  const bridge = home.start(['mcp', INTERN_ID, ...options], run);
+  return {
+    send(...messages: readonly object[]) {
+      for (const message of messages)
+        bridge.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    },
+    /** Ends stdin. */
+    async end() {
+      bridge.child.stdin?.end();
+      const { exit, stdout, stderr } = await bridge.result;
+      const lines = stdout.split('\n').filter(Boolean);
+      return { exit, stderr, answers: lines.map((line) => JSON.parse(line)) };
+    },
+  };
+}
+
+const cancel = (requestId: number) => ({ method: 'notifications/cancelled', params: { requestId } });
+it.each([
+  // More than may wait for their answers.
+  ['never answers it', 300, (_id: number, _res: ServerResponse) => undefined],
+  ['answers it', 5, (id: number, res: ServerResponse) => toJson(res, 200, resultOf(id))],
+  ['says that it was cancelled', 5, (id: number, res: ServerResponse) => toJson(res, 200, errorOf(id))],
+  ['cuts its connection', 5, (_id: number, res: ServerResponse) => res.destroy()],
+])('waits no more for what its client has cancelled, if the server %s', async (_what, count, onCancelled) => {
+  const held = new Map<number, ServerResponse>();
+  const [asked, cancelled, arrived]: [string[], number[], PromiseWithResolvers<void>] = [
+    [],
+    [],
+    Promise.withResolvers(),
+  ];
+  const handle = (req: IncomingMessage, res: ServerResponse, { body }: { body: Buffer }) => {
+    if (req.url !== '/mcp') asked.push(String(req.url));
     const { method, id, params } = JSON.parse(body.toString());
     if (method === 'initialize')
       return toJson(res, 200, resultOf(id, { protocolVersion: '2025-06-18' }), { 'mcp-session-id': 's1' });
+    if (id > count + 1) return toJson(res, 200, resultOf(id));
     if (id !== undefined) {
-      waiting = res;
+      held.set(id, res);
+      bridge.send(cancel(id), ping(id + 1));
       return undefined;
     }
     res.writeHead(202).end();
     if (method !== 'notifications/cancelled') return undefined;
     cancelled.push(params.requestId);
-    return toJson(waiting as ServerResponse, 200, resultOf(params.requestId));
+    onCancelled(params.requestId, held.get(params.requestId) as ServerResponse);
+    if (cancelled.length === count) arrived.resolve();
+    return undefined;
   };
+  // A daemon that keeps answers could be asked for them.
   await using daemon = await guarded(world, handle, { answers: true });
-  const cancel = { method: 'notifications/cancelled', params: { requestId: 2 } };
-  const { answers } = await bridged([INITIALIZE, INITIALIZED, ping(2), cancel], daemon.url);
-  expect(answers.map(({ id }) => id)).toEqual([1, 2]);
-  expect(cancelled).toEqual([2]);
+  const bridge = startBridge(daemon.url);
+  bridge.send(INITIALIZE, INITIALIZED, ping(2));
+  await arrived.promise;
+  const { exit, answers, stderr } = await bridge.end();
+  expect(exit).toBe(0);
+  expect(answers.map(({ id }) => id)).toEqual([1, count + 2]);
+  expect(cancelled.toSorted((a, b) => a - b)).toEqual([...held.keys()]);
+  expect([asked, stderr]).toEqual([[], '']);
+});
+
+it('sends neither a request nor its cancellation if both were read while something else was waited for', async () => {
+  const initialized = Promise.withResolvers<ServerResponse>();
+  const { url, received } = await server(({ message }, res) => {
+    if (message.method === 'initialize') return initialized.resolve(res);
+    return message.id === undefined ? res.writeHead(202).end() : toJson(res, 200, resultOf(message.id));
+  });
+  const bridge = startBridge(url);
+  bridge.send(INITIALIZE, ping(2), cancel(2), ping(3));
+  toJson(await initialized.promise, 200, resultOf(1));
+  const { answers } = await bridge.end();
+  expect(answers.map(({ id }) => id)).toEqual([1, 3]);
+  expect(received).toEqual(['initialize -', 'ping -']);
+});
+
+it('ends with its client although nothing answers initialize, which was cancelled, or the cancellation', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const { url } = await server(() => arrived.resolve());
+  const bridge = startBridge(url);
+  bridge.send(INITIALIZE, ping(2));
+  await arrived.promise;
+  bridge.send(cancel(2), cancel(1));
+  expect(await bridge.end()).toEqual({ exit: 0, stderr: '', answers: [] });
 });
 
 // vercel/ai#16865, modelcontextprotocol/java-sdk#1050.
@@ -120,10 +186,14 @@ function forgetful(forgets: number, refuse: (res: ServerResponse) => unknown, ve
 
 const NOT_FOUND = '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}';
 
+const NO_VALID_SESSION =
+  '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}';
+
 // punkpeye/mcp-remote#106.
 it.each([
   ['JSON-RPC', (res: ServerResponse) => toJson(res, 404, NOT_FOUND)],
   ['text', (res: ServerResponse) => res.writeHead(404).end('Not Found')],
+  ['a 400', (res: ServerResponse) => toJson(res, 400, NO_VALID_SESSION)],
 ])('begins a session again that the server has forgotten, which says so in %s', async (_form, refuse) => {
   const { url, received } = await forgetful(3, refuse);
   const { exit, answers } = await bridged([INITIALIZE, INITIALIZED, ping(2), INITIALIZED, ping(3)], url);

@@ -1,6 +1,6 @@
-import { parseJson } from './parse-json.ts';
+import { parseJson } from '../core/parse-json.ts';
 
-type Id = string | number;
+export type Id = string | number;
 
 /** JSON-RPC 2.0, section 5.1. */
 export const JSON_RPC_FAULTS = { parse: -32700, invalid: -32600, ours: -32000 } as const;
@@ -29,17 +29,20 @@ export function readJsonRpc(text: string) {
     method,
     /** The protocol version that a stateless request states in its own `_meta`. */
     version: textIn(memberOf(params, '_meta'), VERSION_KEY),
-    /** The request that `notifications/cancelled` names. */
-    cancels: method === 'notifications/cancelled' ? idIn(params, 'requestId') : undefined,
+    /** The requests that `notifications/cancelled` names, also in a batch. */
+    cancels: all.flatMap(({ method, params }) => {
+      const id = method === 'notifications/cancelled' ? idIn(params, 'requestId') : undefined;
+      return id === undefined ? [] : [id];
+    }),
     /** `params.name`, `params.uri` or `params.taskId`, which a stateless request repeats in a header. */
     name:
       method !== undefined && Object.hasOwn(NAMED_BY, method) ? textIn(params, NAMED_BY[method]) : undefined,
-    /** The ids that it answers. */
-    answers: all.flatMap(({ method, id }) => (method === undefined && isId(id) ? [id] : [])),
+    /** What its responses answer: an id, or undefined for an error that names no request. */
+    answers: all.flatMap(({ method, id }) => (method === undefined ? [isId(id) ? id : undefined] : [])),
     /** The protocol version that the result of `initialize` chooses. */
     chosenVersion: textIn(result, 'protocolVersion'),
-    /** The error of a response, to be passed on under another id. */
-    error,
+    /** Whether it is one error. */
+    isError: error !== undefined,
   };
 }
 
@@ -68,12 +71,31 @@ export function withAnswersTo(known: ReadonlyMap<Id, Id>, text: string): string 
   const asWritten = [JSON.parse(text, keepNumber)].flat() as object[];
   const left = ([all].flat() as Message[]).flatMap(({ method, id }, index) => {
     const message = asWritten[index];
-    if (method !== undefined || !isId(id)) return [message];
-    const own = known.get(id);
+    if (method !== undefined) return [message];
+    const own = isId(id) ? known.get(id) : undefined;
     return own === undefined ? [] : [own === id ? message : { ...message, id: own }];
   });
   if (left.length === 0) return undefined;
   return JSON.stringify(Array.isArray(all) ? left : left[0]);
+}
+
+/** The first error of a text that names none of these requests, under each of the ids. */
+export function errorsFor(ids: ReadonlySet<Id>, own: ReadonlySet<Id>, text: string): string[] {
+  const asWritten = [JSON.parse(text, keepNumber)].flat() as Message[];
+  const index = ([JSON.parse(text)].flat() as Message[]).findIndex(
+    ({ method, id, error }) =>
+      method === undefined && error !== undefined && !(isId(id) && requestOf(id, own) !== undefined),
+  );
+  if (index === -1) return [];
+  return [...ids].map((id) => JSON.stringify({ jsonrpc: '2.0', id, error: asWritten[index]?.error }));
+}
+
+/** The requests in a line that is no JSON-RPC, as far as it can be read. */
+export function requestsIn(text: string): Id[] {
+  return [parseJson(text)].flat().flatMap((value) => {
+    const id = textIn(value, 'method') === undefined ? undefined : idIn(value, 'id');
+    return id === undefined ? [] : [id];
+  });
 }
 
 /**
