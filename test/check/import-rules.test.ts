@@ -102,6 +102,18 @@ test('a circle of files is reported', () => {
   expect(judge(files)).toEqual([expect.stringContaining('services/log/src/a.ts -> services/log/src/b.ts')]);
 });
 
+test('an entry of an internal package that only re-exports is reported', () => {
+  const store = {
+    name: '@ori/store',
+    folder: 'libs/internal/store',
+    exports: { './admin': './src/admin.ts' },
+  };
+  const entry = (text: string) => [{ path: 'libs/internal/store/src/admin.ts', text }];
+  const barrel = `export * from './a.ts';\nexport { b, type C } from './b.ts';`;
+  expect(judgeImports(entry(barrel), [store])).toEqual([expect.stringContaining('is a barrel')]);
+  expect(judgeImports(entry(`${barrel}\nexport const d = 1;`), [store])).toEqual([]);
+});
+
 test('the core loads a wing where it is used, and imports none', () => {
   const wings = ['services/ori/src/log'];
   const core = (text: string) => [{ path: 'services/ori/src/commands/a.ts', text }];

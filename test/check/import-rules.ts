@@ -164,7 +164,14 @@ export function judgeImports(
   const barrels = packages
     .filter(({ folder, exports }) => folder.startsWith('libs/internal/') && '.' in exports)
     .map(({ folder }) => `${folder}: an internal package has an entry for each use, and none for everything`);
+  const entries = packages
+    .filter(({ folder }) => folder.startsWith('libs/internal/'))
+    .flatMap(({ folder, exports }) => Object.values(exports).map((entry) => join(folder, entry)));
+  const reexporting = product
+    .filter(({ path, text }) => entries.includes(path) && REEXPORTS_ONLY.test(withoutComments(text)))
+    .map(({ path }) => `${path}: an entry that only re-exports is a barrel`);
   return [
+    ...reexporting,
     ...barrels,
     ...broken,
     ...ambient,
@@ -182,6 +189,8 @@ function breaks({ allowed, allowedTypes, forbidden }: Rule, to: string, isType: 
 
 const IMPORT =
   /(?:^|;)[ \t]*(?:import|export)\s+(type\s)?[^;'"]*?from\s*['"]([^'"]+)['"]|(?:^|;)[ \t]*import\s+()['"]([^'"]+)['"]|\bimport\(()['"`]([^'"`]+)['"`]\)/gm;
+
+const REEXPORTS_ONLY = /^(?:\s*export\s[^;'"]*?from\s*['"][^'"]+['"];?)+\s*$/;
 
 /** How code that imports nothing could do I/O all the same. */
 const AMBIENT_IO = /\bimport\((?!['"`][^'"`$]+['"`]\))|\b(?:fetch|require)\(|\b(?:process|globalThis)\b[.?[]/;

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { createApiKey } from '@ori/store/admin';
+import { createApiKey } from '@ori/store/writes/api-keys';
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';

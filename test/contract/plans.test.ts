@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { createApiKey, createCredential, createWorkspace, setIcon } from '@ori/store/admin';
+import { setIcon } from '@ori/administration/icons';
 import * as credentials from '@ori/store/byok/change-credential';
 import type { Database } from '@ori/store/database';
 import type { Schema } from '@ori/store/schema';
 import { type SignerQueries, signerQueries } from '@ori/store/signer';
 import type { StoreRole } from '@ori/store/store-role';
 import { whileLocked } from '@ori/store/tenant';
+import { createApiKey } from '@ori/store/writes/api-keys';
+import { createCredential } from '@ori/store/writes/byok';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { crowd, grow, SMALL } from '@ori/test-env/grown';
 import { createScenario, type Scenario } from '@ori/test-env/scenario';
 import { openTestStore, type TestStore } from '@ori/test-env/stores';

@@ -1,15 +1,10 @@
+import { createIntern } from '@ori/administration/interns';
+import { addSigningKey } from '@ori/administration/signing-keys';
+import { addSubject, createUser } from '@ori/administration/users';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
-import {
-  addMember,
-  addSigningKey,
-  addSubject,
-  createApiKey,
-  createIntern,
-  createUser,
-  createWorkspace,
-  disableApiKey,
-  removeMember,
-} from '@ori/store/admin';
+import { createApiKey, disableApiKey } from '@ori/store/writes/api-keys';
+import { addMember, removeMember } from '@ori/store/writes/members';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import type { World } from '../env/world.ts';
 
 /** Adds `mary`, a former member of the workspace, and `grace`, who was never a member; `hal` does not exist. */

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { addSubject } from '@ori/store/admin';
+import { addSubject } from '@ori/administration/users';
 import { createRemoteKeySet, createVerifier } from '@ori/verifier';
 import { requireProof } from '@ori/verifier/node';
 import { createTestReplayStore } from '@ori/verifier/testing';

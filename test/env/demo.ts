@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import type { KeyStater } from '@ori/administration/key-statements';
+import { addSigningKey } from '@ori/administration/signing-keys';
 import type { KekRing } from '@ori/sealing/kek-ring';
-import { addSigningKey, createApiKey, type KeyStater } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
+import { createApiKey } from '@ori/store/writes/api-keys';
 import { createScenario, type Scenario } from './scenario.ts';
 
 /** The issuer of the member's tokens, and the ring that seals the signing seed. */

@@ -1,4 +1,5 @@
-import { addMember, addSubject, createUser } from '@ori/store/admin';
+import { addSubject, createUser } from '@ori/administration/users';
+import { addMember } from '@ori/store/writes/members';
 import { turnKey } from '@ori/turns/limiter';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';

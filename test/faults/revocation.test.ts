@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { addSigningKey, revokeSigningKey } from '@ori/administration/signing-keys';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
-import { addSigningKey, revokeSigningKey } from '@ori/store/admin';
 import {
   createRemoteKeySet,
   createVerifier,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createWorkspace } from '@ori/store/admin';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { SAMPLE } from '../../services/management/src/fields.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
+import { createIntern } from '@ori/administration/interns';
+import { addSigningKey } from '@ori/administration/signing-keys';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
-import { addSigningKey, createIntern } from '@ori/store/admin';
 import { createDpopKey } from '@ori/test-env/dpop';
 import { inLanes } from '@ori/test-env/in-lanes';
 import { startWorld } from '@ori/test-env/world';

@@ -1,11 +1,13 @@
 import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setIcon } from '@ori/administration/icons';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
-import { createApiKey, createCredential, setIcon } from '@ori/store/admin';
 import type { Database as Store } from '@ori/store/database';
 import { openPostgres } from '@ori/store/postgres';
+import { createApiKey } from '@ori/store/writes/api-keys';
+import { createCredential } from '@ori/store/writes/byok';
 import { createDemo, type Demo } from '../env/demo.ts';
 import { type Gateway, type GatewayOptions, startGateway } from '../env/gateway.ts';
 import { createHttpClient, type HttpClient } from '../env/http-client.ts';

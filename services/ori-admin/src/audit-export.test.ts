@@ -1,7 +1,7 @@
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AuditEntry } from '@ori/store/admin';
+import type { AuditEntry } from '@ori/administration/audit';
 import { afterAll, expect, it } from 'vitest';
 import { openExportFile, readExport } from './audit-export.ts';
 import { UsageError } from './failure.ts';

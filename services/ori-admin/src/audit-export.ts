@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { AuditEntry } from '@ori/store/admin';
+import type { AuditEntry } from '@ori/administration/audit';
 import { UsageError } from './failure.ts';
 
 const BEGINNING = '{"seq":';

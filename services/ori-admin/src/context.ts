@@ -1,10 +1,10 @@
 import type { Readable, Writable } from 'node:stream';
+import type { Listed } from '@ori/administration/lists';
 import { printable, printableJson } from '@ori/faces/printable';
 import { type Cell, renderTable } from '@ori/faces/table';
 import { type Config, ConfigError } from '@ori/runtime/config';
 import type { KekOwner, KekRing } from '@ori/sealing/kek-ring';
 import { openRingFile, type RingFile } from '@ori/sealing/read-kek-ring';
-import type { Listed } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
 import { openPostgres } from '@ori/store/postgres';
 import { type ADMIN_SPEC, loadAdminConfig } from './config.ts';

@@ -1,4 +1,4 @@
-import type { EndedKeys, KeyLine } from '@ori/store/admin';
+import type { EndedKeys, KeyLine } from '@ori/administration/ended-keys';
 import type { Context } from './context.ts';
 
 /** Reports a change that ends access, with a line for each key that it ended and each that goes on. */

@@ -1,8 +1,8 @@
 import { mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { ConfigError } from '@ori/runtime/config';
-import { AdminError } from '@ori/store/admin';
 import { MigrationError } from '@ori/store/migrate';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
+import { AdminError } from '@ori/store/writes/admin-error';
 import { expect, test } from 'vitest';
 import { tell, UsageError } from './failure.ts';
 

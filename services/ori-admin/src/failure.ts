@@ -4,9 +4,9 @@ import { SecretFileError } from '@ori/runtime/secret-file';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { KmsError } from '@ori/sealing/key-wrapper';
 import { SealingError } from '@ori/sealing/sealing-error';
-import { AdminError, type AdminErrorCode } from '@ori/store/admin';
 import { MigrationError } from '@ori/store/migrate';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
+import { AdminError, type AdminErrorCode } from '@ori/store/writes/admin-error';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
 /** The command line cannot be executed. Says what to do next; never quotes a secret. */

@@ -1,4 +1,4 @@
-import { TeamFile } from '@ori/store/admin';
+import { TeamFile } from '@ori/administration/apply/team';
 import { expect, test } from 'vitest';
 import { LineCounter, parseDocument } from 'yaml';
 import { problemsOf } from './file-problems.ts';

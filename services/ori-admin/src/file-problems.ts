@@ -1,4 +1,4 @@
-import { TeamFile } from '@ori/store/admin';
+import { TeamFile } from '@ori/administration/apply/team';
 import { closest, distance } from 'fastest-levenshtein';
 import { type Document, isMap, isNode, isScalar, type LineCounter } from 'yaml';
 import { z } from 'zod';

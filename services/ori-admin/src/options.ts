@@ -1,5 +1,5 @@
+import type { Listed } from '@ori/administration/lists';
 import type { Cell } from '@ori/faces/table';
-import type { Listed } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from './command.ts';

@@ -1,18 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { createOrganization } from '@ori/administration/organizations';
+import type { SigningHome } from '@ori/administration/signing-keys';
+import { createUser } from '@ori/administration/users';
 import type { KekRing } from '@ori/sealing/kek-ring';
-import {
-  addMember,
-  createApiKey,
-  createCredential,
-  createOrganization,
-  createUser,
-  createWorkspace,
-  removeMember,
-  type SigningHome,
-} from '@ori/store/admin';
 import { newCredential } from '@ori/store/byok/apply-update';
 import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
+import { createApiKey } from '@ori/store/writes/api-keys';
+import { createCredential } from '@ori/store/writes/byok';
+import { addMember, removeMember } from '@ori/store/writes/members';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { createOtherInterns, createSigningIntern, setDemoIcon } from './demo-interns.ts';
 
 const NOTES = {

@@ -1,4 +1,6 @@
-import { addSigningKey, createIntern, type SigningHome, setIcon } from '@ori/store/admin';
+import { setIcon } from '@ori/administration/icons';
+import { createIntern } from '@ori/administration/interns';
+import { addSigningKey, type SigningHome } from '@ori/administration/signing-keys';
 import type { Database } from '@ori/store/database';
 
 export async function createSigningIntern(

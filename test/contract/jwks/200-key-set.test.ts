@@ -1,5 +1,6 @@
+import { createIntern } from '@ori/administration/interns';
+import { addSigningKey, revokeSigningKey } from '@ori/administration/signing-keys';
 import { parseJwkSet, thumbprint } from '@ori/proof';
-import { addSigningKey, createIntern, revokeSigningKey } from '@ori/store/admin';
 import { expect, test } from 'vitest';
 import { DependencyError } from '../../../services/signer/src/core/dependency-error.ts';
 import { Written } from '../../../services/signer/src/core/stages/evidence.ts';

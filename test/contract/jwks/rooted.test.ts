@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises';
-import { KEY_SET_HEADER } from '@ori/proof';
-import { createSigningKey } from '@ori/proof/signing';
+import { createIntern } from '@ori/administration/interns';
+import { restateKeys } from '@ori/administration/key-statements';
 import {
   addSigningKey,
-  createIntern,
-  restateKeys,
   retireSigningKey,
   revokeSigningKey,
   rotateSigningKey,
-} from '@ori/store/admin';
+} from '@ori/administration/signing-keys';
+import { KEY_SET_HEADER } from '@ori/proof';
+import { createSigningKey } from '@ori/proof/signing';
 import { createRootedKeySet } from '@ori/verifier/rooted';
 import { expect, test } from 'vitest';
 import { startSignerWorld, useSignerWorld } from '../signer-world.ts';

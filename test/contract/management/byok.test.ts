@@ -1,5 +1,5 @@
 import { open } from '@ori/sealing/seal';
-import { createWorkspace, deleteWorkspace } from '@ori/store/admin';
+import { createWorkspace, deleteWorkspace } from '@ori/store/writes/workspaces';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTestCredential, envelope, startManagementWorld, useManagementWorld } from './world.ts';

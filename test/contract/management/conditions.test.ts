@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createApiKey } from '@ori/store/admin';
+import { createApiKey } from '@ori/store/writes/api-keys';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { readerOf } from '../../../services/management/src/http/execute.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { addSigningKey } from '@ori/store/admin';
+import { addSigningKey } from '@ori/administration/signing-keys';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { createTestCredential, startManagementWorld } from './world.ts';

@@ -1,22 +1,10 @@
-import {
-  addMember,
-  addSubject,
-  createApiKey,
-  createIntern,
-  createOrganization,
-  createUser,
-  createWorkspace,
-  deleteIntern,
-  deleteUser,
-  deleteWorkspace,
-  disableApiKey,
-  disableUser,
-  enableApiKey,
-  removeMember,
-  removeSubject,
-  revokeSessions,
-  setProgramme,
-} from '@ori/store/admin';
+import { createIntern, deleteIntern } from '@ori/administration/interns';
+import { createOrganization, setProgramme } from '@ori/administration/organizations';
+import { revokeSessions } from '@ori/administration/sessions';
+import { addSubject, createUser, deleteUser, disableUser, removeSubject } from '@ori/administration/users';
+import { createApiKey, disableApiKey, enableApiKey } from '@ori/store/writes/api-keys';
+import { addMember, removeMember } from '@ori/store/writes/members';
+import { createWorkspace, deleteWorkspace } from '@ori/store/writes/workspaces';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { rawClient } from '../../env/raw-client.ts';

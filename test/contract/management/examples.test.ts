@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
-import { createApiKey, removeMember } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
+import { createApiKey } from '@ori/store/writes/api-keys';
+import { removeMember } from '@ori/store/writes/members';
 import { sql } from 'kysely';
 import { beforeAll, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../services/management/src/http/operations.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createWorkspace, deleteWorkspace } from '@ori/store/admin';
+import { createWorkspace, deleteWorkspace } from '@ori/store/writes/workspaces';
 import { describe, expect, it } from 'vitest';
 import { envelope, startManagementWorld, useManagementWorld } from './world.ts';
 

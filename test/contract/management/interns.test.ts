@@ -1,15 +1,11 @@
+import { setIcon } from '@ori/administration/icons';
+import { createIntern } from '@ori/administration/interns';
+import { setProgramme } from '@ori/administration/organizations';
+import { addSubject, createUser } from '@ori/administration/users';
 import { PRESENTATIONS } from '@ori/api/refusals';
-import {
-  addMember,
-  addSubject,
-  createApiKey,
-  createIntern,
-  createUser,
-  createWorkspace,
-  removeMember,
-  setIcon,
-  setProgramme,
-} from '@ori/store/admin';
+import { createApiKey } from '@ori/store/writes/api-keys';
+import { addMember, removeMember } from '@ori/store/writes/members';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startManagementWorld, useManagementWorld } from './world.ts';

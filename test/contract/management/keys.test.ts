@@ -1,4 +1,6 @@
-import { createApiKey, createIntern, createWorkspace, disableApiKey } from '@ori/store/admin';
+import { createIntern } from '@ori/administration/interns';
+import { createApiKey, disableApiKey } from '@ori/store/writes/api-keys';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { envelope, useManagementWorld } from './world.ts';

@@ -1,4 +1,6 @@
-import { addMember, createApiKey, createWorkspace, deleteWorkspace } from '@ori/store/admin';
+import { createApiKey } from '@ori/store/writes/api-keys';
+import { addMember } from '@ori/store/writes/members';
+import { createWorkspace, deleteWorkspace } from '@ori/store/writes/workspaces';
 import { createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { describe, expect, it } from 'vitest';

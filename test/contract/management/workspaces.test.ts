@@ -1,4 +1,7 @@
-import { addMember, createApiKey, createUser, createWorkspace } from '@ori/store/admin';
+import { createUser } from '@ori/administration/users';
+import { createApiKey } from '@ori/store/writes/api-keys';
+import { addMember } from '@ori/store/writes/members';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { describe, expect, it } from 'vitest';
 import { envelope, startManagementWorld, useManagementWorld } from './world.ts';
 

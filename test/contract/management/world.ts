@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { createIntern } from '@ori/administration/interns';
+import { createOrganization } from '@ori/administration/organizations';
+import { addSubject, createUser } from '@ori/administration/users';
 import {
   loadManagementConfig,
   type ManagementConfig,
@@ -9,18 +12,12 @@ import { createLogger } from '@ori/runtime/log';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import type { KekRing } from '@ori/sealing/kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
-import {
-  addMember,
-  addSubject,
-  createApiKey,
-  createCredential,
-  createIntern,
-  createOrganization,
-  createUser,
-  createWorkspace,
-} from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
 import { openPostgres } from '@ori/store/postgres';
+import { createApiKey } from '@ori/store/writes/api-keys';
+import { createCredential } from '@ori/store/writes/byok';
+import { addMember } from '@ori/store/writes/members';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { afterAll, expect } from 'vitest';
 import { type Ask, createHttpClient, type HttpClient, type Reply } from '../../env/http-client.ts';
 import { startIssuer, type TestIssuer } from '../../env/issuer.ts';

@@ -1,4 +1,4 @@
-import { setLifecycleWrites } from '@ori/store/admin';
+import { setLifecycleWrites } from '@ori/administration/organizations';
 import { expect, test } from 'vitest';
 import type { Reply } from '../../env/http-client.ts';
 import { expectRefusal } from '../refusal.ts';

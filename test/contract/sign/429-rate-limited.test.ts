@@ -1,4 +1,4 @@
-import { setTurnLimits } from '@ori/store/admin';
+import { setTurnLimits } from '@ori/administration/organizations';
 import { expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld } from '../signer-world.ts';

@@ -1,13 +1,9 @@
+import { createIntern } from '@ori/administration/interns';
+import { addSigningKey, revokeSigningKey } from '@ori/administration/signing-keys';
+import { addSubject, createUser } from '@ori/administration/users';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
-import {
-  addMember,
-  addSigningKey,
-  addSubject,
-  createIntern,
-  createUser,
-  revokeSigningKey,
-} from '@ori/store/admin';
+import { addMember } from '@ori/store/writes/members';
 import { expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
 import { freshId, useSignerWorld } from '../signer-world.ts';

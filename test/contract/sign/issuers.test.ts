@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addMember, addSubject, createUser } from '@ori/store/admin';
+import { addSubject, createUser } from '@ori/administration/users';
+import { addMember } from '@ori/store/writes/members';
 import { turnKey } from '@ori/turns/limiter';
 import { afterAll, expect, test } from 'vitest';
 import { startIssuer } from '../../env/issuer.ts';

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { addMember, addSubject, createUser } from '@ori/store/admin';
+import { addSubject, createUser } from '@ori/administration/users';
+import { addMember } from '@ori/store/writes/members';
 import type { Ask, HttpClient } from '../../env/http-client.ts';
 import type { ShippedWorld } from '../../shipped/world.ts';
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createIntern } from '@ori/administration/interns';
+import { addSigningKey } from '@ori/administration/signing-keys';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
-import { addSigningKey, createIntern } from '@ori/store/admin';
 import { expect, test } from 'vitest';
 import { createTenant } from '../../contract/management/world.ts';
 import { NGINX } from '../../env/gateway.ts';

@@ -1,13 +1,13 @@
+import { createIntern } from '@ori/administration/interns';
+import { clearRevokedSessions, revokeSessions } from '@ori/administration/sessions';
+import { addSubject, createUser, removeSubject } from '@ori/administration/users';
 import { createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createIntern } from './queries/admin/interns.ts';
-import { addMember, addMembers, removeMembers } from './queries/admin/members.ts';
-import { clearRevokedSessions, revokeSessions } from './queries/admin/sessions.ts';
-import { addSubject, createUser, removeSubject } from './queries/admin/users.ts';
-import { createWorkspace, deleteWorkspace } from './queries/admin/workspaces.ts';
 import { asTenant } from './queries/tenant.ts';
 import { type SignerQueries, signerQueries } from './signer-sql.ts';
+import { addMember, addMembers, removeMembers } from './writes/members.ts';
+import { createWorkspace, deleteWorkspace } from './writes/workspaces.ts';
 
 describe('gate facts, queried as the signer', () => {
   const store = useTestStore('postgres');

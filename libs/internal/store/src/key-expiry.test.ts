@@ -1,9 +1,9 @@
+import { dueKeys } from '@ori/administration/bulk-signing-keys';
+import { deleteIntern } from '@ori/administration/interns';
+import { addSigningKey, revokeSigningKey } from '@ori/administration/signing-keys';
 import { createRing, createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { dueKeys } from './queries/admin/bulk-signing-keys.ts';
-import { deleteIntern } from './queries/admin/interns.ts';
-import { addSigningKey, revokeSigningKey } from './queries/admin/signing-keys.ts';
 import { EXPIRY_SECONDS, type SignerQueries, signerQueries } from './signer-sql.ts';
 
 const T = 1_789_000_000;

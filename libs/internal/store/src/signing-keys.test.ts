@@ -1,8 +1,8 @@
+import { addSigningKey, revokeSigningKey } from '@ori/administration/signing-keys';
 import { createRing, createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { addSigningKey, revokeSigningKey } from './queries/admin/signing-keys.ts';
 import { type SignerQueries, signerQueries } from './signer-sql.ts';
 
 const T = 1_789_000_000;

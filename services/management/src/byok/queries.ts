@@ -1,9 +1,9 @@
-import { createCredential } from '@ori/store/admin/byok';
 import type { CredentialRow } from '@ori/store/byok/change-credential';
 import type { Database } from '@ori/store/database';
 import type { Schema } from '@ori/store/schema';
 import { type Account, asTenant, ofAccount, workspaceExists } from '@ori/store/tenant';
 import type { Provider } from '@ori/store/vocabulary';
+import { createCredential } from '@ori/store/writes/byok';
 import { type InsertObject, sql } from 'kysely';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
 import { chosenWorkspace } from '../workspaces/queries.ts';

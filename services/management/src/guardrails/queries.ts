@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { judged } from '@ori/store/admin-error';
 import type { Database } from '@ori/store/database';
 import type { Schema } from '@ori/store/schema';
 import { type Account, asTenant, asWriter, ofAccount, workspaceExists } from '@ori/store/tenant';
+import { judged } from '@ori/store/writes/admin-error';
 import { type Insertable, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
 import { chosenWorkspace } from '../workspaces/queries.ts';

@@ -7,8 +7,8 @@ import { DPOP_CHALLENGE, DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 import { IdentityError } from '@ori/identity/identity-error';
 import { BusyError } from '@ori/runtime/busy-error';
 import type { Budget } from '@ori/runtime/metrics';
-import { AdminError } from '@ori/store/admin-error';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
+import { AdminError } from '@ori/store/writes/admin-error';
 import { Refusal, type RefusalCode } from '../refusal.ts';
 import type { Operation } from './operation.ts';
 

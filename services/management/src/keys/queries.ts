@@ -1,8 +1,8 @@
-import { type CreatedApiKey, createApiKey, type NewApiKey } from '@ori/store/admin/api-keys';
-import { judged } from '@ori/store/admin-error';
 import type { Database } from '@ori/store/database';
 import type { ApiKeysTable, Schema } from '@ori/store/schema';
 import { type Account, asTenant, ofAccount, workspaceExists } from '@ori/store/tenant';
+import { judged } from '@ori/store/writes/admin-error';
+import { type CreatedApiKey, createApiKey, type NewApiKey } from '@ori/store/writes/api-keys';
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import { found } from '../callers/caller.ts';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';

@@ -1,8 +1,8 @@
-import { requireAccepted } from '@ori/store/admin/api-keys';
-import { addMembers, removeMembers } from '@ori/store/admin/members';
 import type { Database } from '@ori/store/database';
 import type { Schema } from '@ori/store/schema';
 import { type Account, asTenant } from '@ori/store/tenant';
+import { requireAccepted } from '@ori/store/writes/api-keys';
+import { addMembers, removeMembers } from '@ori/store/writes/members';
 import { sql, type Transaction } from 'kysely';
 import type { Manager } from '../callers/caller.ts';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';

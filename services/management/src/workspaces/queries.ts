@@ -1,10 +1,10 @@
-import { requireAccepted } from '@ori/store/admin/api-keys';
-import { addMembers } from '@ori/store/admin/members';
-import { createWorkspace } from '@ori/store/admin/workspaces';
-import { judged } from '@ori/store/admin-error';
 import type { Database } from '@ori/store/database';
 import type { Schema, WorkspacesTable } from '@ori/store/schema';
 import { type Account, asTenant, ofAccount } from '@ori/store/tenant';
+import { judged } from '@ori/store/writes/admin-error';
+import { requireAccepted } from '@ori/store/writes/api-keys';
+import { addMembers } from '@ori/store/writes/members';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { type ExpressionBuilder, type Selectable, sql, type Transaction } from 'kysely';
 import { found, type Manager, notFound } from '../callers/caller.ts';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';

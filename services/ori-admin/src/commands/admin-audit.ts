@@ -1,4 +1,4 @@
-import { compareAudit, endOfAudit, exportAudit, listAudit, whileExporting } from '@ori/store/admin';
+import { compareAudit, endOfAudit, exportAudit, listAudit, whileExporting } from '@ori/administration/audit';
 import type { Database, Handle } from '@ori/store/database';
 import { openExportFile, readExport } from '../audit-export.ts';
 import type { Command } from '../command.ts';

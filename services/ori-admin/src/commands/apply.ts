@@ -1,14 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  AdminError,
-  applyTeam,
-  type CreatedApiKey,
-  filePartOf,
-  type KeyPlace,
-  type Team,
-  TeamFile,
-} from '@ori/store/admin';
+import type { KeyPlace } from '@ori/administration/apply';
+import { applyTeam } from '@ori/administration/apply';
+import { type Team, TeamFile } from '@ori/administration/apply/team';
+import { AdminError } from '@ori/store/writes/admin-error';
+import type { CreatedApiKey } from '@ori/store/writes/api-keys';
+import { filePartOf } from '@ori/store/writes/ids';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import { type Command, examples } from '../command.ts';
 import type { Context } from '../context.ts';

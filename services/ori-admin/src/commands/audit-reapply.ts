@@ -1,10 +1,6 @@
-import {
-  AdminError,
-  compareAudit,
-  type LostRevocation,
-  revocationsOf,
-  unlessAdminError,
-} from '@ori/store/admin';
+import { compareAudit } from '@ori/administration/audit';
+import { type LostRevocation, revocationsOf } from '@ori/administration/lost-revocations';
+import { AdminError, unlessAdminError } from '@ori/store/writes/admin-error';
 import { readExport } from '../audit-export.ts';
 import { type Command, examples } from '../command.ts';
 import type { Context } from '../context.ts';

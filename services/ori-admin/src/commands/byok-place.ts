@@ -1,5 +1,6 @@
-import { AdminError, organizationOf } from '@ori/store/admin';
 import type { Database } from '@ori/store/database';
+import { AdminError } from '@ori/store/writes/admin-error';
+import { organizationOf } from '@ori/store/writes/api-keys';
 import { z } from 'zod';
 import { UsageError } from '../failure.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { AdminError, createCredential, deleteCredential, listAllCredentials } from '@ori/store/admin';
+import { listAllCredentials } from '@ori/administration/lists';
 import { applyUpdate, newCredential } from '@ori/store/byok/apply-update';
 import { changeCredential } from '@ori/store/byok/change-credential';
 import type { ByokUpdate } from '@ori/store/byok/credential';
@@ -7,6 +7,8 @@ import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { PROVIDERS, type Provider } from '@ori/store/vocabulary';
+import { AdminError } from '@ori/store/writes/admin-error';
+import { createCredential, deleteCredential } from '@ori/store/writes/byok';
 import { Option } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';

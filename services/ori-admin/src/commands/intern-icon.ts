@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { ICON_BYTES_MAX, setIcon } from '@ori/store/admin';
+import { ICON_BYTES_MAX, setIcon } from '@ori/administration/icons';
 import type { Command } from '../command.ts';
 import { UsageError } from '../failure.ts';
 

@@ -1,4 +1,5 @@
-import { deleteIntern, listAllInterns } from '@ori/store/admin';
+import { deleteIntern } from '@ori/administration/interns';
+import { listAllInterns } from '@ori/administration/lists';
 import { INTERN_STATUSES } from '@ori/store/vocabulary';
 import { Option } from 'commander';
 import type { Command } from '../command.ts';

@@ -1,3 +1,4 @@
+import { countByKek, resealTable } from '@ori/administration/reseal';
 import { ConfigError } from '@ori/runtime/config';
 import { readSecretFile } from '@ori/runtime/secret-file';
 import {
@@ -11,7 +12,6 @@ import { KEK_OWNERS, type KekOwner, type KekRing } from '@ori/sealing/kek-ring';
 import { parseKekRing, unwrapKekRing } from '@ori/sealing/kek-ring-text';
 import { readRingFile } from '@ori/sealing/read-kek-ring';
 import { createTransit } from '@ori/sealing/transit';
-import { countByKek, resealTable } from '@ori/store/admin';
 import { Argument } from 'commander';
 import { type Command, examples } from '../command.ts';
 import { type Context, ringSetting } from '../context.ts';

@@ -1,12 +1,7 @@
-import {
-  createNamedKey,
-  disableApiKey,
-  enableApiKey,
-  endingKeys,
-  keysCreatedBy,
-  listApiKeys,
-  type NewApiKey,
-} from '@ori/store/admin';
+import { endingKeys } from '@ori/administration/ended-keys';
+import { listApiKeys } from '@ori/administration/lists';
+import { createNamedKey } from '@ori/administration/named';
+import { disableApiKey, enableApiKey, keysCreatedBy, type NewApiKey } from '@ori/store/writes/api-keys';
 import { Option } from 'commander';
 import type { Command } from '../command.ts';
 import { reportEnding } from '../ended-keys.ts';

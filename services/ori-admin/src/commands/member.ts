@@ -1,4 +1,6 @@
-import { endingKeys, listMembers, removeMember } from '@ori/store/admin';
+import { endingKeys } from '@ori/administration/ended-keys';
+import { listMembers } from '@ori/administration/lists';
+import { removeMember } from '@ori/store/writes/members';
 import type { Command } from '../command.ts';
 import { reportEnding } from '../ended-keys.ts';
 import { addList, type ListOptions, listing } from '../options.ts';

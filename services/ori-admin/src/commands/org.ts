@@ -1,4 +1,5 @@
-import { deleteOrganization, listOrganizations } from '@ori/store/admin';
+import { listOrganizations } from '@ori/administration/lists';
+import { deleteOrganization } from '@ori/administration/organizations';
 import type { Command } from '../command.ts';
 import { addList, confirmed, listing } from '../options.ts';
 

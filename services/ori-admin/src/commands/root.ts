@@ -1,9 +1,9 @@
+import { type KeyStater, restateKeys } from '@ori/administration/key-statements';
 import { ROLES, type Role } from '@ori/proof/statements';
 import { ConfigError } from '@ori/runtime/config';
 import { generateRoleKey, makeDelegation } from '@ori/sealing/new-roles';
 import { openRoleKey, readPublicKey } from '@ori/sealing/roles';
 import { createTransit, type WrappedFile } from '@ori/sealing/transit';
-import { type KeyStater, restateKeys } from '@ori/store/admin';
 import { Argument } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';

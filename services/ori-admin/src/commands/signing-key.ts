@@ -1,12 +1,12 @@
+import { dueKeys } from '@ori/administration/bulk-signing-keys';
+import { listSigningKeys } from '@ori/administration/lists';
 import {
   type AddedSigningKey,
   addSigningKey,
-  dueKeys,
-  listSigningKeys,
   retireSigningKey,
   revokeSigningKey,
   rotateSigningKey,
-} from '@ori/store/admin';
+} from '@ori/administration/signing-keys';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../failure.ts';

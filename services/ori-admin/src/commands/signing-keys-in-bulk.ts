@@ -3,10 +3,10 @@ import {
   dueKeys,
   internsWithKeysBefore,
   type MadeBefore,
-  type NewSigningKey,
   revokeSigningKeys,
   rotateSigningKeys,
-} from '@ori/store/admin';
+} from '@ori/administration/bulk-signing-keys';
+import type { NewSigningKey } from '@ori/administration/signing-keys';
 import type { Database } from '@ori/store/database';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from '../command.ts';

@@ -1,4 +1,5 @@
-import { readLifecycleWrites, setLifecycleWrites, setProgramme } from '@ori/store/admin';
+import { setLifecycleWrites, setProgramme } from '@ori/administration/organizations';
+import { readLifecycleWrites } from '@ori/store/signer';
 import type { Command } from '../command.ts';
 
 /** The operator's switches: the programme for a workspace, the lifecycle switch for everyone. */

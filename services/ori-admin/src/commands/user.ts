@@ -1,14 +1,7 @@
-import {
-  addSubject,
-  clearRevokedSessions,
-  deleteUser,
-  disableUser,
-  enableUser,
-  endingKeys,
-  listUsers,
-  removeSubject,
-  revokeSessions,
-} from '@ori/store/admin';
+import { endingKeys } from '@ori/administration/ended-keys';
+import { listUsers } from '@ori/administration/lists';
+import { clearRevokedSessions, revokeSessions } from '@ori/administration/sessions';
+import { addSubject, deleteUser, disableUser, enableUser, removeSubject } from '@ori/administration/users';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 import { reportEnding } from '../ended-keys.ts';

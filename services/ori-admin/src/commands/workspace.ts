@@ -1,4 +1,5 @@
-import { deleteWorkspace, listWorkspaces } from '@ori/store/admin';
+import { listWorkspaces } from '@ori/administration/lists';
+import { deleteWorkspace } from '@ori/store/writes/workspaces';
 import type { Command } from '../command.ts';
 import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 

@@ -1,11 +1,11 @@
 import { access, constants, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { countByKek } from '@ori/administration/reseal';
 import type { Environment } from '@ori/runtime/config';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import type { KekOwner, KekRing } from '@ori/sealing/kek-ring';
 import { openRingFile } from '@ori/sealing/read-kek-ring';
 import { ringFileOf } from '@ori/sealing/service-ring';
-import { countByKek } from '@ori/store/admin';
 import type { Context } from '../context.ts';
 import { CheckFailed } from './finding.ts';
 import { AUDIT, loadPart, type Prefix, RING } from './settings.ts';

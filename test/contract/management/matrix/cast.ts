@@ -1,15 +1,11 @@
-import {
-  addMember,
-  addSubject,
-  createApiKey,
-  createIntern,
-  createOrganization,
-  createUser,
-  createWorkspace,
-  disableApiKey,
-  setIcon,
-} from '@ori/store/admin';
+import { setIcon } from '@ori/administration/icons';
+import { createIntern } from '@ori/administration/interns';
+import { createOrganization } from '@ori/administration/organizations';
+import { addSubject, createUser } from '@ori/administration/users';
 import type { Database } from '@ori/store/database';
+import { createApiKey, disableApiKey } from '@ori/store/writes/api-keys';
+import { addMember } from '@ori/store/writes/members';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { createGuardrail } from '../../../../services/management/src/guardrails/queries.ts';
 import type { TestIssuer } from '../../../env/issuer.ts';
 import { createTestCredential } from '../world.ts';

@@ -1,5 +1,5 @@
 import { maskSecret } from '../mask.ts';
-import { AdminError } from '../queries/admin/admin-error.ts';
+import { AdminError } from '../writes/admin-error.ts';
 import type { ByokUpdate, DeclaredRegion, Provider } from './credential.ts';
 import { readKeyMaterial, requireDeclarable } from './key-material.ts';
 

@@ -1,10 +1,10 @@
 import type { Selectable, Updateable } from 'kysely';
 import type { Database } from '../database.ts';
-import { judged } from '../queries/admin/admin-error.ts';
 import { failedWith } from '../queries/sql-state.ts';
 import { type Account, asTenant, ofAccount, whileLocked, workspaceExists } from '../queries/tenant.ts';
 import type { ByokCredentialsTable } from '../schema-management.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { judged } from '../writes/admin-error.ts';
 
 export type CredentialRow = Selectable<ByokCredentialsTable>;
 type Settable = Updateable<ByokCredentialsTable>;

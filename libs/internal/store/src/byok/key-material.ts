@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AdminError } from '../queries/admin/admin-error.ts';
+import { AdminError } from '../writes/admin-error.ts';
 import { DeclaredRegion, type Provider } from './credential.ts';
 
 /** The providers whose key can contain the region, as JSON with `api_key` and `region`. */

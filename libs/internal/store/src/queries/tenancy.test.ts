@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { setIcon } from '@ori/administration/icons';
+import { createOrganization } from '@ori/administration/organizations';
 import { createScenario, HOME, type Scenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createApiKey } from './admin/api-keys.ts';
-import { createCredential } from './admin/byok.ts';
-import { setIcon } from './admin/icons.ts';
-import { createOrganization } from './admin/organizations.ts';
+import { createApiKey } from '../writes/api-keys.ts';
+import { createCredential } from '../writes/byok.ts';
 import { asTenant, asWriter } from './tenant.ts';
 
 const TABLES = [
