@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { bundle } from '../bundle/bundle.ts';
 import { type Places, publicationOf, stageDocuments } from '../bundle/documents.ts';
 import { SHIPPED } from '../bundle/programs.ts';
+import { packPython } from './pack-python.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -246,4 +247,12 @@ if (import.meta.main) {
   const destination = process.argv[2] ?? join(ROOT, 'dist/packages');
   for (const tarball of [...(await packLibraries(destination)), await packCommand(destination)])
     console.log(tarball);
+  try {
+    for (const file of await packPython(destination)) console.log(file);
+  } catch (error) {
+    const [why = ''] = String(error instanceof Error ? error.message : error).split('\n', 1);
+    console.warn(
+      `ori-proof for Python was left out, which takes python3 with venv and a package index: ${why}`,
+    );
+  }
 }

@@ -22,9 +22,9 @@ export function openPorts(): Port[] {
 
 function openPython(): Port | undefined {
   const python = pythonWith('cryptography');
-  if (python === undefined) return missing('Python port', 'python3-cryptography');
+  if (python === undefined) return missing('Python', 'python3-cryptography');
   return {
-    name: 'Python port',
+    name: 'Python',
     conform: [python, join(PYTHON, 'conform.py')],
     daemon: (internId, jwksUrl, ...roots) => [
       python,
@@ -37,7 +37,7 @@ function openPython(): Port | undefined {
   };
 }
 
-/** The Python port under uvicorn, of class _request_. It answers no conformance protocol of its own. */
+/** The Python package under uvicorn, of class _request_. It answers no conformance protocol of its own. */
 export function openAsgi(): Pick<Port, 'name' | 'daemon'> | undefined {
   const python = pythonWith('cryptography', 'uvicorn');
   if (python === undefined) return missing('ASGI', 'python3-uvicorn');

@@ -4,7 +4,9 @@ import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const REQUIREMENTS = fileURLToPath(new URL('python/requirements-test.txt', import.meta.url));
+const REQUIREMENTS = fileURLToPath(
+  new URL('../../../libs/public/python/requirements-test.txt', import.meta.url),
+);
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url));
 
 /**

@@ -6,39 +6,43 @@ import base64
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
-from oriproof import LocalKeys, MemoryStore, OpenProof, Refused, RootedSet, Verifier, read_key_set
+sys.path.insert(0, str(Path(__file__).parents[4] / "libs/public/python/src"))
+
+from ori_proof import LocalKeys, MemoryStore, OpenProof, Refused, RootedSet, Verifier, read_key_set
+from ori_proof.store import Policy, Spend
 
 Command = dict[str, Any]
 
 NAMES = {
     "internId": "intern_id",
-    "maxAgeSeconds": "max_age",
-    "clockToleranceSeconds": "tolerance",
+    "maxAgeSeconds": "max_age_seconds",
+    "clockToleranceSeconds": "clock_tolerance_seconds",
     "acceptV1": "accept_v1",
     "contentType": "content_type",
 }
 clock = {"verifier": 0.0, "store": 0.0}
-keys = LocalKeys([])
+keys = LocalKeys({"keys": []})
 begun: dict[str, OpenProof] = {}
-attached: list[Verifier] = []
+attached: list[Policy] = []
 
 
 class Store:
     """Wraps a memory store that can be replaced by an empty one."""
 
     def lose(self) -> None:
-        self.store = MemoryStore(clock=lambda: clock["store"])
-        for verifier in attached:
-            self.store.attach(verifier)
+        self.store = MemoryStore(now=lambda: clock["store"])
+        for policy in attached:
+            self.store.attach(policy)
 
-    def attach(self, verifier: Verifier) -> None:
-        attached.append(verifier)
-        self.store.attach(verifier)
+    def attach(self, policy: Policy) -> None:
+        attached.append(policy)
+        self.store.attach(policy)
 
-    def spend(self, verifier: Verifier, timestamp: int, nonce: str | None, v1_id: bytes) -> None:
-        self.store.spend(verifier, timestamp, nonce, v1_id)
+    def spend(self, spend: Spend) -> str:
+        return self.store.spend(spend)
 
 
 store = Store()
@@ -48,17 +52,20 @@ verifier: Verifier
 def use(options: Command) -> None:
     global verifier
     given = {NAMES[name]: value for name, value in options.items()}
-    verifier = Verifier(keys=keys, store=store, clock=lambda: clock["verifier"], **given)
+    verifier = Verifier(keys=keys, store=store, now=lambda: clock["verifier"], **given)
 
 
 def begin(request: Command) -> OpenProof:
     headers = request["rawHeaders"]
-    return verifier.begin(request["method"], request["target"], list(zip(headers[::2], headers[1::2])))
+    return verifier.begin(request["method"], request["target"], list(zip(headers[::2], headers[1::2], strict=True)))
 
 
 def finish(proof: OpenProof, body: str) -> Command:
     proof.update(base64.b64decode(body))
-    return {"verdict": "ok", "proof": proof.finish()}
+    accepted = proof.finish()
+    names: Command = {"user": accepted.user, "internId": accepted.intern_id, "version": accepted.version}
+    names["issuedAt"] = accepted.issued_at
+    return {"verdict": "ok", "proof": names if accepted.nonce is None else {**names, "nonce": accepted.nonce}}
 
 
 def present(request: Command) -> Command:
@@ -88,10 +95,10 @@ def answer(command: Command) -> Command:
     do = command["do"]
     if do == "rooted":
         rooted = RootedSet(command["url"], command["roots"])
-        verdicts, untils = zip(*[judge(rooted, each) for each in command["answers"]])
+        verdicts, untils = zip(*[judge(rooted, each) for each in command["answers"]], strict=True)
         return {"verdict": "done", "verdicts": verdicts, "untils": untils}
     if do == "hello":
-        return {"verdict": "ready", "name": "Python port", "features": ["store-clock"]}
+        return {"verdict": "ready", "name": "ori-proof for Python", "features": ["store-clock"]}
     now: Any = command.get("now", command.get("storeSince"))
     if now is not None:
         clock.update(verifier=now, store=command.get("storeNow", now))

@@ -8,9 +8,12 @@ import socket
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from pathlib import Path
 
-from oriproof import BODY_SECONDS, STATUSES, MemoryStore, Proof, Refused, RemoteKeys, Verifier
+sys.path.insert(0, str(Path(__file__).parents[4] / "libs/public/python/src"))
+
+from ori_proof import MemoryStore, Proof, Refused, RemoteKeys, Verifier
+from ori_proof.store import BODY_SECONDS
 
 BODY_BYTES_MAX = 1_000_000
 
@@ -28,8 +31,9 @@ class Handler(BaseHTTPRequestHandler):
             proof, body = self.prove()
         except Refused as refused:
             self.close_connection = True
-            return self.refuse(refused)
-        self.answer(200, {"user": proof["user"], "bytes": len(body)})
+            return self.answer(refused.status, refused.headers, refused.body)
+        value = json.dumps({"user": proof.user, "bytes": len(body)})
+        self.answer(200, {"content-type": "application/json"}, value.encode())
 
     do_GET = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_POST
 
@@ -88,18 +92,9 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused("body_incomplete")
         return body
 
-    def refuse(self, refused: Refused) -> None:
-        status = STATUSES.get(refused.code, 401)
-        headers = {"WWW-Authenticate": "Ori-Proof"} if status == 401 else {}
-        if refused.retry_after is not None:
-            headers["Retry-After"] = str(refused.retry_after)
-        self.answer(status, {"error": {"code": refused.code, "message": "The proof was not accepted."}}, headers)
-
-    def answer(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:
-        body = json.dumps(value).encode()
+    def answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
         self.send_response(status)
-        fixed = {"Content-Type": "application/json", "Cache-Control": "no-store", "Content-Length": str(len(body))}
-        for name, text in {**fixed, **(headers or {})}.items():
+        for name, text in {**headers, "content-length": str(len(body))}.items():
             self.send_header(name, text)
         self.end_headers()
         if self.command != "HEAD":

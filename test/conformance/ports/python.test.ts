@@ -5,16 +5,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { packPython } from '../../../deploy/package/pack-python.ts';
 import { codeOf, createBench, GOOD } from '../daemon/bench.ts';
 import { startKeyServer } from '../daemon/key-server.ts';
 import { installPython } from './python-environment.ts';
 
-const PORT = join(import.meta.dirname, 'python');
+const PROGRAMS = join(import.meta.dirname, 'python');
+const PACKAGE = join(import.meta.dirname, '../../../libs/public/python');
 const PYTHON = installPython();
+/** Where the wheel is installed. */
+let site = '';
+beforeAll(async () => {
+  if (PYTHON === undefined) return;
+  site = mkdtempSync(join(tmpdir(), 'ori-site-'));
+  const [wheel = ''] = await packPython(site, PYTHON);
+  const install = ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index', '--target', site, wheel];
+  execFileSync(PYTHON, install, { stdio: 'pipe' });
+});
+afterAll(() => rmSync(site, { recursive: true, force: true }));
 const blocksOf = (file: string): string[] =>
   [...readFileSync(file, 'utf8').matchAll(/```python\n(.*?)```/gs)].map(([, code = '']) => code);
-const [GUARDED = '', TESTED = ''] = blocksOf(join(PORT, 'README.md'));
+const [GUARDED = '', TESTED = ''] = blocksOf(join(PACKAGE, 'README.md'));
 const [DAEMON = ''] = blocksOf(join(import.meta.dirname, '../../../README.md'));
 
 const SERVE = `
@@ -32,11 +44,11 @@ function folderWith(code: string): string {
   return folder;
 }
 
-const environment = { ...process.env, PYTHONPATH: PORT, PYTHONDONTWRITEBYTECODE: '1' };
+const environment = () => ({ ...process.env, PYTHONPATH: site, PYTHONDONTWRITEBYTECODE: '1' });
 
 /** Runs an application under uvicorn. */
 async function serve(code: string): Promise<{ url: URL; log: () => string }> {
-  const program = spawn(PYTHON ?? '', [join(folderWith(code + SERVE), 'main.py')], { env: environment });
+  const program = spawn(PYTHON ?? '', [join(folderWith(code + SERVE), 'main.py')], { env: environment() });
   onTestFinished(() => void program.kill());
   let log = '';
   program.stderr.on('data', (chunk) => {
@@ -46,7 +58,7 @@ async function serve(code: string): Promise<{ url: URL; log: () => string }> {
   return { url: new URL(`http://127.0.0.1:${String(line).split(' ')[1]}`), log: () => log };
 }
 
-describe.skipIf(PYTHON === undefined)('the FastAPI daemons of README.md and ports/python/README.md', () => {
+describe.skipIf(PYTHON === undefined)('the Python package, installed from its wheel', () => {
   test('the one behind the guard reads the person from its header', async () => {
     const { url } = await serve(GUARDED);
     const headers = { 'content-type': 'application/json', 'x-ori-verified-user': 'user_1' };
@@ -79,7 +91,7 @@ settings.ALLOWED_HOSTS = ["daemon.example"]
 print(post("/plain").status_code, post("/exempt").content.decode())
 `);
     const run = (...args: string[]) =>
-      execFileSync(PYTHON ?? '', args, { cwd: folder, env: environment, encoding: 'utf8', stdio: 'pipe' });
+      execFileSync(PYTHON ?? '', args, { cwd: folder, env: environment(), encoding: 'utf8', stdio: 'pipe' });
     run('-m', 'django', 'startproject', 'new', '.');
     expect(run('main.py')).toBe('400\n403 user_1\n');
   });
@@ -110,10 +122,9 @@ def streamed(proven: Proven = Depends(caller)) -> None:
 async def reads_after(request: Request, proven: Proven = Depends(caller)) -> list[object]:
     return [await request.json(), (await request.body()).decode()]
 `;
-    const code = DAEMON.replace(/https:[^"]+/, keys.url).replace('MemoryStore())', 'store)');
-    const early = 'store = MemoryStore()\nstore.fence -= 1000\n';
-    const app = code.replace('app = FastAPI()', `from fastapi import Request\n${early}app = FastAPI()`);
-    const { url, log } = await serve(app + reading);
+    const code = DAEMON.replace(/https:[^"]+/, keys.url).replace('MemoryStore())', 'TestStore())');
+    const imports = 'from fastapi import Request\nfrom ori_proof.testing import TestStore\n';
+    const { url, log } = await serve(imports + code + reading);
     const bench = createBench(
       { url, keys },
       { internId: 'int_7Qm2', path: '/api/invoke', bodyBytesMax: 1e6 },
@@ -139,72 +150,58 @@ async def reads_after(request: Request, proven: Proven = Depends(caller)) -> lis
     expect(log()).toContain('no root is pinned');
   });
 
-  test.each([
-    ['require_proof(verifier, app)', 'expected the FastAPI application, then the Verifier'],
-    ['Verifier("int_1", "https://api.example", MemoryStore())', 'expected keys, as RemoteKeys(url)'],
-    ['Verifier("int_1", LocalKeys([]), MemoryStore)', 'and a store, as MemoryStore()'],
-    ...[
-      '{"x": ""}',
-      '[{"kty": "OKP", "crv": "X25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]',
-    ].map((roots) => [
-      `RemoteKeys("https://a.example/interns/i/daemon/jwks.json", ${roots})`,
-      'expected a list of public JWKs',
-    ]),
-    ['RemoteKeys("http://127.0.0.1:1/").current()', 'the keys were not taken'],
-    ['import os; os.environ["WEB_CONCURRENCY"] = "2"; MemoryStore()', 'expected WEB_CONCURRENCY=1'],
-  ])('%s says: %s', (call, words) => {
-    const code = `
-from fastapi import FastAPI
-from fastapi_proof import require_proof
-from oriproof import LocalKeys, MemoryStore, RemoteKeys, Verifier
-app, verifier = FastAPI(), Verifier("int_1", LocalKeys([]), MemoryStore())
-${call}
-`;
-    const { status, stderr } = spawnSync(PYTHON ?? '', ['-c', code], { env: environment, encoding: 'utf8' });
-    expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
-  });
-
   test('keys of this machine are fetched past a proxy of the environment', async () => {
     await using keyServer = await startKeyServer();
     await using proxyServer = await startKeyServer();
     const [keys, proxy] = [keyServer.open(GOOD), proxyServer.open({ body: '{"keys":[]}' })];
-    const program = `import sys, oriproof; print(len(oriproof.RemoteKeys(sys.argv[1]).current()))`;
-    const env = { ...environment, http_proxy: proxy.url, no_proxy: '' };
+    const program = `import sys, ori_proof; print(len(ori_proof.RemoteKeys(sys.argv[1]).current()))`;
+    const env = { ...environment(), http_proxy: proxy.url, no_proxy: '' };
     const { stdout } = await promisify(execFile)(PYTHON ?? '', ['-c', program, keys.url], { env });
     expect(stdout).toBe('1\n');
   });
 
-  test('a process forked with an empty store refuses what its parent or a sibling may have accepted', () => {
-    const program = `
-import os
-from oriproof import Refused
-from oriproof_testing import TestSigner
-signer = TestSigner("int_7Qm2")
-verifier = signer.verifier()
-headers = signer.headers("user_1", "/", b"")
-
-def call():
-    try:
-        return verifier.begin("POST", "/", headers.items()).finish()["user"]
-    except Refused as refused:
-        return refused.code
-
-print(os.fork() and os.wait() and call() or call(), flush=True)
-`;
-    const said = execFileSync(PYTHON ?? '', ['-c', program], { env: environment, encoding: 'utf8' });
-    expect(said).toBe('proof_before_fence\nuser_1\n');
+  test('a second worker of a server does not start with a memory store, and one worker does', async () => {
+    const folder = folderWith(
+      `${DAEMON.replace(/https:[^"]+/, 'http://127.0.0.1:1/')}\nprint("one more", flush=True)\n`,
+    );
+    const started = async (workers: string) => {
+      const args = ['-m', 'uvicorn', 'main:app', '--port', '0', '--workers', workers];
+      const program = spawn(PYTHON ?? '', args, { cwd: folder, env: environment() });
+      onTestFinished(() => void program.kill());
+      let said = '';
+      for (const stream of [program.stdout, program.stderr]) {
+        stream.on('data', (chunk) => {
+          said += chunk;
+        });
+      }
+      await expect.poll(() => said, { timeout: 30_000 }).toContain('one more');
+      if (workers === '2') {
+        await expect.poll(() => said, { timeout: 30_000 }).toContain('another worker of this server has one');
+      }
+      return said.split('one more').length - 1;
+    };
+    expect(await started('1')).toBe(1);
+    expect(await started('2')).toBe(1);
   });
 
-  test('its own test accepts a call once, with the signer for tests', () => {
+  test('the tests of the package pass', () => {
+    const run = ['-m', 'pytest', '-q', '-p', 'no:cacheprovider', join(PACKAGE, 'tests')];
+    const { status, stdout } = spawnSync(PYTHON ?? '', run, { env: environment(), encoding: 'utf8' });
+    expect([status, stdout]).toEqual([0, expect.stringContaining(' passed')]);
+  });
+
+  test('the test of its README accepts a call once, with the signer for tests', () => {
     const folder = folderWith(`${TESTED}\ntest_accepts_a_call_once()\n`);
-    execFileSync(PYTHON ?? '', [join(folder, 'main.py')], { env: environment });
+    execFileSync(PYTHON ?? '', [join(folder, 'main.py')], { env: environment() });
   });
 });
 
-test.skipIf(PYTHON === undefined).each([
-  ['mypy', ['--strict', '.']],
-  ['ruff', ['check', '.']],
-  ['ruff', ['format', '--check', '.']],
-])('%s %j has nothing to say about the port in Python', (program, args) => {
-  execFileSync(PYTHON ?? '', ['-m', program, ...args], { cwd: PORT, env: environment, encoding: 'utf8' });
+describe.skipIf(PYTHON === undefined).each([PACKAGE, PROGRAMS])('%s', (cwd) => {
+  test.each([
+    ['mypy', ['--strict', '.']],
+    ['ruff', ['check', '.']],
+    ['ruff', ['format', '--check', '.']],
+  ])('%s %j has nothing to say', (program, args) => {
+    execFileSync(PYTHON ?? '', ['-m', program, ...args], { cwd, env: environment(), encoding: 'utf8' });
+  });
 });

@@ -1,0 +1,100 @@
+"""What a verifier asks of its replay store (REPLAY-STORES.md)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+from .signing_input import Claim
+
+BODY_SECONDS = 30
+TOLERANCE_SECONDS_MAX = 60
+RETENTION_SECONDS_MAX = 600 + TOLERANCE_SECONDS_MAX + BODY_SECONDS
+ANSWERS_BYTES_MAX = 64 * 1024 * 1024
+ANSWER_SECONDS = 600
+RUNNING_SECONDS_MAX = 86_400
+LIFE_SECONDS = 15
+QUESTION_SECONDS_MAX = 300
+
+
+class Policy(NamedTuple):
+    """The verifier's requirements."""
+
+    intern_id: str
+    max_age_seconds: int
+    clock_tolerance_seconds: int
+    accept_v1: bool
+    answers: bool
+    #: Seconds for which a spent proof is remembered after its timestamp.
+    retention_seconds: int
+
+
+class Spend:
+    """A proof with a valid signature, to be spent. `now` is the verifier's clock in Unix seconds."""
+
+    __slots__ = ("caller", "claim", "nonce", "now", "policy", "timestamp")
+
+    def __init__(self, policy: Policy, claim: Claim, now: float, caller: str | None) -> None:
+        self.policy, self.claim, self.now, self.caller = policy, claim, now, caller
+        self.timestamp, self.nonce = claim.timestamp, claim.nonce
+
+    def v1_id(self) -> bytes:
+        """SHA-256 of the version 1 signing input. A version 2 proof has one too."""
+        return hashlib.sha256(self.claim.v1()).digest()
+
+
+class Answer(NamedTuple):
+    """An answer as its handler gave it. Names are in lower case; repeated headers are joined by a comma."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+#: How a call ended: with this answer; without one that can be kept; or with one that is too large.
+CallEnd = Answer | Literal["lost", "too_large"]
+Asked = CallEnd | Literal["running", "not_received"]
+
+
+class Call(NamedTuple):
+    policy: Policy
+    user: str
+    nonce: str
+
+
+class Question(NamedTuple):
+    """A question of `call.user` about the call with this nonce: when it was signed, and the verifier's clock."""
+
+    call: Call
+    timestamp: int
+    now: float
+
+
+@runtime_checkable
+class Store(Protocol):
+    """Remembers spent proofs. A store may also have `spend_async`, `keep`, `ask` and `ask_async`."""
+
+    def attach(self, policy: Policy) -> None:
+        """Called once by each verifier. Raises ValueError for a policy that it cannot enforce."""
+
+    def spend(self, spend: Spend) -> str:
+        """Returns "spent" for one caller among all that present the same proof, and raises Refused for the others."""
+        ...
+
+
+class AnswerStore(Store, Protocol):
+    """A store that keeps answers (N14 to N22)."""
+
+    def keep(self, call: Call, end: CallEnd) -> None:
+        """Replaces the record `running` of a spend that this process made. Does not wait for a server."""
+
+    def ask(self, question: Question) -> Asked:
+        """The record of the call. An unknown nonce is spent in the same step. Raises Refused."""
+        ...
+
+
+class AsyncStore(Store, Protocol):
+    def spend_async(self, spend: Spend) -> Awaitable[str]: ...
+
+    def ask_async(self, question: Question) -> Awaitable[Asked]: ...

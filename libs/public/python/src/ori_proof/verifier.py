@@ -1,0 +1,290 @@
+"""Verification (SPEC.md, section 4)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from binascii import a2b_base64
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from .answers import QUESTION_PATH, Answers, AnswersOptions
+from .keys import Key
+from .outcome import Outcome, Reporter
+from .refused import Refused
+from .signing_input import Claim, netstrings
+from .store import BODY_SECONDS, Policy, Spend, Store
+
+# With re.ASCII, re.IGNORECASE folds only ASCII. Unlike `$`, fullmatch rejects a trailing line feed.
+FLAGS = re.ASCII | re.IGNORECASE
+INTERN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+TOKEN = r"[a-z0-9!#$%&'*+.^_`|~-]+"
+CONFIGURED_TYPE = re.compile(rf"(?!multipart/){TOKEN}/{TOKEN}")
+MEDIA_TYPE = rf'[ \t]*({TOKEN}/{TOKEN})(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*'
+is_media_type = re.compile(MEDIA_TYPE.encode(), FLAGS).fullmatch
+is_identity = re.compile(rb"[ \t]*identity[ \t]*", FLAGS).fullmatch
+is_path = re.compile(rb"/[\x21\x22\x24-\x3e\x40-\x7e]{0,2047}").fullmatch
+is_signature = re.compile(rb"[A-Za-z0-9+/]{85}[AQgw]==").fullmatch
+is_timestamp = re.compile(rb"0|[1-9][0-9]{0,11}").fullmatch
+is_user = re.compile(rb"[\x21-\x2b\x2d-\x7e]{1,255}").fullmatch
+is_nonce = re.compile(rb"[A-Za-z0-9_-]{21}[AQgw]").fullmatch
+SIGNATURE, SIGNATURE_V2 = b"x-ori-invoke-signature", b"x-ori-invoke-signature-v2"
+TIMESTAMP, USER, NONCE = b"x-ori-invoke-timestamp", b"x-ori-invoke-user", b"x-ori-invoke-nonce"
+PROOF_HEADERS = frozenset((SIGNATURE, SIGNATURE_V2, TIMESTAMP, USER, NONCE))
+TYPE, CODING = b"content-type", b"content-encoding"
+READ = PROOF_HEADERS | {TYPE, CODING}
+
+RawHeaders = Iterable[tuple[bytes, bytes]]
+
+
+class Keys(Protocol):
+    """The keys of an intern: LocalKeys or RemoteKeys."""
+
+    def usable(self) -> Sequence[Key] | None:
+        """The keys, if nothing has to be awaited."""
+
+    def current(self, renew: bool = False) -> Sequence[Key]:
+        """The keys, fetched anew if `renew` and that is due. Raises Refused `keys_unavailable`."""
+        ...
+
+    async def current_async(self, renew: bool = False) -> Sequence[Key]: ...
+
+
+class Proof(NamedTuple):
+    """Who called. `issued_at` is in Unix seconds; `path` and `nonce` are None for version 1."""
+
+    user: str
+    intern_id: str
+    version: int
+    issued_at: int
+    path: str | None
+    nonce: str | None
+
+
+class Proven(NamedTuple):
+    """The caller, and the exact bytes that were signed."""
+
+    proof: Proof
+    body: bytes
+
+    @property
+    def user(self) -> str:
+        return self.proof.user
+
+
+class Verifier:
+    """Judges the requests of one intern's daemon. Raises ValueError or TypeError for an invalid configuration."""
+
+    def __init__(
+        self,
+        intern_id: str,
+        keys: Keys,
+        store: Store,
+        *,
+        max_age_seconds: int = 60,
+        clock_tolerance_seconds: int = 2,
+        accept_v1: bool = False,
+        content_type: str = "application/json",
+        answers: bool | AnswersOptions = False,
+        on_outcome: Callable[[Outcome], None] | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        for value, least, most in ((max_age_seconds, 1, 600), (clock_tolerance_seconds, 0, 60)):
+            if type(value) is not int or not least <= value <= most:
+                raise ValueError(f"expected whole seconds from {least} to {most}")
+        if not INTERN_ID.fullmatch(intern_id) or not CONFIGURED_TYPE.fullmatch(content_type):
+            raise ValueError("intern_id or content_type")
+        if not hasattr(keys, "current") or isinstance(store, type) or not hasattr(store, "spend"):
+            raise TypeError("expected keys, as RemoteKeys(url), and a store, as MemoryStore()")
+        retention = max_age_seconds + clock_tolerance_seconds + BODY_SECONDS
+        self.policy = Policy(
+            intern_id, max_age_seconds, clock_tolerance_seconds, accept_v1, answers is not False, retention
+        )
+        self.keys, self.store, self.now = keys, store, now
+        self.report = Reporter(on_outcome)
+        options = AnswersOptions() if isinstance(answers, bool) else answers
+        self.answers = None if answers is False else Answers(self.policy, store, options)
+        self.spend_async: Callable[[Spend], Awaitable[str]] | None = getattr(store, "spend_async", None)
+        self.intern = netstrings(intern_id)
+        self.content_type = content_type.encode("ascii")
+        store.attach(self.policy)
+
+    def begin(self, method: str, target: str, raw_headers: Iterable[tuple[str, str]]) -> OpenProof:
+        """Performs steps 1 to 4 on a head. `raw_headers` are pairs of name and value as received. Raises Refused."""
+        headers = [(to_bytes(name), to_bytes(value)) for name, value in raw_headers]
+        return self.begin_raw(method, to_bytes(target), headers)
+
+    def begin_raw(self, method: str, target: bytes, headers: RawHeaders) -> OpenProof:
+        """The same for bytes."""
+        now = self.now()
+        try:
+            return self._judge(method, target, headers, now)
+        except Refused as refused:
+            self.report(refused, method, target, headers)
+            raise
+
+    def _judge(self, method: str, target: bytes, headers: RawHeaders, now: float) -> OpenProof:
+        found: dict[bytes, bytes] = {}
+        is_repeated, types, is_plain = False, 0, True
+        for name, value in headers:
+            # Of bytes, this folds ASCII alone.
+            name = name.lower()
+            if name not in READ:
+                continue
+            if name == CODING:
+                is_plain = is_plain and is_identity(value) is not None
+            elif name == TYPE:
+                types += 1
+            elif name in found:
+                is_repeated = True
+            found[name] = value
+        signature, timestamp, user = found.get(SIGNATURE), found.get(TIMESTAMP), found.get(USER)
+        if signature is None or timestamp is None or user is None:
+            raise Refused("proof_missing", "a proof header is absent")
+        if is_repeated or not (is_signature(signature) and is_timestamp(timestamp) and is_user(user)):
+            raise Refused("proof_malformed", "a proof header is repeated or outside its alphabet")
+        signature_v2, nonce = found.get(SIGNATURE_V2), found.get(NONCE)
+        if signature_v2 is None or nonce is None:
+            if signature_v2 is not None or nonce is not None:
+                raise Refused("proof_malformed", "one version 2 header is without the other")
+            if not self.policy.accept_v1:
+                raise Refused("proof_version_not_accepted", "a version 1 proof, and version 2 is required")
+        elif not (is_signature(signature_v2) and is_nonce(nonce)):
+            raise Refused("proof_malformed", "a version 2 header is outside its alphabet")
+        if method != "POST" or not is_path(target):
+            raise Refused("request_not_coverable", "the request is not a POST to a path without a query")
+        if not (types == 1 and self._is_typed(found[TYPE]) and is_plain):
+            raise Refused("request_not_coverable", "a media type or content coding that no proof covers")
+        stamped = int(timestamp)
+        if stamped < now - self.policy.max_age_seconds:
+            raise Refused("proof_expired", "sign right before sending, and check the clocks")
+        if stamped > now + self.policy.clock_tolerance_seconds:
+            raise Refused("proof_not_yet_valid", "the timestamp is ahead of this clock: check the clocks")
+        return OpenProof(self, signature_v2 or signature, timestamp, user, nonce, target, now)
+
+    def _is_typed(self, value: bytes) -> bool:
+        if value == self.content_type:
+            return True
+        named = is_media_type(value)
+        return named is not None and named[1].lower() == self.content_type
+
+
+class OpenProof:
+    """The result of a head that passed. Feed the body to `update`, then call `finish` or `finish_async` once."""
+
+    __slots__ = ("_digest", "_head", "_judged_at", "_verifier")
+
+    def __init__(
+        self,
+        verifier: Verifier,
+        signature: bytes,
+        timestamp: bytes,
+        user: bytes,
+        nonce: bytes | None,
+        path: bytes,
+        judged_at: float,
+    ) -> None:
+        self._verifier, self._judged_at = verifier, judged_at
+        self._head = (signature, timestamp, user, nonce, path)
+        self._digest = hashlib.sha256()
+
+    def update(self, piece: bytes) -> None:
+        self._digest.update(piece)
+
+    def finish(self) -> Proof:
+        """Verifies the signature, spends the proof, and returns the caller. Raises Refused."""
+        verifier = self._verifier
+        try:
+            signature, claim = self._claim()
+            keys = verifier.keys.usable()
+            if keys is None:
+                keys = verifier.keys.current()
+            if not is_signed(keys, signature, claim):
+                require_signed(verifier.keys.current(renew=True), signature, claim)
+            spend = self._spend(claim)
+            require_spent(verifier.store.spend(spend))
+            return self._accepted(spend)
+        except Exception as error:
+            raise self._refused(error) from error.__cause__
+
+    async def finish_async(self) -> Proof:
+        """The same, in an event loop."""
+        verifier = self._verifier
+        try:
+            signature, claim = self._claim()
+            keys = verifier.keys.usable()
+            if keys is None:
+                keys = await verifier.keys.current_async()
+            if not is_signed(keys, signature, claim):
+                require_signed(await verifier.keys.current_async(renew=True), signature, claim)
+            spend = self._spend(claim)
+            if verifier.spend_async is None:
+                require_spent(verifier.store.spend(spend))
+            else:
+                require_spent(await verifier.spend_async(spend))
+            return self._accepted(spend)
+        except Exception as error:
+            raise self._refused(error) from error.__cause__
+
+    def _claim(self) -> tuple[bytes, Claim]:
+        signature, timestamp, user, nonce, path = self._head
+        digest = self._digest.hexdigest().encode()
+        return a2b_base64(signature), Claim(self._verifier.intern, timestamp, user, nonce, path, digest)
+
+    def _spend(self, claim: Claim) -> Spend:
+        verifier = self._verifier
+        now = verifier.now()
+        if now - self._judged_at > BODY_SECONDS:
+            raise Refused("proof_expired", f"the body took longer than {BODY_SECONDS} s")
+        caller = None
+        if verifier.answers is not None and not claim.path.startswith(QUESTION_PATH.encode()):
+            caller = claim.user.decode()
+        return Spend(verifier.policy, claim, now, caller)
+
+    def _accepted(self, spend: Spend) -> Proof:
+        claim, intern_id = spend.claim, self._verifier.policy.intern_id
+        if self._verifier.report.listener is not None:
+            self._verifier.report(None, "POST", claim.path, [(name, b"") for name in PROOF_HEADERS])
+        user = claim.user.decode()
+        if spend.nonce is None:
+            return Proof(user, intern_id, 1, spend.timestamp, None, None)
+        return Proof(user, intern_id, 2, spend.timestamp, claim.path.decode(), spend.nonce)
+
+    def _refused(self, error: Exception) -> Refused:
+        if not isinstance(error, Refused):
+            refused = Refused("replay_store_unavailable", "the key set or the replay store failed")
+            refused.__cause__ = error
+            error = refused
+        self._verifier.report(error, "POST", self._head[4], [(name, b"") for name in PROOF_HEADERS])
+        return error
+
+
+def is_signed(keys: Sequence[Key], signature: bytes, claim: Claim) -> bool:
+    """K12: by one of the at most three keys that are valid at that time."""
+    timestamp, signed, tried = claim.timestamp, claim.signed(), 0
+    for key in keys:
+        if key.begins <= timestamp < key.ends and tried < 3:
+            tried += 1
+            if key.verifies(signature, signed):
+                return True
+    return False
+
+
+def require_signed(keys: Sequence[Key], signature: bytes, claim: Claim) -> None:
+    if not is_signed(keys, signature, claim):
+        is_known = any(key.begins <= claim.timestamp < key.ends for key in keys)
+        raise Refused("signature_invalid" if is_known else "key_unknown", "no key of the set signed this request")
+
+
+def require_spent(said: str) -> None:
+    if said != "spent":
+        raise Refused("replay_store_unavailable", "spend: expected 'spent' from the replay store")
+
+
+def to_bytes(text: str) -> bytes:
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        # Nothing of a request: outside every alphabet.
+        return text.encode("utf-8", "surrogatepass")

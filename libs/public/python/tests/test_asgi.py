@@ -1,0 +1,78 @@
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from ori_proof.asgi import PROVEN, ProofMiddleware, Receive, Scope, Send, send_answer
+from ori_proof.testing import TestSigner
+
+
+async def reply(scope: Scope, receive: Receive, send: Send) -> None:
+    proven = scope[PROVEN]
+    body = (await receive())["body"]
+    await send_answer(send, 200, {}, b"nobody" if proven is None else proven.user.encode() + body)
+
+
+def scope_of(headers: dict[str, str], path: str = "/api/invoke", **others: Any) -> Scope:
+    raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b""}
+    return {**scope, "headers": raw, **others}
+
+
+def call(app: ProofMiddleware, scope: Scope, *pieces: bytes) -> tuple[int, bytes]:
+    messages: list[Any] = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces[:-1]]
+    messages.append({"type": "http.request", "body": pieces[-1] if pieces else b""})
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    return sent[0]["status"], sent[1]["body"]
+
+
+@pytest.mark.parametrize("scope", [{}, {"raw_path": None}])
+def test_a_server_without_raw_path_is_named(scope: dict[str, Any]) -> None:
+    without = scope_of(TestSigner().headers("ada", "/api/invoke", b"{}"))
+    del without["raw_path"]
+    with pytest.raises(RuntimeError, match="this server sets no raw_path"):
+        call(ProofMiddleware(reply, TestSigner().verifier()), {**without, **scope})
+
+
+def test_paths_are_guarded_or_passed_on() -> None:
+    signer = TestSigner()
+    app = ProofMiddleware(reply, signer.verifier(), paths=["/api/"])
+    assert call(app, scope_of({}, "/health"), b"{}") == (200, b"nobody")
+    assert call(app, scope_of({}), b"{}")[0] == 401
+    assert call(app, scope_of(signer.headers("ada", "/api/invoke", b"{}")), b"{", b"}") == (200, b"ada{}")
+
+
+def test_a_diagnosis_has_digests_alone() -> None:
+    signer = TestSigner()
+    app = ProofMiddleware(reply, signer.verifier(), diagnose=True)
+    status, body = call(app, scope_of(signer.headers("ada", "/api/invoke", b"{}")), b"[]")
+    diagnosis = json.loads(body)["error"]["diagnosis"]
+    assert (status, diagnosis["bodyBytes"], diagnosis["query"]) == (401, 2, False)
+    assert len(diagnosis["headers"]["x-ori-invoke-user"][0]) == 64
+
+
+def test_a_lost_answer_is_given_to_its_person_alone() -> None:
+    signer = TestSigner()
+    app = ProofMiddleware(reply, signer.verifier(answers=True))
+    headers = signer.headers("ada", "/api/invoke", b"{}")
+    question = "/.well-known/ori/calls/" + headers["x-ori-invoke-nonce"]
+
+    def ask(user: str, path: str) -> tuple[int, str]:
+        status, body = call(app, scope_of(signer.headers(user, path, b""), path))
+        return status, json.loads(body)["error"]["code"] if status >= 400 else body.decode()
+
+    assert call(app, scope_of(headers), b"{}") == (200, b"ada{}")
+    assert ask("ada", question) == (200, "ada{}")
+    assert ask("eve", question) == (404, "call_not_received")
+    other = signer.headers("ada", "/api/invoke", b"{}")
+    assert ask("ada", "/.well-known/ori/calls/" + other["x-ori-invoke-nonce"]) == (404, "call_not_received")
+    assert call(app, scope_of(other), b"{}")[0] == 401

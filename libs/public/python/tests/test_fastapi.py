@@ -1,0 +1,54 @@
+from fastapi import Depends, FastAPI, Security
+from fastapi.testclient import TestClient
+from pydantic import BaseModel
+
+from ori_proof.fastapi import Proven, require_proof, signed_body
+from ori_proof.testing import TestSigner
+
+
+def test_a_mounted_application_answers_refusals() -> None:
+    app, sub, signer = FastAPI(), FastAPI(), TestSigner()
+    caller = require_proof(signer.verifier())
+
+    @sub.post("/invoke")
+    def invoke(proven: Proven = Depends(caller)) -> str:
+        return proven.user
+
+    app.mount("/api", sub)
+    client = TestClient(app)
+    refused = client.post("/api/invoke", content=b"{}")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (401, "proof_missing")
+    assert refused.headers["www-authenticate"] == "Ori-Proof"
+    assert refused.headers["cache-control"] == "no-store"
+    assert signer.post(client, "/api/invoke", {}).json() == "user_test"
+
+
+def test_a_second_evaluation_in_a_request_gives_the_same_proven() -> None:
+    app, signer = FastAPI(), TestSigner()
+    caller = require_proof(signer.verifier())
+
+    def editor(proven: Proven = Security(caller, scopes=["edit"])) -> Proven:
+        return proven
+
+    @app.post("/api/invoke")
+    def invoke(
+        proven: Proven = Depends(caller),
+        again: Proven = Depends(editor),
+        anew: Proven = Depends(caller, use_cache=False),
+    ) -> bool:
+        return proven is again and proven is anew
+
+    assert signer.post(TestClient(app), "/api/invoke", {}).json() is True
+
+
+def test_the_api_document_has_the_body() -> None:
+    app = FastAPI()
+
+    class Invoke(BaseModel):
+        prompt: str
+
+    @app.post("/api/invoke", openapi_extra=signed_body(Invoke))
+    def invoke(proven: Proven = Depends(require_proof(TestSigner().verifier()))) -> None: ...
+
+    body = app.openapi()["paths"]["/api/invoke"]["post"]["requestBody"]
+    assert body["content"]["application/json"]["schema"]["properties"]["prompt"]["type"] == "string"
