@@ -10,6 +10,7 @@ import {
   isTimeOrAbsent,
   listOf,
   ours,
+  own,
   requireClient,
   scopesIn,
   subjectIn,
@@ -102,11 +103,15 @@ export function checkTokenClaims(
  */
 export function checkIntrospection(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {
   if (claims['active'] !== true) throw refused('active');
-  if (claims['iss'] !== undefined && claims['iss'] !== expected.issuer) throw refused('iss');
-  const { token_type: type, cnf, aud } = claims;
-  if (type !== undefined && !(isString(type) && isTokenType(type.toLowerCase(), cnf !== undefined)))
+  const [iss, type, cnf, aud] = ['iss', 'token_type', 'cnf', 'aud'].map((name) => own(claims, name));
+  if (iss !== undefined && iss !== expected.issuer) throw refused('iss');
+  if (
+    type !== undefined &&
+    !(isString(type) && isTokenType(type.toLowerCase(), thumbprintOf(cnf) !== undefined))
+  )
     throw refused('token_type');
-  if (expected.introspectionWithoutAudience !== true || aud !== undefined) {
+  const isNamed = aud !== undefined && !(Array.isArray(aud) && aud.length === 0);
+  if (expected.introspectionWithoutAudience !== true || isNamed) {
     return checkCommonClaims(claims, expected, now);
   }
   if (type === undefined) throw refused('token_type');
@@ -144,8 +149,8 @@ function requireAccessTokenClaims(claims: Claims, expected: TokenExpectation): v
 }
 
 function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {
-  const { aud, exp, nbf, iat, cnf, act } = claims;
-  const audiences = listOf(aud);
+  const [exp, nbf, iat] = ['exp', 'nbf', 'iat'].map((name) => own(claims, name));
+  const audiences = listOf(own(claims, 'aud'));
   if (!audiences.every(isString) || !audiences.includes(expected.audience)) throw refused('aud');
   const subject = subjectIn(claims, expected);
   if (!isTime(exp) || exp <= now - TOKEN_CLOCK_TOLERANCE_SECONDS) throw refused('exp');
@@ -154,9 +159,9 @@ function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: numb
   if (exp - (iat ?? now) > expected.lifetimeMaxSeconds) throw refused('lifetime');
   const authTime = authTimeIn(claims, expected);
   const scopes = scopesIn(claims, expected);
-  const keyThumbprint = cnf === undefined ? undefined : thumbprintOf(cnf);
+  const keyThumbprint = thumbprintOf(own(claims, 'cnf'));
   // A delegated token (RFC 8693, 4.1), with which another party acts for the user.
-  if (act !== undefined) throw refused('act');
+  if (own(claims, 'act') !== undefined) throw refused('act');
   requireClient(claims, expected);
   return {
     issuer: expected.issuer,

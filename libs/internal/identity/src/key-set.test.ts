@@ -40,6 +40,17 @@ test.each<[string, readonly unknown[], typeof header | { alg: string }, number]>
   expect(await readKeySet({ keys })(wanted)).toHaveLength(found);
 });
 
+test.each(['EdDSA', 'Ed25519'])(
+  'a key that calls its algorithm %s verifies tokens that use either name',
+  async (alg) => {
+    const { publicJwk } = await createIssuerKey('EdDSA');
+    for (const other of ['EdDSA', 'Ed25519'])
+      expect(
+        await readKeySet({ keys: [{ ...publicJwk, alg }] })({ alg: other, kid: publicJwk.kid }),
+      ).toHaveLength(1);
+  },
+);
+
 test.each([null, [], {}, { keys: {} }])('%j is no key set', (value) => {
   expect(() => readKeySet(value)).toThrow(Error);
 });

@@ -36,10 +36,15 @@ export function readKeySet(value: unknown): KeySet {
   };
 }
 
-/** Some issuers list the operations of both halves of a key pair, and WebCrypto imports no public key that signs. */
+/**
+ * Some issuers list the operations of both halves of a key pair, and WebCrypto imports no public key that signs. Ed25519 has
+ * two names, which a key and a token of it need not share (RFC 9864, 2.2).
+ */
 function verifying(key: JWK): JWK {
-  const { key_ops: operations } = key;
-  return Array.isArray(operations) && operations.includes('verify') ? { ...key, key_ops: ['verify'] } : key;
+  const { alg, ...nameless } = key;
+  const isEd25519 = key.crv === 'Ed25519' && (alg === 'EdDSA' || alg === 'Ed25519');
+  const isBoth = Array.isArray(key.key_ops) && key.key_ops.includes('verify');
+  return { ...(isEd25519 ? nameless : key), ...(isBoth && { key_ops: ['verify'] }) };
 }
 
 async function firstOf(keys: AsyncIterable<CryptoKey>): Promise<readonly CryptoKey[]> {

@@ -55,20 +55,27 @@ export function clientsIn(claims: Claims, { claims: names }: TokenExpectation): 
   return [...places].map((name) => own(claims, name)).filter((client) => client !== undefined);
 }
 
-/** Supports only the thumbprint of a key (RFC 7800, 3.1; RFC 9449, 6.1). Other bindings are refused. */
-export function thumbprintOf(cnf: unknown): string {
-  if (typeof cnf !== 'object' || cnf === null) throw refused('cnf');
+/**
+ * The thumbprint of the key that a token is bound to (RFC 9449, 6.1); undefined if it is bound to none. Members beside it
+ * that are not known are ignored (RFC 7800, 3.1); a token that is bound in another way alone is refused.
+ */
+export function thumbprintOf(cnf: unknown): string | undefined {
+  if (cnf === undefined) return undefined;
+  if (typeof cnf !== 'object' || cnf === null || Array.isArray(cnf)) throw refused('cnf');
+  if (Object.keys(cnf).length === 0) return undefined;
   if (Object.hasOwn(cnf, 'x5t#S256')) {
     throw new IdentityError('certificate_bound', 'access token bound to a client certificate');
   }
-  const { jkt, ...others } = cnf as { readonly jkt?: unknown };
+  const jkt = own(cnf as Claims, 'jkt');
   if (typeof jkt !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(jkt)) throw refused('cnf');
-  if (Object.keys(others).length > 0) throw refused('cnf');
   return jkt;
 }
 
-const own = (claims: Claims, name: string): unknown =>
-  Object.hasOwn(claims, name) ? claims[name] : undefined;
+/** A claim's value. Some issuers write an absent claim as null. */
+export function own(claims: Claims, name: string): unknown {
+  const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+  return value === null ? undefined : value;
+}
 
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
 
