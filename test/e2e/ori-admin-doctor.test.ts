@@ -155,6 +155,23 @@ it('finds rows that the ring does not open, and a database behind this version',
   await world.admin.get('migrate');
 });
 
+it('fails where the issuer cannot be asked about opaque tokens, and says why', async () => {
+  const { issuer } = world;
+  const { id, secret } = issuer.introspectionClient;
+  const asked = (clientSecret: string) =>
+    doctor({ SIGNER_INTROSPECTION_CLIENT_ID: id, SIGNER_INTROSPECTION_CLIENT_SECRET: clientSecret });
+  const check = `signer issuer ${issuer.url}`;
+  const right = await asked(secret);
+  expect(right.wrong).toEqual({});
+  expect(right.all.find((one) => one.check === check)?.found).toContain('it answers about tokens');
+  const wrong = await asked('another');
+  expect(wrong.wrong[check]).toMatchObject({ found: expect.stringContaining('401 invalid_client') });
+  issuer.announce({ introspection_endpoint: undefined });
+  const unnamed = await asked(secret);
+  issuer.announce({});
+  expect(unnamed.wrong[check]).toMatchObject({ found: expect.stringContaining('introspection.endpoint') });
+});
+
 it('says for which claim a token is refused', async () => {
   const { issuer } = world;
   const good = await doctor({}, ['--token'], await issuer.token());

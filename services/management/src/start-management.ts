@@ -117,6 +117,7 @@ export async function startManagement(config: ManagementConfig, parts: Partial<M
   };
 
   if (database.connections) collectConnections(metrics.registry, database.connections);
+  await identity.tellMisconfigured(log);
   collectIssuerKeysAge(metrics.registry, identity.keysAgeSeconds);
   const { api, opsUrl, stop } = await openPorts(
     config,

@@ -167,6 +167,7 @@ export async function startSigner(config: SignerConfig, parts: Partial<SignerPar
   );
 
   if (database?.connections) collectConnections(metrics.http.registry, database.connections);
+  await identity.tellMisconfigured(log);
   collectIssuerKeysAge(metrics.http.registry, identity.keysAgeSeconds);
   collectSafety(metrics.http.registry, eviction, () => store.lifecycleWrites());
   collectKeyExpiry(metrics.http.registry, { expiry: (at) => store.keyExpiry(at), now });

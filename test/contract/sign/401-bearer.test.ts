@@ -27,7 +27,7 @@ const shapes: Record<string, string | null> = {
   'a token with a comma': `${good},${good}`,
   'three segments that are not a JWT': 'a.b.c',
   'a JWT for another audience': await issuer.token({ claims: { aud: 'https://other.test' } }),
-  'an ID token': await issuer.token({ header: { typ: 'JWT' } }),
+  'an ID token': await issuer.token({ header: { typ: 'JWT' }, claims: { nonce: 'n' } }),
   'a JWT of another issuer': await issuer.token({ claims: { iss: 'https://issuer.example' } }),
   'an unsigned JWT': await issuer.token({ forge: 'none' }),
   'an HMAC for a signature': await issuer.token({ forge: 'hmac' }),
@@ -60,6 +60,11 @@ test.each<[string, TokenOptions]>([
   ['a kid that is no string', { header: { kid: 1 } }],
 ])('a JWT with %s is refused', async (_, options) => {
   expectUnauthorized(await world.sign({ bearer: await issuer.token(options) }));
+});
+
+test('a JWT of another type is for the issuer to judge', async () => {
+  expectUnauthorized(await world.sign({ bearer: await issuer.token({ header: { typ: 'JWT' } }) }));
+  expect(issuer.counts.introspection).toBe(1);
 });
 
 test('an opaque token that is not active is refused', async () => {

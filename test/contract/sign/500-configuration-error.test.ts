@@ -5,8 +5,9 @@ import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { addMember } from '@ori/store/writes/members';
 import { expect, test } from 'vitest';
+import { startIssuer } from '../../env/issuer.ts';
 import { expectRefusal } from '../refusal.ts';
-import { freshId, useSignerWorld } from '../signer-world.ts';
+import { freshId, startSignerWorld, useSignerWorld } from '../signer-world.ts';
 
 const world = await useSignerWorld();
 const { issuer, store, tenants } = world;
@@ -49,4 +50,14 @@ test('a subject that cannot be a header value', async () => {
   await addSubject(store, { userId, issuer: issuer.url, subject });
   await addMember(store, { workspaceId: tenants.workspaceId, userId });
   expectRefusal(await world.sign({ bearer: await issuer.token({ subject }) }), refused);
+});
+
+test('an issuer that names no introspection endpoint of its own: a warning at the start, and no "try again"', async () => {
+  await using misled = await startIssuer({ audience: 'https://api.test/v1' });
+  misled.announce({ introspection_endpoint: 'https://admin.test/introspect' });
+  await using its = await startSignerWorld({ environment: { ISSUER: misled.url } });
+  const output = its.signer.output.join('\n');
+  expect(output).toContain('the issuer cannot be asked about opaque tokens');
+  expect(output).toContain('set introspection.endpoint');
+  expectRefusal(await its.sign({ bearer: 'x'.repeat(40) }), refused);
 });

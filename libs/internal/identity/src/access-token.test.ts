@@ -143,6 +143,12 @@ test.each([
   ['active', 'true'],
   ['active', 1],
   ['active', [true]],
+  ['token_use', 'refresh_token'],
+  ['token_use', 'refresh'],
+  ['typ', 'Refresh'],
+  ['typ', 'Offline'],
+  ['typ', 'ID'],
+  ['token_type', 'refresh_token'],
   ['token_type', 'DPoP'],
   ['token_type', 'mac'],
   ['token_type', ['Bearer']],
@@ -244,13 +250,12 @@ describe('an introspection without aud', () => {
 
   test('is refused, unless the settings of the issuer allow it', () => {
     expect(() => checkIntrospection(answer, expected, NOW)).toThrow(REFUSED);
-    for (const changes of [{}, { aud: null }, { aud: [] }])
+    for (const changes of [{}, { aud: null }, { aud: [] }, { token_type: undefined }])
       expect(checkIntrospection({ ...answer, ...changes }, lenient, NOW)).toMatchObject({ subject: 'ada' });
   });
 
   test.each<[string, object]>([
     ['another audience', { aud: 'https://other.test' }],
-    ['no type, as that of a refresh token', { token_type: undefined }],
     ['the use of a refresh token', { token_use: 'refresh_token' }],
     ['no scope', { scope: undefined }],
     ['a nonce', { nonce: 'n' }],

@@ -70,7 +70,7 @@ export function checkTokenHeader(
 }
 
 /** RFC 7515, 4.1.9: a media type, whose `application/` may be missing, in any case. */
-function tokenTypeOf(typ: unknown): TokenType | undefined {
+export function tokenTypeOf(typ: unknown): TokenType | undefined {
   if (typ === undefined) return 'none';
   if (typeof typ !== 'string') return undefined;
   const subtype = typ.toLowerCase().replace(/^application\//, '');
@@ -96,8 +96,8 @@ export function checkTokenClaims(
 }
 
 /**
- * Checks the answer of an introspection endpoint: RFC 7662, 2.2. Some issuers report a refresh token as active; it is
- * refused because it has no audience or, where the audience may be missing, no type.
+ * Checks the answer of an introspection endpoint: RFC 7662, 2.2. Some issuers report a refresh token as active, although
+ * they were asked for an access token; it is refused where `token_use`, `typ` or a missing audience tells it apart.
  *
  * @throws IdentityError `bearer_refused`, `certificate_bound`
  */
@@ -105,6 +105,7 @@ export function checkIntrospection(claims: Claims, expected: TokenExpectation, n
   if (claims['active'] !== true) throw refused('active');
   const [iss, type, cnf, aud] = ['iss', 'token_type', 'cnf', 'aud'].map((name) => own(claims, name));
   if (iss !== undefined && iss !== expected.issuer) throw refused('iss');
+  refuseOtherUses(claims);
   if (
     type !== undefined &&
     !(isString(type) && isTokenType(type.toLowerCase(), thumbprintOf(cnf) !== undefined))
@@ -114,7 +115,6 @@ export function checkIntrospection(claims: Claims, expected: TokenExpectation, n
   if (expected.introspectionWithoutAudience !== true || isNamed) {
     return checkCommonClaims(claims, expected, now);
   }
-  if (type === undefined) throw refused('token_type');
   requireAccessTokenClaims(claims, expected);
   return checkCommonClaims({ ...claims, aud: expected.audience }, expected, now);
 }
@@ -139,13 +139,22 @@ function requireAccessToken(claims: Claims, expected: TokenExpectation): void {
 }
 
 function requireAccessTokenClaims(claims: Claims, expected: TokenExpectation): void {
-  const foreign = FOREIGN_CLAIMS.find((name) => Object.hasOwn(claims, name));
-  if (foreign !== undefined) throw refused(foreign);
-  // The kind of token, in claims of Keycloak (`typ`) and of Cognito and Hydra (`token_use`).
-  if (!isOneOf(claims['typ'], ['Bearer', 'DPoP'])) throw refused('typ');
-  if (!isOneOf(claims['token_use'], ['access', 'access_token'])) throw refused('token_use');
+  refuseOtherKinds(claims);
   const name = expected.claims?.scope ?? 'scope';
   if (scopesIn(claims, expected).length === 0) throw refused(name);
+}
+
+/** Refuses claims that say that this is another kind of token. @throws IdentityError `bearer_refused` */
+export function refuseOtherKinds(claims: Claims): void {
+  const foreign = FOREIGN_CLAIMS.find((name) => Object.hasOwn(claims, name));
+  if (foreign !== undefined) throw refused(foreign);
+  refuseOtherUses(claims);
+}
+
+/** The kind of token, in claims of Keycloak (`typ`) and of Cognito and Hydra (`token_use`). */
+function refuseOtherUses(claims: Claims): void {
+  if (!isOneOf(claims['typ'], ['Bearer', 'DPoP'])) throw refused('typ');
+  if (!isOneOf(claims['token_use'], ['access', 'access_token'])) throw refused('token_use');
 }
 
 function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: number): TokenFacts {

@@ -1,4 +1,5 @@
 import { type Config, flag, list, path, secret, text, url } from '@ori/runtime/config';
+import { isHttpsOrLoopback } from './https-or-loopback.ts';
 import {
   clientToName,
   type IssuerSettings,
@@ -126,9 +127,4 @@ function onlyIssuer(config: Loaded, baseUrl: string): IssuerSettings {
 
 function isBaseUrl(value: string): boolean {
   return URL.canParse(value) && /^https?:\/\/[^?#]*\/v1$/.test(value);
-}
-
-function isHttpsOrLoopback(value: string): boolean {
-  const { protocol, hostname } = new URL(value);
-  return protocol === 'https:' || /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }

@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { TOKEN_CLOCK_TOLERANCE_SECONDS, type TokenFacts } from './access-token.ts';
+import { askIssuer } from './ask-issuer.ts';
 import type { TokenExpectation } from './expectation.ts';
 import { IdentityError, tokenRefused } from './identity-error.ts';
 import type { Arrival, Introspect } from './introspect.ts';
 import type { Issuer } from './issuer.ts';
 import type { Bearer } from './read-bearer.ts';
-import { issuerClaimOf, verifyJwt } from './verify-jwt.ts';
+import { claimsOf, isAccessToken, verifyJwt } from './verify-jwt.ts';
 
 /** The maximum time for which the facts of a token are cached, whatever its own expiry. */
 const REMEMBERED_MS = { jwt: 60_000, opaque: 5000 } as const;
@@ -68,17 +69,21 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>) {
   const introspecting = (token: string) =>
     authorities.find((one) => one.introspect !== undefined && token.startsWith(one.tokenPrefix ?? ''));
 
-  async function judge({ kind, token }: Bearer, arrival: Arrival): Promise<TokenFacts> {
-    const seconds = Math.floor(now() / 1000);
-    if (kind === 'opaque') {
-      const { introspect, expected } = introspecting(token) ?? {};
-      if (introspect === undefined || expected === undefined)
-        throw new TypeError('no issuer is configured to introspect this token');
-      return await introspect(token, expected, seconds, arrival);
-    }
-    const authority = byIssuer.get(issuerClaimOf(token));
+  /**
+   * Who judges a token. A JWT of an accepted type is verified with the keys of its issuer. RFC 7662
+   * knows no form, so any other token is shown to its issuer, if that is asked about tokens: the one that it names, else
+   * the one whose prefix it has.
+   *
+   * @throws IdentityError `bearer_refused`
+   */
+  function judgeOf({ kind, token }: Bearer) {
+    const claims = kind === 'jwt' ? claimsOf(token) : {};
+    const named = claims['iss'] ?? undefined;
+    const authority = named === undefined ? introspecting(token) : byIssuer.get(named);
     if (authority === undefined) throw tokenRefused('iss');
-    return await verifyJwt(token, authority.expected, authority.issuer, seconds);
+    const { expected, issuer, introspect } = authority;
+    const isVerified = named !== undefined && isAccessToken(token, expected);
+    return { expected, issuer, claims, ask: isVerified ? undefined : introspect };
   }
 
   function compareBinding(facts: TokenFacts): TokenFacts {
@@ -95,20 +100,27 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>) {
   }
 
   async function find(bearer: Bearer, digest: string, arrival: Arrival): Promise<TokenFacts> {
-    const { kind } = bearer;
+    const { token } = bearer;
     const start = performance.now();
+    const seconds = Math.floor(now() / 1000);
+    let isAsked = false;
     try {
-      const facts = compareBinding(await judge(bearer, arrival));
+      const { expected, issuer, claims, ask } = judgeOf(bearer);
+      isAsked = ask !== undefined;
+      const judged = ask
+        ? askIssuer(token, claims, ask, expected, seconds, arrival)
+        : verifyJwt(token, expected, issuer, seconds);
+      const facts = compareBinding(await judged);
       const isBound = facts.keyThumbprint !== undefined;
       onVerified?.(facts, !isBound && byIssuer.get(facts.issuer)?.issuer.binds() === true);
       const ttl = Math.min(
-        kind === 'opaque' ? REMEMBERED_MS.opaque : REMEMBERED_MS.jwt,
+        isAsked ? REMEMBERED_MS.opaque : REMEMBERED_MS.jwt,
         facts.expiresAt * 1000 - now(),
       );
       if (ttl > 0) known.set(digest, facts, { start, ttl });
       return facts;
     } catch (error) {
-      if (kind === 'opaque' && error instanceof IdentityError && error.code !== 'issuer_unavailable') {
+      if (isAsked && error instanceof IdentityError && error.code !== 'issuer_unavailable') {
         known.delete(digest);
         refused.set(digest, error);
       }

@@ -41,7 +41,7 @@ function clientWith({
 }: Partial<IntrospectionOptions> & { answer?: (init: RequestInit | undefined) => Promise<Response> } = {}) {
   const sent: Sent[] = [];
   const place = { metadata: metadataWith('https://issuer.test/introspect') };
-  const introspect = createIntrospection(
+  const introspection = createIntrospection(
     {
       clientId: 'ori',
       clientSecret: new Secret('s3cret'),
@@ -60,7 +60,9 @@ function clientWith({
   return {
     sent,
     place,
-    ask: (token = 'token', isFamiliar = false) => introspect(token, expected, NOW, { network, isFamiliar }),
+    check: introspection.check,
+    ask: (token = 'token', isFamiliar = false) =>
+      introspection.introspect(token, expected, NOW, { network, isFamiliar }),
   };
 }
 
@@ -76,17 +78,70 @@ test.each([
 });
 
 test('asks where the newest metadata says, over http too, and nobody without an endpoint', async () => {
-  const { sent, place, ask } = clientWith();
+  const { sent, place, ask, check } = clientWith();
   const endpoints = ['https://issuer.test/introspect', 'http://127.0.0.1:9000/introspect'];
   for (const endpoint of endpoints) {
     place.metadata = metadataWith(endpoint, new URL(endpoint).origin);
     expect(await ask()).toMatchObject({ subject: 'ada' });
   }
+  const explanation = expect.stringContaining('set introspection.endpoint');
   for (const endpoint of [undefined, null, 'introspect', 'https://elsewhere.test/introspect']) {
     place.metadata = metadataWith(endpoint);
-    await expect(ask()).rejects.toMatchObject(unavailable);
+    for (const failing of [ask(), check()])
+      await expect(failing).rejects.toMatchObject({ code: 'issuer_misconfigured', explanation });
   }
   expect(sent.map(({ url }) => url)).toEqual(endpoints);
+});
+
+test("asks where the settings say, on an operator's own address, whatever the metadata has", async () => {
+  const endpoint = 'http://127.0.0.1:4445/admin/oauth2/introspect';
+  const { sent, place, ask, check } = clientWith({
+    endpoint,
+    clientSecret: undefined,
+    authMethod: 'none',
+    answer: async (init) =>
+      String(init?.body).includes('token=token') ? active() : Response.json({ active: false }),
+  });
+  place.metadata = metadataWith(undefined);
+  expect(await ask()).toMatchObject({ subject: 'ada' });
+  await check();
+  expect(sent).toMatchObject([
+    { url: endpoint, authorization: null },
+    { url: endpoint, authorization: null },
+  ]);
+  expect(sent[0]?.body.get('token_type_hint')).toBe('access_token');
+});
+
+const coded = (status: number, error: string) => Response.json({ error }, { status });
+test.each<[string, () => Response, string, string]>([
+  ['a wrong secret', () => coded(401, 'invalid_client'), 'issuer_misconfigured', '401 invalid_client'],
+  [
+    'a wrong secret with a challenge',
+    () => new Response('', { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } }),
+    'issuer_misconfigured',
+    'check clientId, clientSecret and authMethod',
+  ],
+  ['a client without the right', () => new Response('', { status: 403 }), 'issuer_misconfigured', '403'],
+  ['a wrong path', () => new Response('', { status: 404 }), 'issuer_misconfigured', 'introspection.endpoint'],
+  ['a redirect', () => Response.redirect('https://x.test'), 'issuer_unavailable', 'failed'],
+  ['any token as active', active, 'issuer_misconfigured', 'that nobody has'],
+  ['a client that may not, as 400', () => coded(400, 'unauthorized_client'), 'issuer_misconfigured', '400'],
+  [
+    'that no token is right',
+    () => coded(400, 'invalid_request'),
+    'issuer_misconfigured',
+    'not take the token',
+  ],
+  ['a failure of its own', () => coded(500, 'server_error'), 'issuer_unavailable', 'failed'],
+  ['too many requests', () => coded(429, 'slow_down'), 'issuer_unavailable', 'failed'],
+])('an issuer that answers with %s', async (_, answer, code, message) => {
+  const { check } = clientWith({ answer: async () => answer() });
+  await expect(check()).rejects.toMatchObject({ code, message: expect.stringContaining(message) });
+});
+
+test('a token that the issuer does not take is refused, as others do that are not active', async () => {
+  const { ask } = clientWith({ answer: async () => coded(400, 'invalid_request') });
+  await expect(ask()).rejects.toMatchObject({ code: 'bearer_refused', claim: 'active' });
 });
 
 test.each([

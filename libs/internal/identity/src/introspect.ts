@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readBounded } from '@ori/remote-json';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import type { Secret } from '@ori/runtime/secret';
@@ -7,7 +8,10 @@ import {
   ClientSecretPost,
   Configuration,
   customFetch,
+  None,
+  ResponseBodyError,
   tokenIntrospection,
+  WWWAuthenticateChallengeError,
 } from 'openid-client';
 import { checkIntrospection, type TokenFacts } from './access-token.ts';
 import type { TokenExpectation } from './expectation.ts';
@@ -15,9 +19,12 @@ import { IdentityError } from './identity-error.ts';
 import type { Issuer, IssuerMetadata } from './issuer.ts';
 
 export interface IntrospectionOptions {
+  /** Default: that of the issuer's discovery document. */
+  readonly endpoint?: string | undefined;
   readonly clientId: string;
-  readonly clientSecret: Secret;
-  readonly authMethod: 'client_secret_basic' | 'client_secret_post';
+  /** Undefined with `none` alone. */
+  readonly clientSecret?: Secret | undefined;
+  readonly authMethod: 'client_secret_basic' | 'client_secret_post' | 'none';
   readonly inFlightMax: number;
   /** Time limit for one token, in milliseconds: waiting for a slot, and the call. */
   readonly timeoutMs: number;
@@ -25,6 +32,8 @@ export interface IntrospectionOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
+/** Some issuers call a refresh token active unless they are asked for an access token. */
+const HINT = { token_type_hint: 'access_token' };
 /** An introspection answer has only a few claims. */
 const ANSWER_BYTES_MAX = 65_536;
 
@@ -36,7 +45,7 @@ export interface Arrival {
   readonly isFamiliar: boolean;
 }
 
-/** Asks the issuer about one opaque token. @throws IdentityError `bearer_refused`, `issuer_unavailable` */
+/** Asks the issuer about one token. @throws IdentityError `bearer_refused`, `issuer_unavailable`, `issuer_misconfigured` */
 export type Introspect = (
   token: string,
   expected: TokenExpectation,
@@ -49,60 +58,113 @@ export type Introspect = (
  * of the slots is reserved for tokens that were valid before, so that a flood of random ones does not interrupt
  * sessions.
  */
-export function createIntrospection(
-  options: IntrospectionOptions,
-  issuer: Pick<Issuer, 'metadata'>,
-): Introspect {
+export function createIntrospection(options: IntrospectionOptions, issuer: Pick<Issuer, 'metadata'>) {
   const { inFlightMax, timeoutMs } = options;
   const familiar = Math.ceil(inFlightMax / 4);
   const line = { budget: 'introspections', waitingPerKeyMax: 64, waitingMax: 1000 } as const;
   const familiarInPlace = createFairSemaphore({ ...line, permits: familiar });
   const strangerInPlace = createFairSemaphore({ ...line, permits: Math.max(1, inFlightMax - familiar) });
-  let client: { readonly metadata: IssuerMetadata; readonly configuration: Configuration } | undefined;
+  let client: { readonly endpoint: string; readonly configuration: Configuration } | undefined;
 
   async function configured(): Promise<Configuration> {
-    const metadata = await issuer.metadata();
-    if (client?.metadata !== metadata) client = { metadata, configuration: configure(options, metadata) };
+    const endpoint = options.endpoint ?? endpointOf(await issuer.metadata());
+    if (client?.endpoint !== endpoint) client = { endpoint, configuration: configure(options, endpoint) };
     return client.configuration;
   }
 
-  return async (token, expected, now, { network, isFamiliar }) => {
+  const introspect: Introspect = async (token, expected, now, { network, isFamiliar }) => {
     const configuration = await configured();
     const signal = AbortSignal.timeout(timeoutMs);
     const inPlace = isFamiliar ? familiarInPlace : strangerInPlace;
-    const answer = await inPlace(network, { signal }, () => tokenIntrospection(configuration, token)).catch(
-      (cause) => {
-        throw new IdentityError('issuer_unavailable', 'the introspection failed', { cause });
-      },
-    );
+    const answer = await inPlace(network, { signal }, () =>
+      tokenIntrospection(configuration, token, HINT),
+    ).catch((cause) => {
+      throw failureOf(cause);
+    });
     return checkIntrospection(answer, expected, now);
+  };
+  return {
+    introspect,
+    /** Asks about a token that nobody has. @throws IdentityError `issuer_unavailable`, `issuer_misconfigured` */
+    async check(): Promise<void> {
+      const nobodys = randomBytes(32).toString('base64url');
+      const { active } = await tokenIntrospection(await configured(), nobodys, HINT).catch((cause) => {
+        const failure = failureOf(cause);
+        throw failure.code === 'bearer_refused' ? misconfigured(failure.message, { cause }) : failure;
+      });
+      if (active) throw misconfigured('the introspection endpoint calls a token active that nobody has');
+    },
   };
 }
 
-/** @throws IdentityError `issuer_unavailable` without an endpoint on the origin of the issuer */
-function endpointOf({ issuer, introspection_endpoint: endpoint }: IssuerMetadata): string {
-  if (typeof endpoint === 'string' && URL.parse(endpoint)?.origin === new URL(issuer).origin) return endpoint;
-  throw new IdentityError('issuer_unavailable', 'the issuer has no introspection endpoint on its own origin');
+const misconfigured = (message: string, options?: ErrorOptions) =>
+  new IdentityError('issuer_misconfigured', message, options);
+
+/** What the endpoint answers to a client that it will not accept. */
+const REFUSED = [401, 403, 'invalid_client', 'unauthorized_client', 'insufficient_scope'];
+const NO_ENDPOINT = [404, 405, 410];
+
+function failureOf(cause: unknown): IdentityError {
+  const { status, code } = statusOf(cause);
+  const said = [status, code].filter((part) => part !== undefined).join(' ');
+  if (REFUSED.includes(code ?? '') || REFUSED.includes(status ?? 0)) {
+    const fix = 'check clientId, clientSecret and authMethod of its introspection';
+    return misconfigured(`the issuer refuses the introspection client (${said}): ${fix}`, { cause });
+  }
+  // Some issuers answer so to what is no token of theirs.
+  if (status === 400)
+    return new IdentityError('bearer_refused', `the issuer does not take the token (${said})`, {
+      cause,
+      claim: 'active',
+    });
+  if (NO_ENDPOINT.includes(status ?? 0))
+    return misconfigured(`the introspection endpoint answers ${said}: check introspection.endpoint`, {
+      cause,
+    });
+  const explanation = said === '' ? undefined : `the introspection endpoint answers ${said}`;
+  return new IdentityError('issuer_unavailable', 'the introspection failed', {
+    cause,
+    ...(explanation && { explanation }),
+  });
 }
 
-function configure(options: IntrospectionOptions, metadata: IssuerMetadata): Configuration {
+/** The status and the OAuth code of an answer that openid-client refused. */
+function statusOf(cause: unknown): { readonly status?: number; readonly code?: string } {
+  if (cause instanceof ResponseBodyError) return { status: cause.status, code: cause.error };
+  if (cause instanceof WWWAuthenticateChallengeError) return { status: cause.status };
+  const response = cause instanceof Error ? cause.cause : undefined;
+  return response instanceof Response ? { status: response.status } : {};
+}
+
+/** @throws IdentityError `issuer_misconfigured` without an endpoint on the origin of the issuer */
+function endpointOf({ issuer, introspection_endpoint: endpoint }: IssuerMetadata): string {
+  if (typeof endpoint === 'string' && URL.parse(endpoint)?.origin === new URL(issuer).origin) return endpoint;
+  throw misconfigured(
+    'the discovery document names no introspection endpoint on the origin of the issuer: set introspection.endpoint in the file of issuers',
+  );
+}
+
+const AUTHENTICATION = {
+  client_secret_basic: ClientSecretBasic,
+  client_secret_post: ClientSecretPost,
+  none: None,
+} as const;
+
+function configure(options: IntrospectionOptions, introspection_endpoint: string): Configuration {
   const { clientId, clientSecret, authMethod, timeoutMs } = options;
   const ask = options.fetch ?? fetch;
-  const { issuer, jwks_uri } = metadata;
-  const introspection_endpoint = endpointOf(metadata);
-  const authenticate = authMethod === 'client_secret_basic' ? ClientSecretBasic : ClientSecretPost;
   const configuration = new Configuration(
-    { issuer, jwks_uri, introspection_endpoint },
+    { issuer: new URL(introspection_endpoint).origin, introspection_endpoint },
     clientId,
     {},
-    authenticate(clientSecret.reveal()),
+    AUTHENTICATION[authMethod](clientSecret?.reveal() ?? ''),
   );
   configuration.timeout = timeoutMs / 1000;
   configuration[customFetch] = async (url, init) => {
     const response = await ask(url, { ...(init as RequestInit), redirect: 'manual' });
     return new Response(await readBounded(response, ANSWER_BYTES_MAX, new URL(url)), response);
   };
-  // Whether plain http is permitted was already checked for the issuer's own address.
+  // Whether plain http is permitted was already checked, for the issuer's own address or for the setting.
   if (introspection_endpoint.startsWith('http:')) allowInsecureRequests(configuration);
   return configuration;
 }

@@ -68,6 +68,8 @@ test.each([
   { tokenLifetimeMaxSeconds: 60 },
   { tokenLifetimeMaxSeconds: 604_800 },
   { introspection: { clientId: 'ori', clientSecret: secret, authMethod: 'client_secret_post' } },
+  { introspection: { clientId: 'ori', authMethod: 'none', endpoint: 'http://127.0.0.1:4445/introspect' } },
+  { introspection: { clientId: 'ori', clientSecret: secret, endpoint: 'https://admin.test/introspect' } },
 ])('%j is accepted', (entry) => {
   expect(problemsOf(entry)).toEqual([]);
 });
@@ -96,6 +98,18 @@ test.each([
   ['issuers[0].scopes', { scopes: { admin: 'admin' } }],
   ['issuers[0]', { tokenType: ['JWT'] }],
   ['issuers[0].clients', { clients: [] }],
+  ['issuers[0].introspection.clientSecret', { introspection: { clientId: 'ori' } }],
+  [
+    'issuers[0].introspection.clientSecret',
+    { introspection: { clientId: 'ori', clientSecret: secret, authMethod: 'none' } },
+  ],
+  ...['http://admin.test/introspect', 'ftp://127.0.0.1/introspect', '/introspect'].map(
+    (endpoint) =>
+      [
+        'issuers[0].introspection.endpoint',
+        { introspection: { clientId: 'ori', clientSecret: secret, endpoint } },
+      ] as [string, object],
+  ),
   ['issuers[0].signIn.redirectPort', { signIn: { redirectPort: 0 } }],
 ])('%s is refused where it says %j', (place, entry) => {
   expect(problemsOf(entry).map((problem) => problem.split(':')[0])).toEqual([place]);

@@ -3,12 +3,15 @@ import { Secret } from '@ori/runtime/secret';
 import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
 import { z } from 'zod';
 import { TOKEN_TYPES, type TokenExpectation } from './expectation.ts';
+import { isHttpsOrLoopback } from './https-or-loopback.ts';
 
 /** How a service asks an issuer about opaque tokens (RFC 7662). */
 interface IntrospectionSettings {
+  /** Undefined if the discovery document names it. */
+  readonly endpoint?: string | undefined;
   readonly clientId: string;
-  readonly clientSecret: Secret;
-  readonly authMethod: 'client_secret_basic' | 'client_secret_post';
+  readonly clientSecret?: Secret | undefined;
+  readonly authMethod: 'client_secret_basic' | 'client_secret_post' | 'none';
   /** The prefix of the issuer's opaque tokens, where more than one issuer introspects: no other issuer may see them. */
   readonly tokenPrefix: string;
 }
@@ -70,11 +73,18 @@ const issuerEntry = z.strictObject({
   tokenLifetimeMaxSeconds: z.int().min(60).max(604_800).optional(),
   introspection: z
     .strictObject({
+      endpoint: name.refine(isHttpsOrLoopback, 'expected https, or http on loopback').optional(),
       clientId: name,
-      clientSecret: name,
-      authMethod: z.enum(['client_secret_basic', 'client_secret_post']).default('client_secret_basic'),
+      clientSecret: name.optional(),
+      authMethod: z
+        .enum(['client_secret_basic', 'client_secret_post', 'none'])
+        .default('client_secret_basic'),
       tokenPrefix: z.string().max(64).default(''),
       withoutAudience: z.boolean().default(false),
+    })
+    .refine(({ clientSecret, authMethod }) => (clientSecret === undefined) === (authMethod === 'none'), {
+      path: ['clientSecret'],
+      error: 'required, unless authMethod is "none"',
     })
     .optional(),
   signIn: z
@@ -156,7 +166,11 @@ function settingsOf(
     ...(scopes && { scopes }),
     introspectionWithoutAudience: introspection?.withoutAudience ?? false,
     ...(introspection && {
-      introspection: { ...introspection, clientSecret: new Secret(introspection.clientSecret) },
+      introspection: {
+        ...introspection,
+        clientSecret:
+          introspection.clientSecret === undefined ? undefined : new Secret(introspection.clientSecret),
+      },
     }),
     signIn: {
       clientId: signIn.clientId ?? clientToName(clients),

@@ -1,6 +1,8 @@
+import type { Logger } from '@ori/runtime/log';
 import type { IdentityConfig } from './config.ts';
 import { createIdentities, type IdentitiesOptions } from './identities.ts';
-import { createIntrospection, type Introspect } from './introspect.ts';
+import { IdentityError } from './identity-error.ts';
+import { createIntrospection } from './introspect.ts';
 import { createIssuer, type Issuer } from './issuer.ts';
 import type { IssuerSettings } from './issuers-file.ts';
 
@@ -23,7 +25,7 @@ const KEYS_STALE_SECONDS = 300;
 const INTROSPECTIONS_IN_FLIGHT_MAX = 64;
 const INTROSPECTION_TIMEOUT_MS = 700;
 
-/** The configured identification of callers. Does not contact an issuer before the first request. */
+/** The configured identification of callers. Contacts no issuer before it is asked something. */
 export function openIdentity<ApiKey>(
   config: IdentityConfig,
   options: Pick<IdentitiesOptions<ApiKey>, 'apiKey' | 'now' | 'onLookup' | 'onVerified' | 'onBindingLost'> & {
@@ -40,14 +42,14 @@ export function openIdentity<ApiKey>(
       keysStaleSeconds: KEYS_STALE_SECONDS,
       timeoutMs: DOCUMENT_TIMEOUT_MS,
     });
-    return { settings, issuer };
+    return { settings, issuer, introspection: introspectionOf(settings, issuer, fetch) };
   });
   const { identify } = createIdentities({
     ...options,
-    authorities: opened.map(({ settings, issuer }) => ({
+    authorities: opened.map(({ settings, issuer, introspection }) => ({
       expected: settings,
       issuer,
-      introspect: introspectionOf(settings, issuer, fetch),
+      introspect: introspection?.introspect,
       tokenPrefix: settings.introspection?.tokenPrefix,
     })),
   });
@@ -57,6 +59,20 @@ export function openIdentity<ApiKey>(
     /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
     // While one of several issuers is down, people of the others can still sign in.
     check: (): Promise<void> => Promise.any(issuers.map((issuer) => issuer.check())).catch(firstOf),
+    /** Asks each issuer with introspection about a token that nobody has. @throws IdentityError */
+    async askOnce(): Promise<void> {
+      await Promise.all(opened.map(({ introspection }) => introspection?.check()));
+    },
+    /** Warns of each issuer whose introspection fails for good. Does not throw. */
+    async tellMisconfigured(log: Pick<Logger, 'warn'>): Promise<void> {
+      const asked = opened.map(({ settings: { issuer }, introspection }) =>
+        introspection?.check().catch((err: unknown) => {
+          if (err instanceof IdentityError && err.code === 'issuer_misconfigured')
+            log.warn({ issuer, why: err.message }, 'the issuer cannot be asked about opaque tokens');
+        }),
+      );
+      await Promise.all(asked);
+    },
     /** Whether the issuer, by its metadata as last fetched, binds tokens to keys. */
     binds: (issuer: string): boolean =>
       opened.some((one) => one.settings.issuer === issuer && one.issuer.binds()),
@@ -81,7 +97,7 @@ function introspectionOf(
   { introspection }: IssuerSettings,
   issuer: Issuer,
   fetch: typeof globalThis.fetch | undefined,
-): Introspect | undefined {
+) {
   if (introspection === undefined) return undefined;
   return createIntrospection(
     {

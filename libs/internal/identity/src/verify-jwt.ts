@@ -1,8 +1,15 @@
 import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose';
-import { checkTokenClaims, checkTokenHeader, TOKEN_ALGORITHMS, type TokenFacts } from './access-token.ts';
+import {
+  checkTokenClaims,
+  checkTokenHeader,
+  TOKEN_ALGORITHMS,
+  type TokenFacts,
+  tokenTypeOf,
+} from './access-token.ts';
 import type { TokenExpectation } from './expectation.ts';
-import { IdentityError } from './identity-error.ts';
+import { IdentityError, tokenRefused } from './identity-error.ts';
 import type { Issuer } from './issuer.ts';
+import type { Claims } from './read-claims.ts';
 
 /**
  * Verifies a JWT access token (RFC 9068, 4). Header and claims are checked first, so that an unacceptable token does
@@ -18,7 +25,7 @@ export async function verifyJwt(
 ): Promise<TokenFacts> {
   const header = orRefused(() => decodeProtectedHeader(token));
   const type = checkTokenHeader(header, expected.tokenTypes);
-  const claims = orRefused(() => decodeJwt(token));
+  const claims = claimsOf(token);
   const facts = checkTokenClaims(claims, expected, now, type);
   const { alg, kid } = header;
   const wanted = { ...(alg === undefined ? {} : { alg }), ...(kid === undefined ? {} : { kid }) };
@@ -36,9 +43,21 @@ export async function verifyJwt(
   throw new IdentityError('bearer_refused', `access token ${why}`, { cause });
 }
 
-/** The `iss` that a JWT claims, which selects the settings for its verification. @throws IdentityError `bearer_refused` */
-export function issuerClaimOf(token: string): unknown {
-  return orRefused(() => decodeJwt(token)).iss;
+/** What a JWT claims; its `iss` selects the settings for its verification. @throws IdentityError `bearer_refused` */
+export function claimsOf(token: string): Claims {
+  return orRefused(() => decodeJwt(token));
+}
+
+/**
+ * Whether the type of a JWT is that of an access token by the settings of its issuer.
+ *
+ * @throws IdentityError `bearer_refused` if nobody has signed it
+ */
+export function isAccessToken(token: string, { tokenTypes = ['at+jwt'] }: TokenExpectation): boolean {
+  const { alg, typ } = orRefused(() => decodeProtectedHeader(token));
+  if (typeof alg !== 'string' || /^none$/i.test(alg)) throw tokenRefused('alg');
+  const type = tokenTypeOf(typ);
+  return type !== undefined && tokenTypes.includes(type);
 }
 
 function orRefused<T>(decode: () => T): T {

@@ -132,6 +132,8 @@ export function present(error: unknown, operation: Operation): Presentation {
     return { message: error.message, ...terms, ...(isIntern && reason !== undefined && { reason }) };
   }
   if (error instanceof IdentityError && error.code === 'certificate_bound') return SIGNING.certificate_bound;
+  if (error instanceof IdentityError && error.code === 'issuer_misconfigured')
+    return isIntern ? SIGNING.configuration_error : MISCONFIGURED;
   if (error instanceof DpopError) {
     const { reason: _, ...terms }: Presentation = DPOP_REFUSALS[error.code];
     return terms.status === 403 && !operation.refusals.includes(403) ? { ...terms, status: 401 } : terms;
@@ -148,6 +150,12 @@ export function present(error: unknown, operation: Operation): Presentation {
 }
 
 const FAILED: Presentation = { status: 500, message: 'The request could not be completed. Try again later.' };
+
+/** Of a setting for the issuer; only sessions meet it. */
+const MISCONFIGURED: Presentation = {
+  status: 500,
+  message: 'The service cannot check this session as it is configured.',
+};
 
 function termsOf(code: RefusalCode, { refusals, invalidExample }: Operation): Terms {
   if ((code === 'management_key_required' || code === 'access_revoked') && !refusals.includes(403)) {

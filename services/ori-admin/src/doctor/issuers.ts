@@ -18,7 +18,9 @@ export function lookAtIssuers(prefix: Prefix, config: IdentityConfig): Promise<F
           const identity = openIdentity<never>({ ...config, issuers: [settings] }, NO_API_KEY);
           try {
             await identity.check();
-            return `its discovery document and its keys can be read, and ${lookAtBinding(prefix, config, identity.binds(settings.issuer))}`;
+            await identity.askOnce();
+            const asked = settings.introspection === undefined ? '' : ', it answers about tokens';
+            return `its discovery document and its keys can be read${asked}, and ${lookAtBinding(prefix, config, identity.binds(settings.issuer))}`;
           } finally {
             identity.close();
           }

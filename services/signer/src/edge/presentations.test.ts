@@ -20,6 +20,7 @@ test.each([
   [new DependencyError('redis', ''), again(FAILED), 'internal_error'],
   [new IdentityError('bearer_refused', ''), others.bearer_refused, 'bearer_refused'],
   [new IdentityError('issuer_unavailable', ''), undefined, 'internal_error'],
+  [new IdentityError('issuer_misconfigured', ''), others.configuration_error, 'configuration_error'],
   [new DpopError('dpop_required', ''), others.dpop_required, 'dpop_required'],
   [new SigningError('not_found', ''), others.not_found, 'not_found'],
   [new DeadlineError(5), { status: 408 }, 'timeout'],
