@@ -1,14 +1,28 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { createIntern } from '@ori/administration/interns';
 import { addSigningKey } from '@ori/administration/signing-keys';
+import { addSubject, createUser } from '@ori/administration/users';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
+import { addMember } from '@ori/store/writes/members';
 import { createDpopKey } from '@ori/test-env/dpop';
 import { inLanes } from '@ori/test-env/in-lanes';
 import { startWorld } from '@ori/test-env/world';
 import { createLocalKeySet, createVerifier, type SignedRequest } from '@ori/verifier';
+import { requireProof } from '@ori/verifier/node';
 import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
-import { expect, test } from 'vitest';
+import { beforeEach, describe, expect, it, afterAll as onEnd, onTestFinished, test } from 'vitest';
+import { runOri, startOri } from '../e2e/cli-in-process.ts';
+import { makeOriHome } from '../e2e/cli-process.ts';
+import { freePort } from '../env/ports.ts';
+import { serve } from '../env/serve.ts';
 import { createRandom, type Random } from '../lab/exactly-once/random.ts';
 
 // A server in between on both hops, from the client to the signer and from the client to the daemon: it sees every
@@ -225,6 +239,140 @@ test('a server between client and daemon gets nothing accepted but the call itse
   for (const late of held) expect(await present(late)).toBe('proof_expired');
   console.log(`${CALL_MUTATIONS} changed calls got:`, Object.fromEntries(told));
 }, 600_000);
+
+// SPEC.md C8.
+describe('a gateway that holds a token of another member', async () => {
+  const gatewayPort = await freePort();
+  const api = `http://127.0.0.1:${gatewayPort}/v1`;
+  const world = await startWorld({ environment: { AUDIENCE: api } });
+  onEnd(() => world[Symbol.asyncDispose]());
+  const { demo, store, issuer } = world;
+  const { id: userId } = await createUser(store, { name: 'Grace' });
+  await addSubject(store, { userId, issuer: issuer.url, subject: 'grace' });
+  await addMember(store, { workspaceId: demo.workspaceId, userId });
+  const its = await world.token({ claims: { sub: 'grace', aud: api } });
+  const told: string[] = [];
+  /** What it makes of a signing request: whose credential the signer gets. */
+  let swap: (authorization: string) => string = (own) => own;
+  let isRepeating = false;
+  let last: { text: string } | undefined;
+  const gateway = await serve(
+    createServer(async (req, res) => {
+      const { url: path = '', method = '', headers } = req;
+      const body = await text(req);
+      const own = headers.authorization ?? '';
+      const authorization = path.endsWith('/sign') ? swap(own) : own;
+      const isOwn = authorization === own && headers['dpop'] !== undefined;
+      const raw = ['Content-Type', 'application/json', 'Authorization', authorization];
+      if (isOwn) raw.push('DPoP', String(headers['dpop']));
+      const answer = await world.http.ask({ method, path, headers: raw, body });
+      if (path.endsWith('/sign') && answer.status === 200) last = isRepeating ? (last ?? answer) : answer;
+      const nonce = answer.headers['dpop-nonce'];
+      const challenge = answer.headers['www-authenticate'];
+      res.writeHead(answer.status, {
+        ...(nonce !== undefined && { 'dpop-nonce': nonce }),
+        ...(challenge !== undefined && { 'www-authenticate': challenge }),
+      });
+      res.end(answer.status === 200 ? last?.text : answer.text);
+    }),
+    gatewayPort,
+  );
+  onEnd(() => gateway[Symbol.asyncDispose]());
+  const keys = createLocalKeySet(
+    JSON.parse((await world.http.ask({ path: `/v1/interns/${demo.internId}/daemon/jwks.json` })).text),
+  );
+  const verifier = createVerifier({ internId: demo.internId, keys, replay: createTestReplayStore() });
+  const daemon = await serve(
+    createServer(
+      requireProof(verifier, { bodyBytesMax: 1000 }, (_req, res, { proof }) => {
+        told.push(proof.user);
+        res.end(proof.user);
+      }),
+    ),
+  );
+  onEnd(() => daemon[Symbol.asyncDispose]());
+  beforeEach(() => {
+    told.length = 0;
+    swap = (own) => own;
+    isRepeating = false;
+    last = undefined;
+  });
+
+  const key = await createDpopKey();
+  const home = await makeOriHome({ ORI_BASE_URL: api, ORI_DAEMON_URL: daemon.url });
+  onEnd(() => home[Symbol.asyncDispose]());
+  const keyFile = join(home.folder, 'key.jwk');
+  await writeFile(keyFile, JSON.stringify(key.privateJwk), { mode: 0o600 });
+  const bound = {
+    ORI_TOKEN: await world.token({ claims: { aud: api, cnf: { jkt: key.thumbprint } } }),
+    ORI_DPOP_KEY: keyFile,
+  };
+  const unbound = { ORI_TOKEN: await world.token({ claims: { aud: api } }) };
+  const CALL = ['call', demo.internId, '/api/invoke', '--data', '{"prompt":"my salary"}'];
+  const PING = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+
+  it.each([
+    ['a bound session', bound],
+    ['an unbound session', unbound],
+  ])('has no call of %s carried out as that member', async (_what, env) => {
+    expect(await runOri(home, CALL, env)).toMatchObject({ exit: 0, stdout: 'ada' });
+    swap = () => `Bearer ${its}`;
+    told.length = 0;
+    for (const args of [CALL, ['sign', demo.internId, '--path', '/', '--data', ''], ['doctor', ...CALL]])
+      expect(await runOri(home, args, env)).toMatchObject({
+        exit: 4,
+        stdout: '',
+        stderr: expect.stringContaining('signed as grace, and this session is that of ada'),
+      });
+    const mcp = await startOri(home, ['mcp', demo.internId], { env, stdin: `${PING}\n` }).result;
+    expect(JSON.parse(mcp.stdout)).toMatchObject({ error: { data: { code: 'signed_as_other' } } });
+    expect(told).toEqual([]);
+  });
+
+  it('is seen by those who watch the signer with ori canary, and by the programs behind ori proxy', async () => {
+    swap = () => `Bearer ${its}`;
+    const port = String(await freePort());
+    const canary = home.start(['canary', demo.internId, '--port', port], { env: bound });
+    const proxy = home.start(['proxy', demo.internId], { env: bound });
+    const printed = once(createInterface(proxy.child.stdout as Readable), 'line');
+    onTestFinished(async () => {
+      for (const { child, result } of [canary, proxy]) {
+        child.kill();
+        await result;
+      }
+    });
+    await canary.told(/Each scrape/);
+    expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain('ori_canary_up 0');
+    await canary.told(/signed_as_other/);
+    const [url] = await printed;
+    const answer = await fetch(`${url}/api/invoke`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect([answer.status, answer.headers.get('x-ori-proxy-error')]).toEqual([403, 'signed_as_other']);
+    expect(told).toEqual([]);
+  });
+
+  it('is shown, with an opaque token, at the first call, and cannot change who calls later', async () => {
+    const opaque = { ORI_TOKEN: issuer.opaqueToken({ claims: { aud: api } }) };
+    await using mine = await makeOriHome({ ORI_BASE_URL: api, ORI_DAEMON_URL: daemon.url });
+    const first = await runOri(mine, CALL, opaque);
+    expect(first).toMatchObject({ exit: 0, stdout: 'ada', stderr: expect.stringContaining('calls as ada') });
+    swap = () => `Bearer ${its}`;
+    expect(await runOri(mine, CALL, opaque)).toMatchObject({ exit: 4, stdout: '' });
+    expect(told).toEqual(['ada']);
+  });
+
+  it('gives a call no proof of an earlier one, whose answer would pass for its own', async () => {
+    isRepeating = true;
+    // Two calls of one process, as those of ori mcp and ori proxy are.
+    expect(await runOri(home, CALL, bound)).toMatchObject({ exit: 0, stdout: 'ada' });
+    const second = await runOri(home, CALL, bound);
+    expect(second).toMatchObject({ exit: 6, stderr: expect.stringContaining('gave the same proof before') });
+    expect(told).toEqual(['ada']);
+  });
+});
 
 /** Whether two calls differ in nothing that a version 2 proof covers. */
 function uncovered(one: Sent, other: Sent): boolean {

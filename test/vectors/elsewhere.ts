@@ -36,4 +36,5 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   C5: 'about clients: shown by our own',
   C6: 'about clients: shown by our own',
   C7: 'about clients: shown by our own',
+  C8: 'about clients: shown by our own',
 };

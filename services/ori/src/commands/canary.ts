@@ -4,12 +4,12 @@ import type { VerificationKey } from '@ori/proof';
 import { createVerifier, memoryReplayStore } from '@ori/verifier';
 import { publishedKeys } from '../adapters/key-set.ts';
 import { listen } from '../adapters/listen.ts';
-import { requestProof } from '../adapters/signer.ts';
 import { CliError } from '../core/errors.ts';
 import { recordOf } from '../text/failure-record.ts';
-import { requireSession, withAccessToken } from './access.ts';
+import { requireSession } from './access.ts';
 import { type Context, takeTrace, untilInterrupted } from './context.ts';
 import { takeInternId } from './intern-id.ts';
+import { requestOwnProof } from './sign-for.ts';
 
 const PATH = '/ori/canary';
 /** For one signing and its verification; Prometheus waits a little longer. */
@@ -34,10 +34,7 @@ export async function canary(context: Context, intern: string, { host, port }: C
   async function signAndVerify(mine: Context): Promise<void> {
     const body = Buffer.from(JSON.stringify({ canary: randomUUID() }));
     const request = { internId, bodySha256: hash('sha256', body), path: PATH };
-    const signing = { trace: takeTrace(mine), signal: mine.interrupted };
-    const proof = await withAccessToken(mine, (_session, credential) =>
-      requestProof(baseUrl, credential, request, signing),
-    );
+    const proof = await requestOwnProof(mine, request, takeTrace(mine));
     keys = (await publishedKeys(baseUrl, internId, mine.interrupted)) ?? [];
     const rawHeaders = [...Object.entries(proof), ['content-type', 'application/json']].flat();
     await verifier.verify({ method: 'POST', target: PATH, rawHeaders, body });

@@ -3,7 +3,7 @@ import { CliError, isCliError } from '../core/errors.ts';
 import { ownValue } from '../core/trust.ts';
 import type { Context } from './context.ts';
 import { internsOf } from './intern-id.ts';
-import { keepIntern, readTrust } from './trust.ts';
+import { keepShown, readTrust } from './trust.ts';
 
 /**
  * The origin of the intern's daemon: the one of this profile, otherwise https at the hostname that the API lists for
@@ -20,7 +20,7 @@ export async function findDaemon(context: Context, baseUrl: string, internId: st
   if (intern === undefined) throw new CliError('intern_not_found', { internId });
   if (intern.hostname === null) throw new CliError('daemon_unknown', {});
   const { origin } = parseDaemonAddress(`https://${requireHostname(intern.hostname)}`);
-  await keepIntern(context, baseUrl, { daemons: { [internId]: origin } });
+  await keepShown(context, baseUrl, { daemons: { [internId]: origin } });
   return new URL(origin);
 }
 

@@ -5,7 +5,7 @@ import { ownValue } from '../core/trust.ts';
 import { requireSession } from './access.ts';
 import type { Context } from './context.ts';
 import type { Intern, InternFilter } from './list-interns.ts';
-import { keepIntern, readTrust } from './trust.ts';
+import { keepShown, readTrust } from './trust.ts';
 
 /** Every intern that the session can see. */
 export async function internsOf(context: Context, filter: InternFilter = {}): Promise<Intern[]> {
@@ -32,7 +32,7 @@ export async function takeInternId(context: Context, named: string): Promise<str
   if (kept !== undefined) return kept;
   try {
     const { id } = findIntern(await internsOf(context), named);
-    if (id !== named) await keepIntern(context, base_url, { interns: { [named]: id } });
+    if (id !== named) await keepShown(context, base_url, { interns: { [named]: id } });
     return id;
   } catch (error) {
     // Without a list there are no names, and an id may begin differently.

@@ -24,6 +24,7 @@ import { tellFallback, tellTerms, tellUnbound } from '../core/failures/session.t
 import { sessionOfToken } from '../core/given-token.ts';
 import { chooseScope, requireGranted, SIGNING_SCOPE } from '../core/scopes.ts';
 import { renewSession, type Session } from '../core/session.ts';
+import { GIVEN } from '../core/signed-as.ts';
 import { CLIENT_DEFAULT, foreignAudience, requireTrusted, type Trust } from '../core/trust.ts';
 import { credentialOf, noteClock } from './access.ts';
 import { baseUrlToSignIn, type Context, chosenBaseUrl, sessionPlace, variable } from './context.ts';
@@ -77,12 +78,18 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const { why } = await withSessionLock(place.lock, context.interrupted, async () => {
     const keeping = { keeper: keeper ?? 'keychain', only: keeper !== undefined } as const;
     if (terms !== undefined) await storeTrust(context, baseUrl, () => ({ signIn: terms }));
+    if (options.withToken) await storeTrust(context, baseUrl, forgetGiven);
     if (key !== undefined)
       await writeProofKey(place, key, keeping, (await lastSession(place))?.key_thumbprint);
     return writeSession(place, session, keeping);
   });
   if (why !== undefined) context.terminal.note(tellFallback(why));
   report(context, session);
+}
+
+/** The person may give a token of another account. */
+function forgetGiven({ users: { [GIVEN]: _before, ...users } = {} }: Trust): Partial<Trust> {
+  return { users };
 }
 
 /** The value of `ORI_SESSION_STORE`; undefined means the keychain if this computer has one. */

@@ -1,21 +1,72 @@
 import type { Traceparent } from '@ori/http/traceparent';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { requestProof } from '../adapters/signer.ts';
+import { CliError } from '../core/errors.ts';
 import type { ProofRequest } from '../core/proof-request.ts';
+import type { Session } from '../core/session.ts';
+import { isNameOf, nameGiven, personOf } from '../core/signed-as.ts';
+import { ownValue } from '../core/trust.ts';
 import { withAccessToken } from './access.ts';
 import type { Context } from './context.ts';
 import { explainUnsigned } from './intern-id.ts';
+import { keepShown, readTrust } from './trust.ts';
 
-/** Requests a proof. If the API does not sign for the intern, the failure says why. */
-export async function signFor(
+/** Requests a proof. If the API does not sign for the intern, the failure says why. Throws as `requestOwnProof`. */
+export function signFor(
   context: Context,
   request: ProofRequest,
   trace: Traceparent,
 ): Promise<ProofHeaderValues> {
-  const { terminal, interrupted } = context;
-  const { internId } = request;
-  return withAccessToken(context, (session, credential) => {
-    terminal.detail(`POST ${session.base_url}/interns/${internId}/daemon/sign`);
-    return requestProof(session.base_url, credential, request, { trace, signal: interrupted });
-  }).catch((error) => explainUnsigned(context, internId, error));
+  return requestOwnProof(context, request, trace).catch((error) =>
+    explainUnsigned(context, request.internId, error),
+  );
+}
+
+/**
+ * Requests a proof, and judges whether it is the one that was asked for: of this person, of now, and given for the first
+ * time. TLS and a root do not show that, because a server in between can have a genuine proof of somebody else. Throws
+ * CliError `signed_as_other` and `answer_not_understood`, and the errors of `requestProof`.
+ */
+export function requestOwnProof(
+  context: Context,
+  request: ProofRequest,
+  trace: Traceparent,
+): Promise<ProofHeaderValues> {
+  const { terminal, interrupted, nowSeconds } = context;
+  return withAccessToken(context, async (session, credential) => {
+    terminal.detail(`POST ${session.base_url}/interns/${request.internId}/daemon/sign`);
+    const by = { trace, signal: interrupted, nowSeconds };
+    const proof = await requestProof(session.base_url, credential, request, by);
+    await requireOwn(context, session, String(proof['x-ori-invoke-user']));
+    requireNew(session, String(proof['x-ori-invoke-nonce']));
+    return proof;
+  });
+}
+
+/** Throws CliError `signed_as_other` unless the user of a proof is the person of the session. */
+async function requireOwn(context: Context, session: Session, user: string): Promise<void> {
+  if (isNameOf(session, user)) return;
+  const { base_url: baseUrl } = session;
+  const person = personOf(session);
+  const { users = {} } = await readTrust(context, baseUrl);
+  const before = ownValue(users, person) ?? nameGiven(session, user);
+  if (before !== user) throw new CliError('signed_as_other', { baseUrl, user, before });
+  if (ownValue(users, person) === undefined) await keepShown(context, baseUrl, { users: { [person]: user } });
+}
+
+/** Of this process. A daemon refuses the same one later anyway. */
+const GIVEN_MAX = 10_000;
+const given = new Set<string>();
+
+/** A proof that was given before is that of another call, whose answer would pass for this one's. */
+function requireNew({ base_url: address }: Session, nonce: string): void {
+  if (given.has(nonce)) {
+    const why = 'it gave the same proof before';
+    throw new CliError('answer_not_understood', { what: 'the API', address, why });
+  }
+  given.add(nonce);
+  for (const oldest of given) {
+    if (given.size <= GIVEN_MAX) break;
+    given.delete(oldest);
+  }
 }

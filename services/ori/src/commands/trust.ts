@@ -45,20 +45,23 @@ async function readAll(context: Context): Promise<Record<string, Trust>> {
 }
 
 /**
- * Keeps what the API said about an intern when it was first used, so that a server in between cannot exchange it later,
- * and says so. Where nothing can be stored it is only said.
+ * Keeps what the API said when it was first needed, about an intern or whom it signs for, so that a server in between cannot exchange it
+ * later, and says so. Where nothing can be stored it is only said.
  */
-export async function keepIntern(
+export async function keepShown(
   context: Context,
   baseUrl: string,
-  { interns = {}, daemons = {} }: Partial<Trust>,
+  { interns = {}, daemons = {}, users = {} }: Partial<Trust>,
 ): Promise<void> {
   for (const [name, value] of Object.entries({ ...interns, ...daemons }))
     context.terminal.note(`From now on, this profile uses ${value} for ${name}.`);
+  for (const user of Object.values(users))
+    context.terminal.note(`From now on, this profile calls as ${user}.`);
   try {
     await changeTrust(context, baseUrl, (trust) => ({
       interns: { ...trust.interns, ...interns },
       daemons: { ...trust.daemons, ...daemons },
+      users: { ...trust.users, ...users },
     }));
   } catch (error) {
     if (!isCliError(error, 'session_file_unusable')) throw error;

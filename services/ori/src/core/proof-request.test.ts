@@ -1,7 +1,14 @@
 import { bodySha256 } from '@ori/proof/wire';
 import { createTestSigner } from '@ori/verifier/testing';
 import { expect, it } from 'vitest';
-import { readProof, requireBodySha256, requireInternId, requirePath, signingBody } from './proof-request.ts';
+import {
+  isOfNow,
+  readProof,
+  requireBodySha256,
+  requireInternId,
+  requirePath,
+  signingBody,
+} from './proof-request.ts';
 
 const BODY = '{"prompt":"hello"}';
 const DIGEST = bodySha256(Buffer.from(BODY));
@@ -50,4 +57,16 @@ it('refuses a request that no proof can cover before sending anything', () => {
   for (const hex of ['', DIGEST.toUpperCase(), `${DIGEST} `, DIGEST.slice(1)]) {
     expect(() => requireBodySha256(hex), hex).toThrow(expect.objectContaining({ code: 'usage' }));
   }
+});
+
+it.each([
+  ['as old as its answer', {}, 0, true],
+  ['on a computer with a wrong clock', { date: new Date().toUTCString() }, 86_400, true],
+  ['older than its answer', { date: new Date(Date.now() + 90_000).toUTCString() }, 0, false],
+  ['from a cache', { date: new Date().toUTCString(), age: '90' }, 0, false],
+  ['newer than its answer', { date: new Date(Date.now() - 90_000).toUTCString() }, 0, false],
+  ['old, in an answer without a date', {}, 90, false],
+])('judges the time of a proof that is %s', (_what, headers, aheadSeconds, expected) => {
+  const answer = { status: 200, headers, body: '' };
+  expect(isOfNow(proofV2, answer, Date.now() / 1000 + aheadSeconds)).toBe(expected);
 });

@@ -9,7 +9,9 @@ import {
   type ProofHeaderValues,
   parseProofHeaders,
 } from '@ori/proof/wire';
+import { clockAheadSeconds } from './clock.ts';
 import { CliError } from './errors.ts';
+import type { ApiAnswer } from './refusal.ts';
 
 /** The subject of a requested proof. */
 export interface ProofRequest {
@@ -64,4 +66,18 @@ export function readProof(answer: unknown): ProofHeaderValues | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** How far a proof's time may be from that of its answer, in seconds; a daemon takes none that is older by default. */
+const MOMENT_SECONDS = 60;
+
+/**
+ * Whether a proof was made for this answer, by the `Date` of the answer, because the clock of this computer may be wrong; by that clock
+ * without a `Date`.
+ */
+export function isOfNow(proof: ProofHeaderValues, { headers }: ApiAnswer, nowSeconds: number): boolean {
+  const signedAt = Number(proof['x-ori-invoke-timestamp']);
+  const { date, age } = headers;
+  const told = { date: String(date), age: String(age) };
+  return Math.abs(clockAheadSeconds(told, signedAt) ?? signedAt - nowSeconds) <= MOMENT_SECONDS;
 }

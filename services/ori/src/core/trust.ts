@@ -19,6 +19,8 @@ export interface Trust {
   readonly interns: Readonly<Record<string, string>>;
   /** The origin of the daemon of each intern, by its id. */
   readonly daemons: Readonly<Record<string, string>>;
+  /** What the signer calls a person whom the issuer calls otherwise. */
+  readonly users?: Readonly<Record<string, string>>;
 }
 
 export const CLIENT_DEFAULT = 'ori-cli';
@@ -81,7 +83,11 @@ export function parseTrust(text: string): Record<string, Trust> | undefined {
   const value = parseJson(text);
   if (!isRecord(value)) return undefined;
   const isTrust = (one: unknown) =>
-    isRecord(one) && isRecord(one['interns']) && isRecord(one['daemons']) && isSignIn(one['signIn']);
+    isRecord(one) &&
+    isRecord(one['interns']) &&
+    isRecord(one['daemons']) &&
+    isRecord(one['users'] ?? {}) &&
+    isSignIn(one['signIn']);
   return Object.values(value).every(isTrust) ? (value as Record<string, Trust>) : undefined;
 }
 

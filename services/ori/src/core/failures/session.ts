@@ -60,6 +60,12 @@ export const SESSION_FAILURES = {
     what: ({ why }) => `The system keychain cannot be used: ${why}.`,
     next: () => 'Unlock it, or store the session in a file: ORI_SESSION_STORE=file ori login',
   }),
+  signed_as_other: failure.refused<{ baseUrl: string; user: string; before: string }>({
+    what: ({ baseUrl, user, before }) =>
+      `${baseUrl} signed as ${user}, and this session is that of ${before}.`,
+    next: () =>
+      'Nothing was sent with this proof. If you changed accounts, use a profile for each: ori --profile NAME. Otherwise something between ori and the signer answers for it: report it to the operator of the API.',
+  }),
   token_refused: failure.signInNeeded<{ baseUrl: string } & ServerRefusal>({
     what: ({ baseUrl, message }) => `${baseUrl} refused the given access token: ${message}`,
     next: () => 'It may have expired, or be for another audience: get a new one from the issuer.',
