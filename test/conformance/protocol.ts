@@ -3,7 +3,7 @@ import type { At, VerifierConfiguration as Configuration, Head } from '../vector
 /** A command of the harness, one JSON object per line. README.md describes the members. */
 export type Command =
   | { do: 'hello' }
-  | { do: 'start'; verifier: Configuration; storeSince: number; jwks: unknown }
+  | { do: 'start'; verifier: Configuration; storeSince: number; storeEntriesMax?: number; jwks: unknown }
   | { do: 'keys'; jwks: unknown }
   | { do: 'verifier'; verifier: Configuration }
   | ({ do: 'restart' } & At)
@@ -38,6 +38,7 @@ export interface Scenario {
   needs?: string[];
   verifier: Configuration;
   storeSince: number;
+  storeEntriesMax?: number;
   jwks: unknown;
   expect: string;
   steps: Step[];
@@ -57,9 +58,17 @@ export interface Exchange {
   expected: Expected;
 }
 
-export function exchangesOf({ verifier, storeSince, jwks, expect, steps }: Scenario): Exchange[] {
+export function exchangesOf({
+  verifier,
+  storeSince,
+  storeEntriesMax,
+  jwks,
+  expect,
+  steps,
+}: Scenario): Exchange[] {
+  const store = { storeSince, ...(storeEntriesMax !== undefined && { storeEntriesMax }) };
   return [
-    { command: { do: 'start', verifier, storeSince, jwks }, expected: { verdict: expect } },
+    { command: { do: 'start', verifier, ...store, jwks }, expected: { verdict: expect } },
     ...steps.map(({ expect: verdict, or, proof, retryAfterSeconds, ...rest }) => {
       const { signingInput: _, ...command } = rest as Command & { signingInput?: string };
       return {

@@ -17,6 +17,7 @@ export function createSubject(): (command: Command) => Verdict | Promise<Verdict
   const open = new Map<string, OpenProof>();
   const policies: ReplayPolicy[] = [];
   let store: ReplayStore;
+  let entriesMax: number | undefined;
   let keys: readonly VerificationKey[] = [];
   let verifier: Verifier;
 
@@ -29,7 +30,7 @@ export function createSubject(): (command: Command) => Verdict | Promise<Verdict
   };
 
   function restart(): void {
-    store = memoryReplayStore({ now: () => clock.storeMs });
+    store = memoryReplayStore({ now: () => clock.storeMs, entriesMax });
     for (const policy of policies) store.attach?.(policy);
   }
 
@@ -57,12 +58,17 @@ export function createSubject(): (command: Command) => Verdict | Promise<Verdict
     if ('now' in command) setClock(command);
     switch (command.do) {
       case 'hello':
-        return { verdict: 'ready', name: '@ori/verifier', features: ['store-clock'] };
+        return {
+          verdict: 'ready',
+          name: '@ori/verifier',
+          features: ['store-clock', 'interns', 'store-limit'],
+        };
       case 'start':
         return refusable(() => {
           keys = parseJwkSet(command.jwks);
           open.clear();
           policies.length = 0;
+          entriesMax = command.storeEntriesMax;
           setClock({ now: command.storeSince });
           restart();
           use(command.verifier);

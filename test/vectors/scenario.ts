@@ -9,6 +9,7 @@ export type RefusalCode =
   | 'key_unknown'
   | 'signature_invalid'
   | 'nonce_replayed'
+  | 'replay_store_full'
   | 'proof_before_fence';
 
 /** Absent members have the defaults of SPEC.md. */

@@ -54,12 +54,11 @@ test('vectors, checks and tests cite only sentences that exist', () => {
     expect(SENTENCES.has(id), id).toBe(true);
 });
 
-/** Codes that depend on a size limit, on unavailable keys, or on the state of a replay store. */
+/** Codes that depend on a size limit, on unavailable keys, or on the state of a shared replay store. */
 const BEYOND_REQUESTS: ReadonlySet<string> = new Set([
   'body_too_large',
   'keys_unavailable',
   'nonce_not_issued',
-  'replay_store_full',
   'replay_store_unavailable',
   'replay_store_unsafe',
 ]);

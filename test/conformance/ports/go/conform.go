@@ -12,6 +12,7 @@ import (
 type command struct {
 	Do, Request, Method, Target, BodyBase64 string
 	Now, StoreNow, StoreSince               *float64
+	StoreEntriesMax                         int
 	Verifier, JWKS                          json.RawMessage
 	RawHeaders                              []string
 	Requests                                []command
@@ -47,6 +48,7 @@ type answer struct {
 type losable struct {
 	*MemoryStore
 	attached []Config
+	capacity int
 }
 
 func (l *losable) Attach(c Config) {
@@ -56,6 +58,9 @@ func (l *losable) Attach(c Config) {
 
 func (l *losable) lose(clock func() float64) {
 	l.MemoryStore = NewMemoryStore(clock)
+	if l.capacity > 0 {
+		l.MemoryStore.Capacity = l.capacity
+	}
 	for _, c := range l.attached {
 		l.MemoryStore.Attach(c)
 	}
@@ -126,9 +131,9 @@ func (s *session) answer(c command) answer {
 	}
 	switch c.Do {
 	case "hello":
-		return answer{Verdict: "ready", Name: "Go port", Features: []string{"store-clock"}}
+		return answer{Verdict: "ready", Name: "Go port", Features: []string{"store-clock", "interns", "store-limit"}}
 	case "start":
-		s.store.attached, s.begun = nil, map[string]*OpenProof{}
+		s.store.attached, s.store.capacity, s.begun = nil, c.StoreEntriesMax, map[string]*OpenProof{}
 		s.store.lose(s.storeClock)
 		if s.setKeys(c.JWKS) != nil {
 			return answer{Verdict: "refused"}

@@ -18,7 +18,7 @@ func (r *Refused) Error() string { return r.Code }
 
 func refuse(code string) *Refused { return &Refused{Code: code} }
 
-// MemoryStore remembers the spent proofs of one intern in this process. A restart sets a fence.
+// MemoryStore remembers spent proofs in this process. A restart sets a fence.
 type MemoryStore struct {
 	Clock     func() float64
 	Capacity  int
@@ -60,12 +60,13 @@ func (s *MemoryStore) Spend(c Config, timestamp int64, nonce, v1ID string) error
 		return refuse("proof_expired")
 	}
 	fence := math.Ceil(s.fence + c.Tolerance)
-	conflicting, recorded := []string{"2" + nonce, "1" + v1ID}, []string{"2" + nonce}
+	intern := c.InternID + " "
+	conflicting, recorded := []string{intern + "2" + nonce, intern + "1" + v1ID}, []string{intern + "2" + nonce}
 	if nonce == "" {
 		fence = math.Max(fence, float64(*s.marksFrom))
-		conflicting, recorded = []string{"1" + v1ID, "m" + v1ID}, []string{"1" + v1ID}
+		conflicting, recorded = []string{intern + "1" + v1ID, intern + "m" + v1ID}, []string{intern + "1" + v1ID}
 	} else if s.marksFrom != nil {
-		recorded = append(recorded, "m"+v1ID)
+		recorded = append(recorded, intern+"m"+v1ID)
 	}
 	if at <= fence {
 		return &Refused{"proof_before_fence", int(math.Max(1, math.Ceil(fence+1-now)))}

@@ -32,8 +32,10 @@ attached: list[Policy] = []
 class Store:
     """Wraps a memory store that can be replaced by an empty one."""
 
+    entries_max = 100_000
+
     def lose(self) -> None:
-        self.store = MemoryStore(now=lambda: clock["store"])
+        self.store = MemoryStore(self.entries_max, now=lambda: clock["store"])
         for policy in attached:
             self.store.attach(policy)
 
@@ -98,13 +100,14 @@ def answer(command: Command) -> Command:
         verdicts, untils = zip(*[judge(rooted, each) for each in command["answers"]], strict=True)
         return {"verdict": "done", "verdicts": verdicts, "untils": untils}
     if do == "hello":
-        return {"verdict": "ready", "name": "ori-proof for Python", "features": ["store-clock"]}
+        return {"verdict": "ready", "name": "ori-proof for Python", "features": ["store-clock", "interns", "store-limit"]}
     now: Any = command.get("now", command.get("storeSince"))
     if now is not None:
         clock.update(verifier=now, store=command.get("storeNow", now))
     if do == "start":
         attached.clear()
         begun.clear()
+        store.entries_max = command.get("storeEntriesMax", Store.entries_max)
         store.lose()
     if do in ("start", "keys"):
         keys.keys = read_key_set(command["jwks"])
