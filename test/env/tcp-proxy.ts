@@ -21,6 +21,8 @@ export interface TcpProxy extends AsyncDisposable {
   set(passage: Passage): void;
   /** Connects to this port from now on. */
   move(target: number): void;
+  /** Silences the open connections for ever, and closes none of them. New ones are served. */
+  hush(): void;
   /** Drops every connection without notifying the other side, like a router that lost its state. */
   cut(): void;
 }
@@ -84,6 +86,10 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
     },
     move(next) {
       target = next;
+    },
+    hush() {
+      for (const pair of pairs) for (const socket of pair) socket.pause();
+      pairs.clear();
     },
     cut,
   };

@@ -90,6 +90,9 @@ function movableClient(url: string): Movable & { readonly client: RedisClient } 
       return current.options;
     },
     call: (command, ...args) => current.call(command, ...args),
+    get stream() {
+      return current.stream;
+    },
     pipeline: (commands) => current.pipeline(commands),
     on: (event, listener) => events.on(event, listener),
     off: (event, listener) => events.off(event, listener),
@@ -123,6 +126,9 @@ function movablePool(url: string): Movable & { readonly pool: PostgresPool } {
   return {
     pool: {
       options: POOL,
+      get idleCount() {
+        return current.idleCount;
+      },
       connect: () => current.connect(),
       on(event, listener) {
         listeners.push([event, listener]);

@@ -69,6 +69,7 @@ export function clientOn(redis: Redis, wire: Wire): RedisClient {
       if (wire.delivery === 'answer-lost') throw new Error('lost');
       return answer;
     },
+    stream: undefined,
     pipeline: () => {
       throw new Error('no replicas here');
     },

@@ -17,6 +17,11 @@ export interface ReplayStoreUnderTest {
   clock: 'injected' | 'real';
   /** Causes a possible loss of spent nonces, such as a flush or a restart. Without it, that case is not tested. */
   restart?(): void | Promise<void>;
+  /**
+   * Makes every open connection to the server fall silent without closing it, as a router does that lost its state; new ones are
+   * served. Without it, that case is not tested.
+   */
+  silence?(): void | Promise<void>;
   /** The greatest values of the verifiers that will use the store; 60 and 2 by default. */
   maxAgeSeconds?: number | undefined;
   clockToleranceSeconds?: number | undefined;
@@ -26,6 +31,7 @@ const OPTION_NAMES: readonly (keyof ReplayStoreUnderTest)[] = [
   'open',
   'clock',
   'restart',
+  'silence',
   'maxAgeSeconds',
   'clockToleranceSeconds',
 ];
@@ -33,8 +39,8 @@ const OPTION_NAMES: readonly (keyof ReplayStoreUnderTest)[] = [
 /**
  * Tests what a verifier relies on (REPLAY-STORES.md): of many concurrent callers, through two open stores, exactly one spends a nonce;
  * nonces are remembered for as long as their proofs could be accepted, and after that refused by age, also when the clock goes back;
- * what is too far ahead is refused; interns do not share nonces; version 1 proofs, unless `attach` refuses them; and after a loss every
- * earlier proof is refused.
+ * what is too far ahead is refused; interns do not share nonces; version 1 proofs, unless `attach` refuses them; a process that computes
+ * for 0.3 s loses no spend; silent connections are replaced; and after a loss every earlier proof is refused.
  * @throws {Error} says what the store does wrong.
  * @throws {TypeError} for invalid options.
  */
@@ -49,6 +55,8 @@ export async function requireReplayStore(under: ReplayStoreUnderTest): Promise<v
   await requireOnce(bench);
   await requireWindow(bench);
   await requireV1(bench);
+  await requireAnswersOfBusy(bench);
+  if (under.silence !== undefined) await requireReopening(bench, under);
   await requireMemory(bench);
   if (bench.isInjected) await requireFloor(bench);
   if (under.restart !== undefined) await requireFence(bench, under);
@@ -236,6 +244,53 @@ async function requireV1(bench: Bench): Promise<void> {
     );
   }
 }
+
+const BUSY_MS = 300;
+
+/** Answers that arrive while the process computes are not lost. */
+async function requireAnswersOfBusy(bench: Bench): Promise<void> {
+  const policy = bench.policy();
+  bench.attach(policy);
+  await untilSpent(bench, policy);
+  const answers = [0, 1, 0, 1].map((index) => answerOf(bench, spendOf(bench, policy), index));
+  await pause(0);
+  for (const start = performance.now(); performance.now() - start < BUSY_MS; );
+  for (const answer of await Promise.all(answers)) {
+    if (answer === 'spent') continue;
+    throw new Error(`spend: the process computed for ${BUSY_MS} ms and lost an answer`, { cause: answer });
+  }
+}
+
+/** How long a store may need to replace silent connections, how often it is asked, and what shows that it did. */
+const REOPEN_SECONDS = 5;
+const ASK_APART_MS = 50;
+const SPENT_IN_A_ROW = 10;
+
+async function requireReopening(bench: Bench, { silence }: ReplayStoreUnderTest): Promise<void> {
+  const policy = bench.policy();
+  bench.attach(policy);
+  await untilSpent(bench, policy);
+  await silence?.();
+  let inARow = 0;
+  let last: unknown;
+  const asked: Promise<void>[] = [];
+  for (let waitedMs = 0; inARow < SPENT_IN_A_ROW; waitedMs += ASK_APART_MS) {
+    if (waitedMs > REOPEN_SECONDS * 1000) {
+      throw new Error('spend: the store keeps connections that are silent', { cause: last });
+    }
+    const answer = answerOf(bench, spendOf(bench, policy), asked.length % bench.stores.length);
+    asked.push(
+      answer.then((said) => {
+        inARow = said === 'spent' ? inARow + 1 : 0;
+        if (said !== 'spent') last = said;
+      }),
+    );
+    await pause(ASK_APART_MS);
+  }
+  await Promise.all(asked);
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const AHEAD_SECONDS = 300;
 

@@ -1,8 +1,10 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { expect, it, onTestFinished } from 'vitest';
+import { connect, createServer } from 'node:net';
+import { serveInTest } from '@ori/test-env/serve-in-test';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ReplayPolicy } from './replay-store.ts';
-import { attend, requireSharedOptions, surviveErrors } from './shared-store.ts';
+import { attend, requireSharedOptions, surviveErrors, watchSilence, within } from './shared-store.ts';
 
 it.each([new Uint8Array(31), new Uint8Array(33), new Uint8Array(), 'k'.repeat(32)])(
   'refuses %o as the key of answers',
@@ -30,9 +32,13 @@ it.each(['timeoutMs', 'touchSeconds'] as const)(
 
 it('listens once for the errors of a client, however many stores use it', () => {
   const client = new EventEmitter();
-  expect([surviveErrors(client), surviveErrors(client)]).toEqual([true, false]);
+  expect(surviveErrors(client)).toBe(surviveErrors(client));
   expect(client.listenerCount('error')).toBe(1);
-  expect(() => client.emit('error', new Error('the connection broke'))).not.toThrow();
+  const broke = new Error('the connection broke');
+  expect(() => client.emit('error', broke)).not.toThrow();
+  expect(surviveErrors(client)()).toBe(broke);
+  client.emit('ready');
+  expect(surviveErrors(client)()).toBeUndefined();
 });
 
 const POLICY: ReplayPolicy = {
@@ -64,4 +70,35 @@ it('keeps answers and version 1 for an intern if one of its verifiers wants them
   attach({ ...POLICY, acceptV1: true });
   attach(POLICY);
   expect(policies.get('int_1')).toMatchObject({ acceptV1: true, answers: ANSWERS });
+});
+
+it('does not count the time in which this process computes, and reads what has arrived', async () => {
+  const server = createServer((socket) => socket.pipe(socket));
+  const { port } = await serveInTest(server);
+  const client = connect(port, '127.0.0.1');
+  onTestFinished(() => void client.destroy());
+  const answer = within(200, once(client, 'data'), () => new Error('late'));
+  await once(client, 'connect');
+  await new Promise((resolve) => client.write('x', resolve));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  await expect(answer).resolves.toBeDefined();
+});
+
+it('two answers that are missing in a row replace the connections, at most once a second', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const reopen = vi.fn();
+  const { heard, missed } = watchSilence(reopen);
+  const times = (count: number) => expect(reopen).toHaveBeenCalledTimes(count);
+  missed();
+  heard();
+  missed();
+  times(0);
+  missed();
+  times(1);
+  for (let more = 0; more < 9; more += 1) missed();
+  times(1);
+  vi.advanceTimersByTime(1001);
+  missed();
+  times(2);
 });

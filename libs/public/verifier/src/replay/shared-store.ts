@@ -69,29 +69,77 @@ export function requireSharedOptions(
 /**
  * Listens for the errors of a caller's client: Node ends the process at an 'error' event that nobody listens for, and a
  * client emits one whenever its connection breaks. The store learns of it from the spends and checks that fail.
- * Returns false if an earlier store did it for this client.
+ * Returns what tells the last error since the last 'ready'. Only one store of a client listens.
  */
-export function surviveErrors(emitter: object): boolean {
-  if (surviving.has(emitter)) return false;
-  surviving.add(emitter);
+export function surviveErrors(emitter: object): () => unknown {
+  const known = surviving.get(emitter);
+  if (known !== undefined) return known;
+  let last: unknown;
+  const tell = () => last;
+  surviving.set(emitter, tell);
   // Not in the interfaces of the clients: an overload there would keep wrappers from passing `on` through.
-  (emitter as { on(event: 'error', listener: () => void): unknown }).on('error', () => undefined);
-  return true;
+  const { on } = emitter as { on(event: string, listener: (error?: unknown) => void): unknown };
+  on.call(emitter, 'error', (error) => {
+    last = error;
+  });
+  on.call(emitter, 'ready', () => {
+    last = undefined;
+  });
+  return tell;
 }
 
-const surviving = new WeakSet<object>();
+const surviving = new WeakMap<object, () => unknown>();
 
-/** Rejects with `toError()` after `limitMs`, without waiting for `answer` any longer. */
+/** The number of intervals that a time limit is divided into. */
+const PARTS = 4;
+
+/**
+ * Rejects with `toError()` after `limitMs`, without waiting for `answer` any longer. Time in which this process was blocked and could
+ * not read answers does not count: each stall uses at most a quarter of the limit, and what has arrived is read before the rejection.
+ */
 export async function within<T>(limitMs: number, answer: Promise<T>, toError: () => Error): Promise<T> {
+  let left = PARTS;
   let timer: NodeJS.Timeout | undefined;
+  let reading: NodeJS.Immediate | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(toError()), limitMs);
+    timer = setTimeout(() => {
+      left -= 1;
+      if (left > 0) timer?.refresh();
+      else reading = setImmediate(() => reject(toError()));
+    }, limitMs / PARTS);
   });
   try {
     return await Promise.race([answer, late]);
   } finally {
     clearTimeout(timer);
+    clearImmediate(reading);
   }
+}
+
+/** How many answers in a row may be missing before a store replaces its connections. */
+const SILENT_MAX = 2;
+/** How long new connections have until they are replaced too. */
+const REOPEN_APART_MS = 1000;
+
+/**
+ * A connection whose other side was lost stays open and silent until the system gives it up, after a quarter of an hour. Calls `reopen`
+ * after two missing answers in a row, at most once a second.
+ */
+export function watchSilence(reopen: () => void) {
+  let silent = 0;
+  let reopenedMs = Number.NEGATIVE_INFINITY;
+  return {
+    heard(): void {
+      silent = 0;
+    },
+    missed(): void {
+      silent += 1;
+      if (silent < SILENT_MAX || performance.now() - reopenedMs < REOPEN_APART_MS) return;
+      silent = 0;
+      reopenedMs = performance.now();
+      reopen();
+    },
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { UnavailableError } from '@ori/proof/wire';
-import { surviveErrors, within } from '../shared-store.ts';
+import { surviveErrors, watchSilence, within } from '../shared-store.ts';
 import type { Verdict } from '../verdict.ts';
 
 /**
@@ -9,6 +9,8 @@ import type { Verdict } from '../verdict.ts';
  */
 export interface PostgresPool {
   readonly options: { readonly connectionTimeoutMillis?: number | undefined };
+  /** How many connections are open and not lent. They are lent before new ones are opened. */
+  readonly idleCount: number;
   connect(): Promise<PostgresConnection>;
   on(event: 'connect', listener: (connection: Pick<PostgresConnection, 'on'>) => void): unknown;
 }
@@ -16,10 +18,15 @@ export interface PostgresPool {
 /** A connection of the pool. */
 export interface PostgresConnection {
   query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>;
-  on(event: 'notice' | 'error', listener: (notice: { severity?: string | undefined }) => void): unknown;
-  off(event: 'notice' | 'error', listener: (notice: { severity?: string | undefined }) => void): unknown;
+  on(event: 'notice' | 'error', listener: (notice: PostgresNotice) => void): unknown;
+  off(event: 'notice' | 'error', listener: (notice: PostgresNotice) => void): unknown;
   /** Closes the connection if `destroy` is true. */
   release(destroy?: boolean): void;
+}
+
+/** What a server says besides its answer. It translates the severity and the message, but not the name of the routine. */
+export interface PostgresNotice {
+  readonly routine?: string | undefined;
 }
 
 /** The answer of a function of the schema. */
@@ -42,6 +49,9 @@ export function requirePostgresPool(pool: PostgresPool): void {
   if (!(Number(pool.options?.connectionTimeoutMillis) > 0)) {
     throw new TypeError('postgresReplayStore: the pool must be made with connectionTimeoutMillis');
   }
+  if (typeof pool.idleCount !== 'number') {
+    throw new TypeError('postgresReplayStore: the pool must have an idleCount, to close silent connections');
+  }
 }
 
 /**
@@ -59,14 +69,28 @@ interface Limits {
 }
 
 /** Turns every failure into an UnavailableError. `isSilence` identifies a missing answer. */
-export function createFunctionCaller(pool: PostgresPool, limits: Limits): CallFunction {
+export function createFunctionCaller(
+  pool: PostgresPool,
+  limits: Limits,
+  reopen = () => closeIdle(pool),
+): CallFunction {
+  const silence = watchSilence(reopen);
   return async (name, args) => {
     try {
-      return toAnswer(await callOnce(pool, limits, name, args));
+      const row = await callOnce(pool, limits, name, args);
+      silence.heard();
+      return toAnswer(row);
     } catch (error) {
+      if (error instanceof Silence) silence.missed();
       throw toUnavailable(error);
     }
   };
+}
+
+function closeIdle(pool: PostgresPool): void {
+  for (let left = pool.idleCount; left > 0; left -= 1) {
+    pool.connect().then((connection) => connection.release(true), doNothing);
+  }
 }
 
 /**
@@ -74,8 +98,12 @@ export function createFunctionCaller(pool: PostgresPool, limits: Limits): CallFu
  * while it is being opened, before a caller has it.
  */
 export function survivePoolErrors(pool: PostgresPool): void {
-  if (surviveErrors(pool)) pool.on('connect', surviveErrors);
+  surviveErrors(pool);
+  if (!heard.has(pool)) pool.on('connect', surviveErrors);
+  heard.add(pool);
 }
+
+const heard = new WeakSet<PostgresPool>();
 
 const doNothing = (): void => undefined;
 
@@ -85,6 +113,9 @@ export function isSilence(error: UnavailableError): boolean {
 }
 
 class Silence extends Error {}
+
+/** The routine of the server that waits for standbys. */
+const WAIT_FOR_STANDBY = 'SyncRepWaitForLSN';
 
 async function callOnce(
   pool: PostgresPool,
@@ -99,8 +130,8 @@ async function callOnce(
   let isDoubtful = false;
   let isSilent = false;
   // A canceled wait for a standby ends with a warning and an otherwise normal commit.
-  const listen = (notice: { severity?: string | undefined }): void => {
-    if (notice.severity === undefined || notice.severity === 'WARNING') isDoubtful = true;
+  const listen = ({ routine = WAIT_FOR_STANDBY }: PostgresNotice): void => {
+    if (routine === WAIT_FOR_STANDBY) isDoubtful = true;
   };
   connection.on('notice', listen);
   connection.on('error', doNothing);
@@ -130,7 +161,8 @@ async function acquire(pool: PostgresPool, acquireMs: number): Promise<PostgresC
       return connection;
     },
     (cause: unknown) => {
-      throw new UnavailableError('replay_store_unavailable', 'no connection to the server', { cause });
+      const why = `no connection to the server${codeOf(cause)}`;
+      throw new UnavailableError('replay_store_unavailable', why, { cause });
     },
   );
   return within(acquireMs, connecting, () => {
@@ -176,7 +208,31 @@ function toUnavailable(error: unknown): UnavailableError {
   const code = String((error as { code?: unknown } | null)?.code ?? '');
   const sentence = UNSAFE[code];
   if (sentence !== undefined) return new UnavailableError('replay_store_unsafe', sentence, { cause: error });
-  return code.startsWith('53') && code !== '53300'
-    ? new UnavailableError('replay_store_full', 'the server is out of memory or disk', { cause: error })
-    : new UnavailableError('replay_store_unavailable', 'the store did not answer', { cause: error });
+  if (code.startsWith('53') && code !== '53300')
+    return new UnavailableError('replay_store_full', 'the server is out of memory or disk', { cause: error });
+  const why = SQLSTATE.test(code) ? 'the server refused' : 'the store did not answer';
+  return new UnavailableError('replay_store_unavailable', `${why}${codeOf(error)}`, { cause: error });
+}
+
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+
+/** By SQLSTATE: what an operator can do something about. The server's own message may contain values, and is only in the `cause`. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  '28000': 'the login is not allowed',
+  '28P01': 'the password is wrong',
+  '3D000': 'the database does not exist',
+  '53300': 'too many connections',
+  '55P03': 'a lock was not free in time',
+  '57014': 'the statement was canceled',
+  '57P01': 'the server is shutting down',
+  '57P03': 'the server is starting',
+};
+
+/** `: CODE`, and what it means; empty for an error without a code. */
+function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (typeof code !== 'string' || !/^[0-9A-Z_]{5,40}$/.test(code)) return '';
+  const meaning = MEANINGS[code];
+  const name = SQLSTATE.test(code) ? `SQLSTATE ${code}` : code;
+  return meaning === undefined ? `: ${name}` : `: ${meaning} (${name})`;
 }

@@ -28,7 +28,7 @@ function holdTouches(pool: PostgresPool) {
     return held;
   };
   const on: PostgresPool['on'] = (event, listener) => pool.on(event, listener);
-  return { pool: { options: pool.options, connect, on }, release, answers: () => answers };
+  return { pool: { options: pool.options, idleCount: 0, connect, on }, release, answers: () => answers };
 }
 
 test('a check that began before a doubt arose does not settle it', async () => {
@@ -101,6 +101,7 @@ async function fakeWorld(options: Partial<PostgresReplayStoreOptions> = {}) {
   });
   const pool = Object.assign(new EventEmitter(), {
     options: { connectionTimeoutMillis: 1000 },
+    idleCount: 0,
     // Not what makes it a client of postgres.js.
     unsafe: undefined,
     async connect() {
@@ -152,14 +153,23 @@ test.each([
   expect(await spend()).toBe(then);
 });
 
+/** As PostgreSQL sends it with `lc_messages = 'de_DE.UTF-8'`. */
+const CANCELED = {
+  severity: 'WARNUNG',
+  code: '01000',
+  routine: 'SyncRepWaitForLSN',
+  message: 'storniere Warten auf synchrone Replikation wegen Benutzeraufforderung',
+};
+const WRAPAROUND = { severity: 'WARNING', code: '01000', routine: 'GetNewTransactionId' };
+
 test.each([
-  ['WARNING', 'replay_store_unsafe', true],
-  [undefined, 'replay_store_unsafe', true],
-  ['NOTICE', 'spent', false],
-])('a spend with a notice of severity %o says %s', async (severity, said, closes) => {
+  [CANCELED, 'replay_store_unsafe', true],
+  [{ severity: 'NOTICE' }, 'replay_store_unsafe', true],
+  [WRAPAROUND, 'spent', false],
+])('a spend with the notice %o says %s', async (notice, said, closes) => {
   const { spend, says, connection, released } = await fakeWorld();
   const { spend: spent } = says;
-  says['spend'] = () => connection.emit('notice', { severity }) && spent;
+  says['spend'] = () => connection.emit('notice', notice) && spent;
   expect(await spend()).toBe(said);
   expect(released).toEqual([false, closes]);
   expect(await spend()).toBe(said);
@@ -180,6 +190,30 @@ test('a silent server is not asked again until a check finds it well, and its co
   expect(sent.filter((name) => name === 'spend')).toHaveLength(1);
   await store.touch();
   expect(await spend()).toBe('spent');
+});
+
+test('the second missing answer closes the idle connections of the pool', async () => {
+  const { spend, says, released, pool, store } = await fakeWorld();
+  pool.idleCount = 3;
+  for (const name of ['spend', 'touch']) says[name] = NEVER;
+  const asked = spend();
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await asked).toBe('replay_store_unavailable');
+  expect(released).toEqual([false, true]);
+  const touched = store.touch().catch((error) => error.code);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await touched).toBe('replay_store_unavailable');
+  expect(released).toEqual([false, true, true, true, true, true]);
+});
+
+test.each([
+  ['28P01', 'the server refused: the password is wrong (SQLSTATE 28P01)'],
+  ['XX000', 'the server refused: SQLSTATE XX000'],
+  ['ECONNREFUSED', 'the store did not answer: ECONNREFUSED'],
+])('an error %s is told in words that contain nothing of its message', async (code, words) => {
+  const { store, says } = await fakeWorld();
+  says['touch'] = () => Promise.reject(sqlError(code));
+  await expect(store.touch()).rejects.toThrow(words);
 });
 
 test('a refused spend starts a check, at most every 100 ms', async () => {

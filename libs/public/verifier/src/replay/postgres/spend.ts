@@ -13,6 +13,7 @@ CREATE OR REPLACE FUNCTION ori_replay.forget(
   verifier_now double precision, tolerance integer, acks integer, OUT verdict text, OUT detail text)
 ${OWNED} AS $$
 DECLARE
+  book ori_replay.ledger;
   horizon bigint := floor(least(ori_replay.clock(), verifier_now) - ${RETENTION_SECONDS_MAX});
 BEGIN
   verdict := 'unsafe';
@@ -21,11 +22,18 @@ BEGIN
   verdict := 'forgot';
   IF NOT pg_try_advisory_xact_lock(7309426, 1) THEN RETURN; END IF;
   PERFORM set_config('lock_timeout', '50', true);
+  SELECT * INTO book FROM ori_replay.ledger l;
+  -- If the clock went back, answers have an earlier end than those that were forgotten last.
+  IF book.answers > ori_replay.clock() THEN book.answers := 0; END IF;
   PERFORM set_config('synchronous_commit', 'on', true);
   WITH forgotten AS (DELETE FROM ori_replay.spent WHERE ctid = ANY (ARRAY(
-    SELECT s.ctid FROM ori_replay.spent s WHERE s.stamped <= horizon ORDER BY s.stamped LIMIT ${FORGOTTEN_MAX})) RETURNING stamped)
-  UPDATE ori_replay.ledger l SET floor = greatest(l.floor, (SELECT max(f.stamped) FROM forgotten f));
-  DELETE FROM ori_replay.answer a WHERE a.until < ori_replay.clock();
+    SELECT s.ctid FROM ori_replay.spent s WHERE s.stamped >= book.floor AND s.stamped <= horizon ORDER BY s.stamped LIMIT ${FORGOTTEN_MAX}))
+    RETURNING stamped)
+  UPDATE ori_replay.ledger l SET floor = greatest(l.floor, (SELECT max(f.stamped) FROM forgotten f)) WHERE EXISTS (SELECT FROM forgotten);
+  WITH forgotten AS (DELETE FROM ori_replay.answer WHERE ctid = ANY (ARRAY(
+    SELECT a.ctid FROM ori_replay.answer a WHERE a.until >= book.answers AND a.until < ori_replay.clock() ORDER BY a.until LIMIT ${FORGOTTEN_MAX}))
+    RETURNING until)
+  UPDATE ori_replay.ledger l SET answers = (SELECT max(f.until) FROM forgotten f) WHERE EXISTS (SELECT FROM forgotten);
   DELETE FROM ori_replay.process p WHERE p.seen < ori_replay.clock() - ${RUNNING_SECONDS_MAX};
 END $$;
 `;

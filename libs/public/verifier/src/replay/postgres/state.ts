@@ -1,6 +1,9 @@
 import { RETENTION_SECONDS_MAX } from '../replay-store.ts';
 import { SCHEMA_VERSION } from './tables.ts';
 
+/** Each time writes the ledger, whose former rows every spend walks through while an open snapshot keeps them. */
+const FORGET_APART_SECONDS = 30;
+
 /** Functions run as the owner of the schema, so a daemon's role needs no table privileges. Unqualified names resolve in pg_catalog only. */
 export const OWNED = `LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp`;
 
@@ -44,7 +47,8 @@ END $$;
  * Detects what a spend cannot handle: another run of the server, another timeline, a log position that went back, an
  * emptied table, or a loss that this verifier knows of and the server does not. Before it writes that, it waits for
  * every spend in progress and blocks new ones, so that the state that a spend was checked against is still true when it commits.
- * Of a process that keeps answers, the runner, it is a sign of life.
+ * Of a process that keeps answers, the runner, it is a sign of life. It costs the same however much was forgotten: an index keeps what was
+ * deleted for as long as one snapshot is open anywhere, so what is due is looked for from what was forgotten last.
  */
 const TOUCH = `
 CREATE OR REPLACE FUNCTION ori_replay.touch(
@@ -82,7 +86,8 @@ BEGIN
     END IF;
     IF accept_v1 THEN
       INSERT INTO ori_replay.v1 VALUES (intern, greatest(ori_replay.clock(), verifier_now,
-        (SELECT max(s.stamped) FROM ori_replay.spent s WHERE s.intern_id = intern))) ON CONFLICT DO NOTHING;
+        (SELECT max(s.stamped) FROM ori_replay.spent s WHERE s.intern_id = intern AND s.stamped > ori_replay.clock())))
+        ON CONFLICT DO NOTHING;
     END IF;
   END LOOP;
   IF runner IS NOT NULL THEN
@@ -91,8 +96,9 @@ BEGIN
   verdict := 'touched';
   version := ${SCHEMA_VERSION};
   event := book.event;
-  due := (SELECT min(s.stamped) FROM ori_replay.spent s) <= ori_replay.clock() - ${RETENTION_SECONDS_MAX}
-    OR (SELECT min(a.until) FROM ori_replay.answer a) < ori_replay.clock();
+  due := (SELECT min(s.stamped) FROM ori_replay.spent s WHERE s.stamped >= book.floor)
+      <= ori_replay.clock() - ${RETENTION_SECONDS_MAX + FORGET_APART_SECONDS}
+    OR (SELECT min(a.until) FROM ori_replay.answer a WHERE a.until >= book.answers) < ori_replay.clock() - ${FORGET_APART_SECONDS};
 END $$;
 `;
 

@@ -327,10 +327,9 @@ describe('the pool', () => {
 
 describe('postgres.js', () => {
   test('accepts a proof once', async () => {
-    const client = postgres(server.url, { max: 4, onnotice: () => undefined });
-    onTestFinished(() => client.end());
+    const make = () => postgres(server.url, { max: 4, onnotice: () => undefined });
     const { internId, signer, request } = await daemonOn(server);
-    const replay = postgresReplayStore(client, { replicas: 0, timeoutMs: 5000 });
+    const replay = postgresReplayStore(make, { replicas: 0, timeoutMs: 5000 });
     onTestFinished(() => replay.close());
     const verifier = createVerifier({ internId, keys: createLocalKeySet(signer.jwks), replay });
     await replay.ready();
@@ -347,11 +346,10 @@ describe('postgres.js', () => {
     const admin = postgres(server.url, { max: 1 });
     const connection = { application_name: 'closed' };
     // Without a query of its own at the start of a connection.
-    const client = postgres(server.url, { max: 2, fetch_types: false, backoff: () => 0, connection });
-    // postgres.js waits for ever for a connection that it was about to make again.
-    onTestFinished(async () => void (await Promise.all([admin.end(), client.end({ timeout: 5 })])));
+    const make = () => postgres(server.url, { max: 2, fetch_types: false, backoff: () => 0, connection });
+    onTestFinished(() => admin.end());
     const { internId, signer, request } = await daemonOn(server);
-    const replay = postgresReplayStore(client, { replicas: 0, timeoutMs: 5000 });
+    const replay = postgresReplayStore(make, { replicas: 0, timeoutMs: 5000 });
     onTestFinished(() => replay.close());
     const verifier = createVerifier({ internId, keys: createLocalKeySet(signer.jwks), replay });
     for (let round = 0; round < 3; round++) {
@@ -363,7 +361,13 @@ describe('postgres.js', () => {
   });
 
   test('is refused if a standby must confirm', () => {
-    const client = postgres(server.url);
-    expect(() => postgresReplayStore(client, { replicas: 1 })).toThrow(TypeError);
+    expect(() => postgresReplayStore(() => postgres(server.url), { replicas: 1 })).toThrow(TypeError);
+  });
+
+  test('is refused as a client, whose silent connections the store could not replace', () => {
+    const client = postgres(server.url) as unknown as () => never;
+    expect(() => postgresReplayStore(client, { replicas: 0 })).toThrow(
+      /pass a function that makes the client/,
+    );
   });
 });

@@ -16,7 +16,7 @@ import {
   requirePostgresPool,
   survivePoolErrors,
 } from './client.ts';
-import { adaptPostgresJs, isPostgresJs, type PostgresJs } from './postgres-js.ts';
+import { adaptPostgresJs, type PostgresJs } from './postgres-js.ts';
 import { SCHEMA_VERSION } from './tables.ts';
 
 /** Options of `postgresReplayStore`. */
@@ -33,11 +33,12 @@ export interface PostgresReplayStoreOptions extends SharedReplayStoreOptions {
  * with safe settings, its clock agrees, and it is the same run on the same timeline as before: after a restart, a failover or a
  * restored backup, every proof issued up to then is refused (`proof_before_fence`). A spend without an answer counts as spent and is
  * never sent again.
- * Pass a pool of pg 8, the result of postgres.js 3's `postgres()`, or your own `PostgresPool`.
+ * Pass a pool of pg 8, a function that makes a client of postgres.js 3, or your own `PostgresPool`. The store closes connections on
+ * which answers are missing, and so replaces the client that the function made.
  * @throws {TypeError} for invalid options.
  */
 export function postgresReplayStore(
-  given: PostgresPool | PostgresJs,
+  given: PostgresPool | (() => PostgresJs),
   options: PostgresReplayStoreOptions,
 ): SharedReplayStore {
   const { replicas, timeoutMs, touchSeconds, callEnds, now } = requireSharedOptions(
@@ -48,11 +49,17 @@ export function postgresReplayStore(
   const { acquireMs = 1000 } = options;
   if (options.replicas === undefined) throw new TypeError('replicas: expected an integer from 0');
   if (!(acquireMs > 0 && acquireMs <= 10_000)) throw new TypeError('acquireMs: expected 1 to 10000');
-  const pool = isPostgresJs(given) ? adaptPostgresJs(given, replicas) : given;
+  if (typeof given === 'function' && 'unsafe' in given) {
+    throw new TypeError(
+      'postgresReplayStore: pass a function that makes the client, () => postgres(…), because silent connections of postgres.js can only be closed with it',
+    );
+  }
+  const made = typeof given === 'function' ? adaptPostgresJs(given, replicas) : undefined;
+  const pool = made?.pool ?? (given as PostgresPool);
   requirePostgresPool(pool);
   survivePoolErrors(pool);
   const acks = Math.ceil(replicas / 2);
-  const call = createFunctionCaller(pool, { timeoutMs, acquireMs });
+  const call = createFunctionCaller(pool, { timeoutMs, acquireMs }, made?.reopen);
   const process = randomUUID();
   const attendance = attend(touchSeconds, touchAtOnce);
   const { policies, touchQuietly } = attendance;
@@ -71,7 +78,8 @@ export function postgresReplayStore(
 
   const facts = (): unknown[] => [known.event, known.identity, known.lsn];
 
-  async function touchOne(policy: ReplayPolicy): Promise<void> {
+  /** Resolves to whether there is something to forget. */
+  async function touchOne(policy: ReplayPolicy): Promise<boolean> {
     const { internId, acceptV1, clockToleranceSeconds, answers } = policy;
     const limits = [clockToleranceSeconds, acks];
     const answer = await call('touch', () => [
@@ -91,8 +99,12 @@ export function postgresReplayStore(
       );
     }
     learn(answer);
-    // It may take longer than an answer: it goes on in the server, or with the next check.
-    if (answer.due) await call('forget', () => [now() / 1000, ...limits]).catch(() => undefined);
+    return answer.due === true;
+  }
+
+  /** May take longer than an answer: it goes on in the server, or with the next check. The state of the server does not depend on it. */
+  async function forget({ clockToleranceSeconds }: ReplayPolicy): Promise<void> {
+    await call('forget', () => [now() / 1000, clockToleranceSeconds, acks]).catch(() => undefined);
   }
 
   /**
@@ -110,14 +122,16 @@ export function postgresReplayStore(
     touchedMs = performance.now();
     try {
       let doubtsBefore: number;
+      let due: ReplayPolicy | undefined;
       do {
         doubtsBefore = doubts;
         if (acks > 0) requireSafe(await call('waiting', () => []));
         // One at a time: a pool of one connection suffices, and a frozen server costs one timeout.
-        for (const policy of policies.values()) await touchOne(policy);
+        for (const policy of policies.values()) if (await touchOne(policy)) due = policy;
         // A check that began before the suspicion arose does not clear it.
       } while (doubts !== doubtsBefore);
       refusal = undefined;
+      if (due !== undefined) await forget(due);
     } catch (error) {
       doubt(error);
       throw error;
@@ -191,7 +205,11 @@ export function postgresReplayStore(
     },
   };
 
-  const { attach, touch, ready, close } = attendance;
+  const { attach, touch, ready } = attendance;
+  const close = (): void => {
+    attendance.close();
+    made?.end();
+  };
   return { attach, spend, answers, touch, ready, close };
 }
 

@@ -2,8 +2,8 @@
 export const SCHEMA_VERSION = 1;
 
 /**
- * The tables. `ledger`: which server wrote last, when spends could last have been lost, up to when spends were forgotten, and in which
- * file `spent` was then; if it is in another, spends were lost. `spent`: one row for each id. `v1`: since when version 1 ids are recorded.
+ * The tables. `ledger`: which server wrote last, when spends could last have been lost, up to when spends were forgotten, in which
+ * file `spent` was then (if it is in another, spends were lost), and up to when answers were forgotten. `spent`: one row for each id. `v1`: since when version 1 ids are recorded.
  * `answer`: one row per call whose answer is kept. `process`: the last sign of life of each process that runs such calls.
  */
 export const TABLES: string = `
@@ -15,6 +15,7 @@ CREATE TABLE IF NOT EXISTS ori_replay.ledger (
   floor bigint NOT NULL,
   file oid NOT NULL
 );
+ALTER TABLE ori_replay.ledger ADD COLUMN IF NOT EXISTS answers double precision NOT NULL DEFAULT 0;
 INSERT INTO ori_replay.ledger VALUES (true, '', 0, -1, 0) ON CONFLICT DO NOTHING;
 CREATE TABLE IF NOT EXISTS ori_replay.v1 (
   intern_id text COLLATE "C" PRIMARY KEY,
@@ -38,7 +39,7 @@ CREATE TABLE IF NOT EXISTS ori_replay.answer (
 );
 CREATE INDEX IF NOT EXISTS answer_until ON ori_replay.answer (until);
 CREATE TABLE IF NOT EXISTS ori_replay.process (
-  process text PRIMARY KEY,
+  process text COLLATE "C" PRIMARY KEY,
   seen double precision NOT NULL
 );
 `;

@@ -24,8 +24,10 @@ export interface RedisClient {
   pipeline(commands: unknown[][]): { exec(): Promise<[error: Error | null, result: unknown][] | null> };
   on(event: 'ready', listener: () => void): unknown;
   off(event: 'ready', listener: () => void): unknown;
-  /** Clusters only. */
-  nodes?(role: 'master'): Pick<RedisClient, 'call'>[];
+  /** The connection. The store destroys it when answers are missing, and the client must then open another. */
+  readonly stream?: { destroy(): unknown } | undefined;
+  /** Clusters only, which have no `stream` of their own. */
+  nodes?(role: 'master'): Pick<RedisClient, 'call' | 'stream'>[];
 }
 
 /** The digests by which EVALSHA names the scripts. */
@@ -60,6 +62,10 @@ export function requireRedisClient(redis: RedisClient): void {
   ) {
     throw new TypeError('redisReplayStore: expected a client of ioredis or node-redis');
   }
+  // A client of ioredis has a stream once it connects.
+  if (!('stream' in redis || 'status' in redis || typeof redis.nodes === 'function')) {
+    throw new TypeError('redisReplayStore: the client must have a stream, to close silent connections');
+  }
   const options = redis.options ?? {};
   const connection = options.redisOptions ?? options;
   requireOption('enableOfflineQueue: false', options.enableOfflineQueue === false);
@@ -68,6 +74,11 @@ export function requireRedisClient(redis: RedisClient): void {
     requireOption('maxRetriesPerRequest: 0', options.maxRetriesPerRequest === 0);
   }
   requireOption('no keyPrefix', !(options.keyPrefix || connection.keyPrefix));
+}
+
+/** Closes the connections of a client, which then opens others. */
+export function reopenConnections(redis: RedisClient): void {
+  for (const node of redis.nodes?.('master') ?? [redis]) node.stream?.destroy();
 }
 
 function requireOption(words: string, isMet: boolean): void {

@@ -4,9 +4,12 @@ import type { RedisClient } from './client.ts';
  * The interface that the store needs from a node-redis client, made by `createClient` of `redis` or `@redis/client`.
  */
 export interface NodeRedisClient {
+  readonly isOpen: boolean;
   readonly isReady: boolean;
   readonly options?: { readonly disableOfflineQueue?: boolean | undefined } | undefined;
   sendCommand(args: readonly (string | Buffer)[]): Promise<unknown>;
+  connect(): Promise<unknown>;
+  destroy(): void;
   on(event: 'ready', listener: () => void): unknown;
   off(event: 'ready', listener: () => void): unknown;
 }
@@ -29,6 +32,12 @@ export function adaptNodeRedis(redis: NodeRedisClient): RedisClient {
   if (redis.options?.disableOfflineQueue !== true) {
     throw new TypeError('redisReplayStore: the client must be made with disableOfflineQueue: true');
   }
+  // It has no access to its socket. Its owner may have closed it.
+  const reopen = (): void => {
+    if (!redis.isOpen) return;
+    redis.destroy();
+    redis.connect().catch(() => undefined);
+  };
   const send = (command: readonly unknown[]): Promise<unknown> =>
     redis.sendCommand(command.map((part) => (Buffer.isBuffer(part) ? part : String(part))));
   return {
@@ -41,6 +50,7 @@ export function adaptNodeRedis(redis: NodeRedisClient): RedisClient {
           answer.status === 'fulfilled' ? [null, answer.value] : [answer.reason, undefined],
         ),
     }),
+    stream: { destroy: reopen },
     on: (event, listener) => redis.on(event, listener),
     off: (event, listener) => redis.off(event, listener),
   };

@@ -1,7 +1,7 @@
 import { UnavailableError, type UnavailableErrorCode } from '@ori/proof/wire';
-import { within } from '../shared-store.ts';
+import { watchSilence, within } from '../shared-store.ts';
 import type { Verdict } from '../verdict.ts';
-import { loadRedisScripts, type RedisClient, SCRIPT_SHA1 } from './client.ts';
+import { loadRedisScripts, type RedisClient, reopenConnections, SCRIPT_SHA1 } from './client.ts';
 import type { RedisScriptName } from './scripts.ts';
 
 /** The answer of a script. */
@@ -17,12 +17,22 @@ type Argument = string | number | Buffer;
 /** Runs the scripts, and turns every failure into an UnavailableError. With replicas, `WAIT` follows each spend. */
 export function createScriptRunner(
   redis: RedisClient,
-  { replicasMin, timeoutMs }: { replicasMin: number; timeoutMs: number },
+  { replicasMin, timeoutMs, lastError }: { replicasMin: number; timeoutMs: number; lastError: () => unknown },
 ) {
   const waitMs = Math.max(1, Math.floor(timeoutMs * 0.75));
   let loading: Promise<void> | undefined;
-  const inTime = <T>(answer: Promise<T>): Promise<T> =>
-    within(timeoutMs, answer, () => new Error(`no answer within ${timeoutMs} ms`));
+  const silence = watchSilence(() => reopenConnections(redis));
+  async function inTime<T>(answer: Promise<T>): Promise<T> {
+    try {
+      const said = await within(timeoutMs, answer, () => new Error(`no answer within ${timeoutMs} ms`));
+      silence.heard();
+      return said;
+    } catch (error) {
+      if (codeOf(error) === undefined) silence.missed();
+      else silence.heard();
+      throw error;
+    }
+  }
 
   const call: ScriptRunner['touch'] = async (name, keys, args) =>
     toAnswer(await inTime(redis.call('EVALSHA', SCRIPT_SHA1[name], keys.length, ...keys, ...args)));
@@ -62,7 +72,7 @@ export function createScriptRunner(
         return await callOnce(name, keys, args);
       } catch (error) {
         if (isUnknownScript(error)) void loadScripts();
-        throw toUnavailable(error);
+        throw toUnavailable(error, lastError());
       }
     },
     /** Replaces the value of a key, if it has one. */
@@ -70,7 +80,7 @@ export function createScriptRunner(
       try {
         await inTime(redis.call('SET', key, value, 'XX', 'EX', seconds));
       } catch (error) {
-        throw toUnavailable(error);
+        throw toUnavailable(error, lastError());
       }
     },
     /** The same for a script that may run twice: if it is missing, it is loaded and sent again. */
@@ -82,7 +92,7 @@ export function createScriptRunner(
           return call(name, keys, args);
         });
       } catch (error) {
-        throw toUnavailable(error);
+        throw toUnavailable(error, lastError());
       }
     },
   };
@@ -113,16 +123,37 @@ const REFUSALS = new Map<string, [code: UnavailableErrorCode, said: string]>([
   ['MISCONF', ['replay_store_full', 'the server cannot write to its disk']],
   ['READONLY', ['replay_store_unsafe', 'the server is not a primary']],
   ['NOREPLICAS', ['replay_store_unsafe', 'the server has fewer replicas than its min-replicas-to-write']],
+  ['WRONGPASS', ['replay_store_unavailable', 'the server refused the user or the password']],
+  ['NOAUTH', ['replay_store_unavailable', 'the server requires a password']],
+  ['LOADING', ['replay_store_unavailable', 'the server is still loading its data']],
+  ['BUSY', ['replay_store_unavailable', 'the server is busy with another script']],
+  ['CLUSTERDOWN', ['replay_store_unavailable', 'the cluster is down']],
+  ['MASTERDOWN', ['replay_store_unavailable', 'the server has lost its primary']],
 ]);
+/** The whole of an error whose first word says nothing. */
+const CLIENTS_MAX = 'ERR max number of clients reached';
+
+/** The first word of what the server said; undefined unless it said something. What follows may contain arguments. */
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error ? /^[A-Z]{2,20}(?= |$)/.exec(error.message)?.[0] : undefined;
+}
+
 const PERMISSION = /^NOSCRIPT|^NOPERM|\bcan't run this command\b|No permissions/;
 
-function toUnavailable(error: unknown): UnavailableError {
+/** @param clientError why the client is not connected, if it said so */
+function toUnavailable(error: unknown, clientError: unknown): UnavailableError {
   if (error instanceof UnavailableError) return error;
-  const message = error instanceof Error ? error.message : '';
-  const refusal = REFUSALS.get(message.split(' ', 1)[0] ?? '');
-  if (refusal !== undefined) return new UnavailableError(...refusal, { cause: error });
-  const why = PERMISSION.test(message)
-    ? 'the scripts are not loaded, or the Redis user lacks a permission: compare it with the ACL in the README'
-    : 'the store did not answer';
-  return new UnavailableError('replay_store_unavailable', why, { cause: error });
+  const isSaid = codeOf(error) !== undefined;
+  const cause = isSaid || clientError === undefined ? error : clientError;
+  const code = codeOf(cause) ?? '';
+  const message = cause instanceof Error ? cause.message : '';
+  const refusal = REFUSALS.get(code);
+  if (refusal !== undefined) return new UnavailableError(...refusal, { cause });
+  let why = 'the store did not answer';
+  if (PERMISSION.test(message))
+    why =
+      'the scripts are not loaded, or the Redis user lacks a permission: compare it with the ACL in the README';
+  else if (message === CLIENTS_MAX) why = 'the server has its maximum number of clients';
+  else if (code !== '') why = `the server answered ${code}`;
+  return new UnavailableError('replay_store_unavailable', why, { cause });
 }

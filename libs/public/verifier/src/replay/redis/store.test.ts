@@ -293,6 +293,7 @@ describe('the client', () => {
     { call: nothing },
     { options: STRICT, call: nothing, on: nothing },
     { options: STRICT, pipeline: nothing, on: nothing },
+    { options: STRICT, call: nothing, pipeline: nothing, on: nothing },
     { options: { disableOfflineQueue: true }, isReady: true, sendCommand: '', on: nothing },
   ])('that is not a Redis client is refused: %o', (client) => {
     expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
@@ -342,6 +343,7 @@ test('a late answer does not make the newest fence older', async () => {
       return answer;
     },
     pipeline: (commands) => redis.pipeline(commands) as never,
+    stream: undefined,
     on: () => undefined,
     off: () => undefined,
   };
@@ -453,12 +455,22 @@ function fakeWorld(kind: (typeof CLIENTS)[number], options: Partial<RedisReplayS
     if (answer instanceof Error) throw answer;
     return answer;
   };
+  const destroy = vi.fn();
+  const connect = vi.fn(async () => undefined);
   const client = Object.assign(
     new EventEmitter(),
     kind === 'node-redis'
-      ? { isReady: true, options: { disableOfflineQueue: true }, sendCommand: reply }
+      ? {
+          isOpen: true,
+          isReady: true,
+          options: { disableOfflineQueue: true },
+          sendCommand: reply,
+          destroy,
+          connect,
+        }
       : {
           options: STRICT,
+          stream: { destroy },
           call: (...command: unknown[]) => reply(command),
           pipeline: (commands: unknown[][]) => ({
             exec: async () =>

@@ -43,7 +43,7 @@ export function redisReplayStore(
 ): SharedReplayStore {
   const redis = isNodeRedis(given) ? adaptNodeRedis(given) : given;
   requireRedisClient(redis);
-  surviveErrors(given);
+  const lastError = surviveErrors(given);
   const { replicas, timeoutMs, touchSeconds, callEnds, now } = requireSharedOptions(
     options,
     ['mode'],
@@ -52,7 +52,7 @@ export function redisReplayStore(
   const { mode } = options;
   if (mode !== 'spend' && mode !== 'redeem') throw new TypeError("mode: expected 'spend' or 'redeem'");
   const replicasMin = Math.ceil(replicas / 2);
-  const run = createScriptRunner(redis, { replicasMin, timeoutMs });
+  const run = createScriptRunner(redis, { replicasMin, timeoutMs, lastError });
   const process = randomUUID();
   const attendance = attend(touchSeconds, touchAll);
   /** By intern; text, so that no digit changes. */
