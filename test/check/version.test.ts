@@ -32,6 +32,12 @@ test.each([
   for (const [, tag, newTag, label] of named) expect(tag ?? newTag ?? label).toBe(version);
 });
 
+test('.node-version is the Node that npm installs', () => {
+  const { optionalDependencies } = JSON.parse(read('package.json'));
+  const [installed] = new Set(Object.values(optionalDependencies));
+  expect(read('.node-version').trim()).toBe(installed);
+});
+
 test('the changelog describes this version', () => {
   expect(read('CHANGELOG.md')).toContain(`\n## ${version}\n`);
 });

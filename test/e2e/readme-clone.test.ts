@@ -57,6 +57,10 @@ it.runIf(canRunSteps && CAN_BUILD && !UPDATES)(
   'works as the README says, pasted to the last line in a new clone with an empty home',
   { timeout: 400_000 },
   async () => {
+    await run('git', ['init', '--quiet'], { cwd: clone, env });
+    const fewer = '-- libs/internal/store/src/queries/tenancy.test.ts libs/internal/turns/src/limiter.test.ts';
+    const tested = `${commandsOf('Two commands', 2).trim()} ${fewer}`;
+    expect((await run('bash', ['-euc', tested], { cwd: clone, env })).stdout).toMatch(/Tests .* passed/);
     await run('bash', ['-euc', commandsOf('Two commands', 1)], { cwd: clone, env });
     const alone = { cwd: '/', env: { HOME: folder } };
     const version = await run(join(clone, 'dist/bin/ori-linux-x64'), ['--version'], alone);

@@ -73,9 +73,15 @@ const COQ: Part = {
 
 /**
  * `npm run setup`: installs what the tests need, and reports what it found or did. With `--proofs`, Coq too, which takes
- * 600 MB; with `--deep`, also what the ports of the verifier to other languages need.
+ * 600 MB; with `--deep`, also what the ports of the verifier to other languages need. `npm test` runs it with
+ * `--required`: only what no test goes without, and not a word where that is here.
  */
 function main(): number {
+  if (process.argv.includes('--required')) {
+    const missing = PARTS.filter(({ isRequired, programs }) => isRequired && !programs.every(isHere));
+    const isComplete = missing.map(setUp).every(Boolean);
+    return (findPostgres() !== undefined || setUpPostgres()) && isComplete ? 0 : 1;
+  }
   const isDeep = process.argv.includes('--deep');
   const parts = [
     ...(isDeep ? [PORTS] : []),
@@ -85,6 +91,8 @@ function main(): number {
   const isSetUp = [setUpPrometheus(), ...parts.map(setUp), setUpPostgres(), setUpKubectl()];
   return isSetUp.every(Boolean) ? 0 : 1;
 }
+
+const isHere = (name: string): boolean => findProgram(name, SBIN) !== undefined;
 
 function setUp({ title, programs, packages, hint, isRequired = false }: Part): boolean {
   const found = programs.map((name) => findProgram(name, SBIN));
@@ -109,7 +117,7 @@ function setUpPostgres(): boolean {
   const found = findPostgres();
   if (found) return say(`PostgreSQL: ${found}; nothing to do.`);
   return complain(
-    'PostgreSQL: not installed, and npm has none for this platform. Run `npm ci`, or install PostgreSQL.',
+    'PostgreSQL: not installed, and npm has none for this platform; install it (Debian and Ubuntu: `sudo apt-get install postgresql`; macOS: `brew install postgresql`).',
   );
 }
 

@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { copyFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRoom } from '../env/room.ts';
@@ -25,6 +25,8 @@ const RUN_BY: Readonly<Record<string, readonly [file: string, words: string]>> =
   faults: ['test/lab/exactly-once/harness.test.ts', "'main.ts'"],
   sbom: ['test/package/sbom.test.ts', "'sbom'"],
   reference: ['test/check/openapi.ts', 'renderGenerated()'],
+  'test:watch': ['test/package/scripts.test.ts', "'test:watch'"],
+  'test:wings': ['.ci/run', "vitest run --project '!quick' --project '!isolated'"],
   'setup:runtimes': ['test/conformance/daemon/runtimes.ts', 'setUpRuntimes()'],
 };
 
@@ -39,15 +41,39 @@ async function script(name: string, ...args: readonly string[]): Promise<{ statu
   });
 }
 
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>;
+};
+const NAMES = Object.keys(scripts).filter((name) => !/^(?:pre|post)/.test(name));
+
 test('each script of package.json is run by some test, or by the CI', () => {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    scripts: Record<string, string>;
-  };
   const here = [...readFileSync(import.meta.filename, 'utf8').matchAll(/await script\('([a-z:]+)'/g)];
   const run = new Set([...Object.keys(RUN_BY), ...here.map(([, name]) => name)]);
-  expect(Object.keys(scripts).filter((name) => !/^(?:pre|post)/.test(name) && !run.has(name))).toEqual([]);
+  expect(NAMES.filter((name) => !run.has(name))).toEqual([]);
   for (const [file, words] of Object.values(RUN_BY))
     expect(readFileSync(join(ROOT, file), 'utf8'), file).toContain(words);
+});
+
+test('CONTRIBUTING has a line for each script', () => {
+  const [, table = ''] = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').split('## Set up');
+  expect(NAMES.filter((name) => !new RegExp(`\`(?:npm (?:run )?)?${name}\``).test(table))).toEqual([]);
+});
+
+/** The Node of the system may be older than the one that npm installs. */
+const NODES = ['/usr/bin/node', process.execPath].filter(existsSync);
+
+test.each(NODES)('without packages, each script says in one line what to run first, on %s', async (node) => {
+  await using room = await openRoom('ori-script');
+  const require = 'node deploy/bundle/require-packages.js';
+  const copy = join(room.directory, 'require-packages.js');
+  await copyFile(join(ROOT, 'deploy/bundle/require-packages.js'), copy);
+  const firsts = new Set(NAMES.map((name) => (scripts[`pre${name}`] ?? scripts[name])?.split(' && ')[0]));
+  expect(firsts).toEqual(new Set([require, `${require} demo`]));
+  for (const first of firsts) {
+    const words = first?.split(' ').slice(2) ?? [];
+    const { status, stderr } = spawnSync(node, [copy, ...words], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^This needs packages .* npm ci.*\n$/)]);
+  }
 });
 
 test('docs: the reference has a page for each public function, and builds without warnings', async () => {
