@@ -14,9 +14,12 @@ const missing = names.find((name) => {
     return true;
   }
 });
-if (missing !== undefined) stop(`packages that are not installed, such as ${missing}. Install them: ${install}`);
+if (missing !== undefined)
+  stop(`packages that are not installed, such as ${missing}. Install them: ${install}`);
 if (Number(/^v(\d+)/.exec(process.version)?.[1]) < 24)
-  stop(`Node 24, and this is Node ${process.version}. Install it from https://nodejs.org, then run ${install} again.`);
+  stop(
+    `Node 24, and this is Node ${process.version}. Install it from https://nodejs.org, then run ${install} again.`,
+  );
 
 function stop(/** @type {string} */ need) {
   process.stderr.write(`This needs ${need}\n`);

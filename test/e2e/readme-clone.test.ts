@@ -58,7 +58,8 @@ it.runIf(canRunSteps && CAN_BUILD && !UPDATES)(
   { timeout: 400_000 },
   async () => {
     await run('git', ['init', '--quiet'], { cwd: clone, env });
-    const fewer = '-- libs/internal/store/src/queries/tenancy.test.ts libs/internal/turns/src/limiter.test.ts';
+    const fewer =
+      '-- libs/internal/store/src/queries/tenancy.test.ts libs/internal/turns/src/limiter.test.ts';
     const tested = `${commandsOf('Two commands', 2).trim()} ${fewer}`;
     expect((await run('bash', ['-euc', tested], { cwd: clone, env })).stdout).toMatch(/Tests .* passed/);
     await run('bash', ['-euc', commandsOf('Two commands', 1)], { cwd: clone, env });

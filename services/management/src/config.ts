@@ -2,7 +2,7 @@ import type { ServingConstants } from '@ori/http/open-ports';
 import { problemsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
 import { type Config, ConfigError, type Environment, loadConfig, secret } from '@ori/runtime/config';
-import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { addressSpec, portsAt, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { ringSpec } from '@ori/sealing/ring-spec';
 import { problemsOfAddress } from '@ori/store/postgres-address';
 
@@ -35,5 +35,6 @@ export function loadManagementConfig(env: Environment): ManagementConfig {
   const identity = completeIdentity('MANAGEMENT', config, problems);
   problems.push(...problemsOfAddress('MANAGEMENT_DATABASE_URL', config.databaseUrl.reveal()));
   if (problems.length > 0) throw new ConfigError(problems);
-  return { ...config, ...identity };
+  const ports = portsAt('MANAGEMENT', config, identity.baseUrl, env);
+  return { ...config, ...identity, port: ports.port, opsPort: ports.opsPort };
 }

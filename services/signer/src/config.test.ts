@@ -57,6 +57,18 @@ test.each([
   expect(problems(env)).toEqual([expect.stringContaining(name)]);
 });
 
+test.each([
+  [{ SIGNER_BASE_URL: 'http://127.0.0.1:8091/v1' }, [8091, 9091]],
+  [{ SIGNER_BASE_URL: 'http://localhost:65535/v1' }, [65_535, 64_535]],
+  [{ SIGNER_BASE_URL: 'http://127.0.0.1:8091/v1', SIGNER_PORT: '0', SIGNER_OPS_PORT: '1' }, [0, 1]],
+  [{ SIGNER_BASE_URL: 'http://127.0.0.1:8091/v1', SIGNER_TRUST_GATEWAY: 'true' }, [8081, 9081]],
+  [{ SIGNER_BASE_URL: 'http://127.0.0.1/v1' }, [8081, 9081]],
+  [{ SIGNER_BASE_URL: 'https://api.test:8091/v1' }, [8081, 9081]],
+])('the ports with %j are %j', (env, ports) => {
+  const { port, opsPort } = loadSignerConfig({ ...least, ...env });
+  expect([port, opsPort]).toEqual(ports);
+});
+
 test('an http issuer must be on loopback', () => {
   for (const host of ['127.0.0.1:9000', '127.0.0.100', 'localhost', '[::1]'])
     expect(problems({ SIGNER_ISSUER: `http://${host}` })).toEqual([]);

@@ -13,7 +13,7 @@ import {
   secret,
 } from '@ori/runtime/config';
 import { LIMITS_SPEC } from '@ori/runtime/limits';
-import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
+import { addressSpec, portsAt, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { problemsOfTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
 import { ringSpec } from '@ori/sealing/ring-spec';
 import { problemsOfAddress } from '@ori/store/postgres-address';
@@ -116,5 +116,6 @@ export function loadSignerConfig(env: Environment): SignerConfig {
   if ((config.freshnessKeyFile === undefined) !== (config.delegationsFile === undefined))
     problems.push('SIGNER_FRESHNESS_KEY_FILE and SIGNER_DELEGATIONS_FILE: set both or neither');
   if (problems.length > 0) throw new ConfigError(problems);
-  return { ...config, ...identity };
+  const ports = portsAt('SIGNER', config, identity.baseUrl, env);
+  return { ...config, ...identity, port: ports.port, opsPort: ports.opsPort };
 }

@@ -1,3 +1,4 @@
+import type { Environment } from './config.ts';
 import { choice, flag, integer, list, path, text, url } from './config.ts';
 import { LOG_LEVELS } from './log.ts';
 
@@ -13,6 +14,28 @@ export const addressSpec = (port: number, what = 'API') => ({
     doc: 'Port of `/livez`, `/readyz` and `/metrics`',
   }),
 });
+
+interface Ports {
+  readonly port: number;
+  readonly opsPort: number;
+}
+
+/**
+ * The ports of a service that people reach without a gateway: where its variables name none, that of a base URL such as
+ * `http://127.0.0.1:8091/v1`, and a thousand above.
+ */
+export function portsAt(
+  prefix: string,
+  config: Ports & { readonly trustGateway: boolean },
+  baseUrl: string,
+  env: Environment,
+): Ports {
+  const [, digits] = /^http:\/\/(?:localhost|127\.0\.0\.1):(\d+)\//.exec(baseUrl) ?? [];
+  if (digits === undefined || config.trustGateway) return config;
+  const port = env[`${prefix}_PORT`] ? config.port : Number(digits);
+  const above = Number(digits) + (Number(digits) > 64_535 ? -1000 : 1000);
+  return { port, opsPort: env[`${prefix}_OPS_PORT`] ? config.opsPort : above };
+}
 
 /** The settings that all services share. */
 export const SERVICE_SPEC = {

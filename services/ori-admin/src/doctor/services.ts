@@ -61,10 +61,18 @@ interface Readyz {
   readonly causes?: Readonly<Record<string, string>>;
 }
 
-/** The ring of a service against the rows that are sealed: each of them must open. */
+/** The ring of a service against the rows that are sealed: each of them must open. Skipped for one that is not deployed. */
 export async function lookAtRing(admin: Context, owner: KekOwner, env: Environment): Promise<string> {
-  const ring = await openRing(admin, owner, env);
   const sealed = [...(await admin.withDatabase((db) => countByKek(db, owner)))];
+  const setting = owner.toUpperCase();
+  const names = Object.keys(env).filter((name) => env[name]);
+  if (sealed.length === 0 && !names.some((name) => isOf(setting, name)))
+    throw new CheckFailed(
+      `no ${setting}_… setting is given, and no row is sealed under it`,
+      `name its file with ORI_ADMIN_${setting}_KEK_FILE once ${owner} is deployed`,
+      'skipped',
+    );
+  const ring = await openRing(admin, owner, env);
   const missing = sealed.filter(([kid]) => !ring.kids.includes(kid));
   if (missing.length > 0) {
     const what = missing.map(([kid, rows]) => `${rows} rows are sealed under ${kid}, which the ring lacks`);
@@ -73,6 +81,9 @@ export async function lookAtRing(admin: Context, owner: KekOwner, env: Environme
   const rows = sealed.reduce((sum, [, count]) => sum + count, 0);
   return `holds every KEK of ${rows} sealed rows; seals under ${ring.primary.kid}`;
 }
+
+const isOf = (setting: string, name: string): boolean =>
+  name.startsWith(`${setting}_`) || name.startsWith(`ORI_ADMIN_${setting}_`);
 
 /** The ring that the service reads; where its settings are not given, the operator's. */
 async function openRing(admin: Context, owner: KekOwner, env: Environment): Promise<KekRing> {
