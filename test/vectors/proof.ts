@@ -183,6 +183,7 @@ const BEFORE_THE_SIGNATURE: ReadonlySet<string> = new Set([
   'proof_malformed',
   'proof_version_not_accepted',
   'request_not_coverable',
+  'answers_not_kept',
 ]);
 
 /** The signing input that a verifier builds from the received request. */

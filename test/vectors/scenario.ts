@@ -10,6 +10,7 @@ export type RefusalCode =
   | 'signature_invalid'
   | 'nonce_replayed'
   | 'replay_store_full'
+  | 'answers_not_kept'
   | 'proof_before_fence';
 
 /** Absent members have the defaults of SPEC.md. */

@@ -1,5 +1,5 @@
 import type { RawAnswer } from '../../env/raw-http.ts';
-import { type Bench, type Change, errorOf, newNonce } from './bench.ts';
+import { type Bench, type Change, codeOf, errorOf, newNonce, textOf } from './bench.ts';
 import { accepted, type Check } from './checks.ts';
 
 const pathOf = (nonce: string): string => `/.well-known/ori/calls/${nonce}`;
@@ -16,6 +16,19 @@ async function asked(bench: Bench, user?: string): Promise<RawAnswer> {
   await bench.tell({ claim: { nonce } });
   return bench.tell(question(nonce, user));
 }
+
+/** For daemons that keep none. A router may know no such path: its own 404 will do. */
+export const QUESTION_CHECKS: readonly Check[] = [
+  {
+    sentence: 'V19',
+    title: 'answers a question itself',
+    async run(bench) {
+      const answer = await bench.tell(question(newNonce()));
+      const isOwn = [undefined, 'answers_not_kept'].includes(codeOf(answer));
+      return answer.status === 404 && isOwn ? undefined : `got ${textOf(answer)}`;
+    },
+  },
+];
 
 /** For daemons that keep answers (REPLAY-STORES.md, N14 to N21). */
 export const ANSWER_CHECKS: readonly Check[] = [

@@ -24,6 +24,7 @@ export const STATUSES: Readonly<Record<string, number>> = {
   nonce_replayed: 401,
   nonce_not_issued: 401,
   proof_before_fence: 401,
+  answers_not_kept: 404,
   body_too_large: 413,
   body_incomplete: 400,
   internal_error: 500,

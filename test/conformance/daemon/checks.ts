@@ -133,6 +133,11 @@ const HEADERS: readonly Check[] = [
 ];
 
 const REQUESTS: readonly Check[] = [
+  ...['/%2ewell-known/ori/calls/', '//.well-known/ori/calls/', '/.well-known/./ori/calls/'].map((path) =>
+    refuses('V20', `the path of a question spelled ${path}`, [], {
+      claim: { path: `${path}AAAAAAAAAAAAAAAAAAAAAA`, body: Buffer.alloc(0) },
+    }),
+  ),
   ...['GET', 'PUT', 'DELETE'].map((method) => refuses('V7', `the method ${method}`, [], { method })),
   refuses('V8', 'a query', UNCOVERABLE, ({ path }) => ({ target: `${path}?admin=1` })),
   ...TARGETS.map(([sentence, title, sent, isRaw]) =>

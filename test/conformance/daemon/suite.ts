@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { INTERN_ID } from '../../vectors/scenario.ts';
-import { ANSWER_CHECKS } from './answer-checks.ts';
+import { ANSWER_CHECKS, QUESTION_CHECKS } from './answer-checks.ts';
 import { judgeAnswers } from './answers.ts';
 import { type Bench, createBench, type Daemon, GOOD, type Refusal } from './bench.ts';
 import { CHECKS, SLOW_CHECKS } from './checks.ts';
@@ -166,7 +166,7 @@ export async function runSuite(
   await bench.ready();
   const slowChecks = SLOW_CHECKS.filter((check) => isIn('slow') && wanted(check));
   const slow = Promise.all(slowChecks.map((check) => judge(check, bench)));
-  const checks = [...CHECKS, ...(options.answers === true ? ANSWER_CHECKS : [])].filter(wanted);
+  const checks = [...CHECKS, ...(options.answers === true ? ANSWER_CHECKS : QUESTION_CHECKS)].filter(wanted);
   tell(`requests: ${checks.length} checks`);
   for (const check of checks) await judge(check, bench);
   await Promise.all([slow, keysDone]);

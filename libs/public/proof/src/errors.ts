@@ -1,4 +1,4 @@
-/** Why a proof or its request was refused: answered with 401 (413 for the last) by adapters. */
+/** Why a proof or its request was refused: answered with 401 (404 and 413 for the last two) by adapters. */
 export type ProofErrorCode =
   | 'proof_missing'
   | 'proof_malformed'
@@ -11,6 +11,7 @@ export type ProofErrorCode =
   | 'nonce_replayed'
   | 'nonce_not_issued'
   | 'proof_before_fence'
+  | 'answers_not_kept'
   | 'body_too_large';
 
 /** Why a proof could not be judged: answered with 503 by adapters. */

@@ -68,12 +68,13 @@ test.each([
 
 test('the README documents exactly these codes with their statuses', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  const rows = [...readme.matchAll(/^\| <a id="(\w+)"><\/a>`\1` \| (401|413|503) \|/gm)].map(
+  const rows = [...readme.matchAll(/^\| <a id="(\w+)"><\/a>`\1` \| (401|404|413|503) \|/gm)].map(
     ([, code, status]) => [code, Number(status)],
   );
   expect(rows.map(([code]) => code).toSorted()).toEqual(REFUSAL_CODES.toSorted());
   expect(Object.fromEntries(rows)).toEqual({
     ...Object.fromEntries(UNAUTHORIZED.map((code) => [code, 401])),
+    answers_not_kept: 404,
     body_too_large: 413,
     ...Object.fromEntries(UNAVAILABLE.map((code) => [code, 503])),
   });

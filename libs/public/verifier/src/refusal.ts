@@ -9,7 +9,7 @@ type Code = ProofErrorCode | UnavailableErrorCode;
 
 /** The answer to a request whose proof was not accepted. */
 export interface Refusal extends Answer {
-  readonly status: 401 | 413 | 503;
+  readonly status: 401 | 404 | 413 | 503;
   readonly body: string;
 }
 
@@ -58,12 +58,13 @@ const SENTENCES = {
     401,
     'The proof was issued before the replay store was ready. Sign again after the time in Retry-After.',
   ],
+  answers_not_kept: [404, 'This daemon keeps no answers. The call may have been carried out.'],
   body_too_large: [413, 'The body is too large.'],
   keys_unavailable: [503, 'The proof cannot be verified now: no keys.'],
   replay_store_unavailable: [503, 'The proof cannot be verified now: the replay store does not answer.'],
   replay_store_unsafe: [503, 'The proof cannot be verified now: the replay store is not in a safe state.'],
   replay_store_full: [503, 'The proof cannot be verified now: the replay store is full.'],
-} as const satisfies Record<Code, readonly [status: 401 | 413 | 503, sentence: string]>;
+} as const satisfies Record<Code, readonly [status: 401 | 404 | 413 | 503, sentence: string]>;
 
 export const REFUSAL_CODES = Object.keys(SENTENCES) as readonly Code[];
 

@@ -6,6 +6,7 @@ import {
   type PresentedProof,
   ProofError,
 } from '@ori/proof/wire';
+import { isQuestion, leadsToQuestion } from './answers/question-path.ts';
 import type { Policy } from './policy.ts';
 import type { RequestHead } from './request.ts';
 
@@ -41,13 +42,16 @@ export function requireVersion(presented: PresentedProof, { acceptV1 }: Policy):
 
 /**
  * Checks what the signature does not cover, which therefore must not vary (SPEC.md, section 4.3): POST, a path without a query, one media type, no content
- * coding. Throws ProofError `request_not_coverable`.
+ * coding. Throws ProofError `request_not_coverable`, and `answers_not_kept` for a question that nobody can answer.
  */
 export function requireCoverable({ method, target, rawHeaders }: RequestHead, policy: Policy): void {
   if (method !== PROOF_METHOD) throw new ProofError('request_not_coverable', 'the method is not POST');
   if (target === undefined || !isPath(target)) {
     throw new ProofError('request_not_coverable', 'the request-target is not a path without a query');
   }
+  const asks = isQuestion(target);
+  if (!asks && leadsToQuestion(target))
+    throw new ProofError('request_not_coverable', 'the path of a question, spelled in another way');
   let mediaTypes = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
@@ -63,6 +67,9 @@ export function requireCoverable({ method, target, rawHeaders }: RequestHead, po
     }
   }
   if (mediaTypes !== 1) throw new ProofError('request_not_coverable', 'expected one Content-Type');
+  if (asks && policy.answers === undefined) {
+    throw new ProofError('answers_not_kept', 'a client asks what became of a call, and no answers are kept');
+  }
 }
 
 /** `now - maxAge <= timestamp <= now + clockTolerance`. */

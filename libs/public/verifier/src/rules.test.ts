@@ -15,6 +15,7 @@ const stranger = createTestSigner({ internId: 'int_7Qm2' });
 const otherIntern = createTestSigner({ internId: 'int_other', seed });
 
 const PROOF = { path: '/api/invoke', body: '{"prompt":"hello"}', user: 'ada', timestamp: NOW };
+const QUESTION = `/.well-known/ori/calls/${'A'.repeat(22)}`;
 const signed = (options: Partial<TestProofOptions> = {}) => signer.request({ ...PROOF, ...options });
 const withHeaders = (...more: string[]): SignedRequest => {
   const request = signed();
@@ -62,6 +63,9 @@ test.each<[string, ProofErrorCode, SignedRequest]>([
   ['a time that is no number', 'proof_malformed', replaced(PROOF_HEADERS.timestamp, '1e9')],
   ['a signature that is not base64', 'proof_malformed', replaced(PROOF_HEADERS.signature, '!')],
   ['version 1', 'proof_version_not_accepted', signed({ version: 1 })],
+  ['a question where no answers are kept', 'answers_not_kept', signed({ path: QUESTION })],
+  ['a question with an escape', 'request_not_coverable', signed({ path: QUESTION.replace('.', '%2e') })],
+  ['a question with two slashes', 'request_not_coverable', signed({ path: `/${QUESTION}` })],
   ['another method', 'request_not_coverable', { ...signed(), method: 'PUT' }],
   ['a query', 'request_not_coverable', { ...signed({ path: '/a' }), target: '/a?b' }],
   ['an absolute target', 'request_not_coverable', { ...signed(), target: 'http://daemon/api/invoke' }],

@@ -9,7 +9,8 @@ import {
   UnavailableError,
   type UnavailableErrorCode,
 } from '@ori/proof/wire';
-import { type Answers, createAnswers, isQuestion } from './answers/answers.ts';
+import { type Answers, createAnswers } from './answers/answers.ts';
+import { isQuestion } from './answers/question-path.ts';
 import { type Claim, requireSignature, toClaim } from './claim.ts';
 import { codeOf, createReport, type Report } from './outcome.ts';
 import { requirePolicy, type VerifierOptions } from './policy.ts';

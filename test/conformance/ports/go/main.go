@@ -105,6 +105,8 @@ func writeRefusal(w http.ResponseWriter, err error) {
 	}
 	status := http.StatusUnauthorized
 	switch refused.Code {
+	case "answers_not_kept":
+		status = http.StatusNotFound
 	case "body_too_large":
 		status = http.StatusRequestEntityTooLarge
 	case "body_incomplete":

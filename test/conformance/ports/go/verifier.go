@@ -110,6 +110,12 @@ func (v *Verifier) Begin(method, target string, list []Header) (*OpenProof, erro
 	if method != "POST" || !path.MatchString(target) || len(target) > 2048 || !isTyped || !isPlain {
 		return nil, refuse("request_not_coverable")
 	}
+	if strings.HasPrefix(target, questionPath) {
+		return nil, refuse("answers_not_kept")
+	}
+	if leadsToQuestion(target) {
+		return nil, refuse("request_not_coverable")
+	}
 	timestamp, _ := strconv.ParseFloat(header["x-ori-invoke-timestamp"], 64)
 	if timestamp < now-v.MaxAge {
 		return nil, refuse("proof_expired")
@@ -180,4 +186,26 @@ func netstrings(fields ...string) []byte {
 		input = append(input, strconv.Itoa(len(field))+":"+field+","...)
 	}
 	return input
+}
+
+// questionPath begins a question about an answer, which this port does not keep (V19).
+const questionPath = "/.well-known/ori/calls/"
+
+var escape = regexp.MustCompile("%[0-9A-Fa-f]{2}")
+
+// leadsToQuestion tells whether a server may take the path for one of a question (V20).
+func leadsToQuestion(path string) bool {
+	decoded := escape.ReplaceAllStringFunc(path, func(hex string) string {
+		code, _ := strconv.ParseUint(hex[1:], 16, 8)
+		return string([]byte{byte(code)})
+	})
+	segments := []string{}
+	for _, segment := range strings.FieldsFunc(lower(decoded), func(r rune) bool { return r == '/' || r == '\\' }) {
+		if segment == ".." && len(segments) > 0 {
+			segments = segments[:len(segments)-1]
+		} else if segment != "." && segment != ".." {
+			segments = append(segments, segment)
+		}
+	}
+	return len(segments) >= 3 && "/"+strings.Join(segments[:3], "/")+"/" == questionPath
 }

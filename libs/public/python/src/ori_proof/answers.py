@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable
 from typing import NamedTuple, cast
+from urllib.parse import unquote
 
 from .store import Answer, AnswerStore, Asked, AsyncStore, Call, CallEnd, Policy, Question, Store
 
@@ -15,6 +16,19 @@ NONCE = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
 NOT_KEPT = {"connection", "content-length", "date", "keep-alive", "proxy-connection", "set-cookie", "te", "trailer"}
 NOT_KEPT |= {"transfer-encoding", "upgrade"}
 NO_STORE = re.compile(r"(?:^|,)[ \t]*no-store[ \t]*(?:,|$)", re.IGNORECASE)
+
+
+def leads_to_question(path: str) -> bool:
+    """Whether a server that decodes escapes, merges slashes, resolves dots or ignores case may take it for one (V20)."""
+    if "%" not in path and "well-known" not in path.lower():
+        return False
+    segments: list[str] = []
+    for segment in re.split(r"[/\\]", unquote(path, "latin-1").lower()):
+        if segment == "..":
+            del segments[-1:]
+        elif segment not in ("", "."):
+            segments.append(segment)
+    return f"/{'/'.join(segments[:3])}/" == QUESTION_PATH
 
 
 class AnswersOptions(NamedTuple):

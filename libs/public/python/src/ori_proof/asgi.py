@@ -53,7 +53,7 @@ class ProofMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             return await self._app(scope, receive, send)
-        if not is_guarded(target_of(scope), self._paths, self._verifier):
+        if not is_guarded(target_of(scope), self._paths):
             scope[PROVEN] = None
             return await self._app(scope, receive, send)
         if scope["type"] == "websocket":
@@ -68,8 +68,8 @@ class ProofMiddleware:
         await run(self._app, self._verifier, scope, proven, receive, send)
 
 
-def is_guarded(path: bytes, paths: Collection[str] | None, verifier: Verifier) -> bool:
-    if paths is None or (verifier.answers is not None and path.startswith(b"/.well-known/ori/calls/")):
+def is_guarded(path: bytes, paths: Collection[str] | None) -> bool:
+    if paths is None or path.startswith(b"/.well-known/ori/calls/"):
         return True
     path = path.partition(b"?")[0]
     return any(path.startswith(p.encode()) if p.endswith("/") else path == p.encode() for p in paths)

@@ -23,6 +23,7 @@ _SENTENCES = {
         401,
         "The proof was issued before the replay store was ready. Sign again after the time in Retry-After.",
     ),
+    "answers_not_kept": (404, "This daemon keeps no answers. The call may have been carried out."),
     "body_incomplete": (400, "The body is incomplete."),
     "body_too_large": (413, "The body is too large."),
     "keys_unavailable": (503, "The proof cannot be verified now: no keys."),

@@ -9,7 +9,7 @@ from binascii import a2b_base64
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from .answers import QUESTION_PATH, Answers, AnswersOptions
+from .answers import QUESTION_PATH, Answers, AnswersOptions, leads_to_question
 from .keys import Key
 from .outcome import Outcome, Reporter
 from .refused import Refused
@@ -156,6 +156,12 @@ class Verifier:
             raise Refused("request_not_coverable", "the request is not a POST to a path without a query")
         if not (types == 1 and self._is_typed(found[TYPE]) and is_plain):
             raise Refused("request_not_coverable", "a media type or content coding that no proof covers")
+        path = target.decode("latin-1")
+        if path.startswith(QUESTION_PATH):
+            if self.answers is None:
+                raise Refused("answers_not_kept", "a client asks what became of a call, and no answers are kept")
+        elif leads_to_question(path):
+            raise Refused("request_not_coverable", "the path of a question, spelled in another way")
         stamped = int(timestamp)
         if stamped < now - self.policy.max_age_seconds:
             raise Refused("proof_expired", "sign right before sending, and check the clocks")

@@ -4,6 +4,7 @@ import { type Answer, errorAnswer } from '../refusal.ts';
 import type { AnswerStore, KeptAnswer, Question } from '../replay/replay-store.ts';
 import type { VerifiedProof } from '../verified-proof.ts';
 import { createKeeper } from './keeper.ts';
+import { isQuestion, QUESTION_PATH } from './question-path.ts';
 import { Recorder } from './recorder.ts';
 
 /** Kept answers, for adapters. */
@@ -15,12 +16,6 @@ export interface Answers {
   ask(proof: VerifiedProof): Promise<Answer> | undefined;
   /** Records the answer to an ordinary call. */
   record(proof: VerifiedProof): Recorder;
-}
-
-const QUESTION_PATH = '/.well-known/ori/calls/';
-
-export function isQuestion(path: string): boolean {
-  return path.startsWith(QUESTION_PATH);
 }
 
 /** Undefined without the option `answers`. */

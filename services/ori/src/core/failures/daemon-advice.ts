@@ -19,6 +19,7 @@ const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = 
   nonce_not_issued: 'The daemon shares no Redis with the signer that made this proof.',
   proof_before_fence:
     'The daemon’s replay store is a few seconds old. Run the command again in a few seconds. If that does not help, the daemon makes a new store for each request.',
+  answers_not_kept: 'The daemon keeps no answers: ask its operator what became of the call.',
   body_too_large: 'Send a smaller body.',
   keys_unavailable: 'The daemon cannot get the public keys of this intern. Try again in a moment.',
   replay_store_unavailable: 'The daemon’s replay store is down. Try again in a moment.',
