@@ -6,6 +6,7 @@ import { OriError } from '@ori/proof/errors';
  * - `refused`: the server refused the connection or the query (starting, stopping, full, wrong credentials).
  * - `standby`: the server is not the primary.
  * - `contended`: concurrent changes kept the transaction from completing (deadlock, serialization).
+ * - `outdated`: the database is older than this version, so it is not used.
  * - `overprivileged`: the login has more privileges than its service needs, so it is not used.
  */
 export type StoreUnavailableCode =
@@ -14,6 +15,7 @@ export type StoreUnavailableCode =
   | 'refused'
   | 'standby'
   | 'contended'
+  | 'outdated'
   | 'overprivileged';
 
 /**
@@ -80,6 +82,7 @@ const SENTENCES = {
   refused: 'The database refused the connection or the query.',
   standby: 'The server is a standby; use the address of the primary.',
   contended: 'Concurrent changes kept the transaction from completing.',
+  outdated: 'The database is older than this version.',
   overprivileged: 'The login may do more than the service needs.',
 } satisfies Record<StoreUnavailableCode, string>;
 

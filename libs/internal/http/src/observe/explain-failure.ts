@@ -5,6 +5,7 @@ const NOT_PREPARED =
 
 /** What PostgreSQL's conditions, and our own, mean to an operator. */
 const CONDITIONS: Readonly<Record<string, string>> = {
+  outdated: 'the database is older than this version: run ori-admin migrate',
   standby: 'this server is a standby or replica: use the primary',
   '08P01': 'a pooler such as PgBouncer refused the connection or the query: see its log',
   '25006': 'the database is read-only, probably a standby: use the primary',

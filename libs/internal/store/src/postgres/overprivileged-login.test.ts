@@ -183,6 +183,18 @@ it('of a newer schema, a service accepts what its role was granted, and still re
   }
 });
 
+it('a database older than this version is not used until it is migrated', async () => {
+  await sql.raw("COMMENT ON TABLE ori_migrations IS '0000-older'").execute(owner.kysely);
+  const outdated = { name: 'StoreUnavailable', code: 'outdated' };
+  try {
+    expect(await ask(database.signerUrl)).toMatchObject(outdated);
+    expect(await ask(database.managementUrl)).toMatchObject(outdated);
+  } finally {
+    await migrate(owner);
+  }
+  expect(await ask(database.signerUrl)).toMatchObject({ rows: [{ enabled: true }] });
+});
+
 it('knows which grants are newer: every migration is counted', () => {
   expect(GRANTS_AS_OF).toBe(Object.keys(MIGRATIONS).at(-1));
 });

@@ -44,9 +44,10 @@ const REMEMBERED_MS = 60_000;
 
 /**
  * Checks a connection, and its login at most once a minute, before any other query runs on it. Connections opened at the same time share one
- * result. A standby is refused, because a lagging one would still accept users who have been disabled.
+ * result. A standby is refused, because a lagging one would still accept users who have been disabled; and a database
+ * older than this version, so that a roll-out waits for `ori-admin migrate`.
  *
- * @throws OverprivilegedLogin, StoreUnavailable `standby`, and any error of the query
+ * @throws OverprivilegedLogin, StoreUnavailable `standby`, `outdated`, and any error of the query
  */
 export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Promise<void> {
   let goodUntil = Number.NEGATIVE_INFINITY;
@@ -55,6 +56,7 @@ export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Pr
   async function judge(client: pg.ClientBase): Promise<void> {
     const { rows } = await client.query<Privileges>(PRIVILEGES_QUESTION);
     const all = privilegesOf(rows);
+    if (all.grantsAsOf < GRANTS_AS_OF) throw unavailable('outdated');
     if (excessPrivileges(all, role).length > 0) {
       const group = await grantedTo(client, role);
       const privileges = beyondNewerGrants(all, group);
