@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { kubectl } from '../../env/kubectl.ts';
 import { ROOT } from '../root.ts';
@@ -11,12 +12,22 @@ export const OVERLAYS = ['example', 'signing-log', 'guarded-daemon', 'operators'
   (name) => `overlays/${name}`,
 );
 
+const KUBERNETES = join(ROOT, 'deploy/kubernetes');
+
 /** The manifests of a folder below deploy/kubernetes; names of generated ConfigMaps without their hash. */
 export function render(folder: string): Manifest[] {
-  const words = ['kustomize', join(ROOT, 'deploy/kubernetes', folder)];
+  const words = ['kustomize', resolve(KUBERNETES, folder)];
   const text = execFileSync(kubectl(), words, { encoding: 'utf8' });
   const documents = parseAllDocuments(text.replaceAll(/(name: \S+)-[bcdfghkm2456789t]{10}$/gm, '$1'));
   return documents.map((document) => document.toJS());
+}
+
+/** The manifests of a site that adds a component to an overlay. `folder`: an empty one. */
+export function renderWith(component: string, overlay: string, folder: string): Manifest[] {
+  const at = (path: string) => JSON.stringify(relative(folder, join(KUBERNETES, path)));
+  const lines = [`resources: [${at(overlay)}]`, `components: [${at(component)}]`];
+  writeFileSync(join(folder, 'kustomization.yaml'), lines.join('\n'));
+  return render(folder);
 }
 
 /** The manifest of that kind and name. Without a kind, the workload of that name. */

@@ -11,19 +11,29 @@ const manifests = render('overlays/signing-log');
 const log = find(manifests, 'log');
 const [container] = podOf(log).containers;
 
-test('one log can read, but not write, the claim of every possible signer', () => {
+test('one log can read, but not write, the audit file of every possible signer', () => {
   expect(log.spec.replicas).toBe(1);
-  const count = find(manifests, 'signer', 'HorizontalPodAutoscaler').spec.maxReplicas;
-  const claims = Array.from({ length: count }, (_, index) => `audit-signer-${index}`);
-  const mounted = podOf(log).volumes.flatMap(({ persistentVolumeClaim: claim }: Manifest) => claim ?? []);
-  expect(mounted).toEqual(claims.map((claimName) => ({ claimName, readOnly: true })));
-  const { metadata, spec } = find(manifests, 'signer').spec.volumeClaimTemplates[0];
-  expect(metadata.name).toBe('audit');
-  expect(spec.accessModes).toEqual(['ReadWriteMany']);
-  const audits = container.volumeMounts.filter(({ name }: Manifest) => name.startsWith('audit-'));
-  expect(audits.every(({ readOnly }: Manifest) => readOnly === true)).toBe(true);
   const files = container.env.find(({ name }: Manifest) => name === 'LOG_AUDIT_FILES').value.split(',');
-  expect(files).toEqual(audits.map(({ mountPath }: Manifest) => `${mountPath}/audit.jsonl`));
+  const count = find(manifests, 'signer', 'HorizontalPodAutoscaler').spec.maxReplicas;
+  expect(files).toEqual(
+    Array.from({ length: count }, (_, index) => `/var/lib/ori/audit/signer-${index}/audit.jsonl`),
+  );
+  const claim = { claimName: 'signing-log-audit' };
+  const volumeOf = (pod: Manifest, mountPath: string) => {
+    const mount = pod.containers[0].volumeMounts.find((each: Manifest) => each.mountPath === mountPath);
+    return [mount, pod.volumes?.find((each: Manifest) => each.name === mount.name)?.persistentVolumeClaim];
+  };
+  expect(volumeOf(podOf(log), '/var/lib/ori/audit')).toMatchObject([{ readOnly: true }, claim]);
+  // Of each signer, only the folder of its name.
+  const signers = volumeOf(podOf(find(manifests, 'signer')), '/var/lib/ori/audit');
+  expect(signers).toMatchObject([{ subPathExpr: '$(POD_NAME)' }, claim]);
+});
+
+test('it can be added to a running site, and its claims can grow: no claim template differs or is new', () => {
+  const templatesOf = (each: Manifest) => each.spec.volumeClaimTemplates;
+  const before = find(render('overlays/example'), 'signer');
+  expect(templatesOf(find(manifests, 'signer'))).toEqual(templatesOf(before));
+  expect(templatesOf(log)).toBeUndefined();
 });
 
 test('the gateway reaches it through a Service whose name resolves even while the log is down', () => {
