@@ -14,6 +14,7 @@ test.each([
   ['an operator of sets in Rust', schema({ pattern: '^[a&&b]$' }), 'Rust'],
   ['a set within a set in Rust', schema({ pattern: '^[a[]$' }), 'Rust'],
   ['a schema that is only null', schema({ type: 'null' }), 'only null'],
+  ['a boolean that is constant', schema({ type: 'boolean', const: true }), 'a constant boolean'],
   ['what an array contains', schema({ type: 'array', contains: {} }), 'contains'],
 ])('refuses %s', (_, document, fault) => {
   expect(judgeForTools(document)).toEqual([expect.stringMatching(`^${AT}.*${fault}`)]);

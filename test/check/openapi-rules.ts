@@ -10,7 +10,8 @@ type Part = any;
  *   both ends: some clients match from the start only;
  * - a schema that is only null;
  * - an array that `contains` something: some clients then do not know its items;
- * - an answer with a body of no schema: some clients then have no answer.
+ * - an answer with a body of no schema: some clients then have no answer;
+ * - a boolean that is constant: clients in Java and Rust do not compile.
  */
 export function judgeForTools(document: object): string[] {
   return [...partsOf(document, '')].flatMap(([pointer, part]) => [
@@ -18,6 +19,7 @@ export function judgeForTools(document: object): string[] {
       (fault) => `${pointer}: the pattern ${part.pattern} ${fault}`,
     ),
     ...(part.type === 'null' && !/\/(?:anyOf|oneOf)\/\d+$/.test(pointer) ? [`${pointer}: only null`] : []),
+    ...(part.type === 'boolean' && 'const' in part ? [`${pointer}: a constant boolean`] : []),
     ...('contains' in part ? [`${pointer}: contains`] : []),
     ...(/\/responses\/(?!304)\w+$/.test(pointer) ? judgeAnswer(part) : []).map(
       (fault) => `${pointer}: ${fault}`,

@@ -28,7 +28,7 @@ test.each<[string, Partial<Exchanged>]>([
   ['a status that only `default` would cover', { status: 502, text: envelope(502) }],
   ['another media type', { headers: { ...json, 'content-type': 'text/html' } }],
   ['a property that is not described', { text: '{"deleted":true,"id":1}' }],
-  ['a value that is not described', { text: '{"deleted":false}' }],
+  ['a value that is not described', { text: '{"deleted":"true"}' }],
   ['a time without milliseconds', added('2026-11-20T12:00:00Z')],
   ['a missing header', { headers: { ...json, 'cache-control': undefined } }],
   ['a missing request id', { headers: { ...json, 'x-request-id': undefined } }],

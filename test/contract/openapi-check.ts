@@ -84,7 +84,7 @@ export function requireDocumented(exchanged: Exchanged, service: DocumentedOpera
 /** 400 if the target is not a path. */
 function requireNoPath({ status, text }: Exchanged, what: string): void {
   assert.ok(status === 404 || status === 400, `${what}: an unknown path is 404`);
-  requireValid('#/components/schemas/AnyError', JSON.parse(text), what);
+  requireValid('#/components/schemas/Error', JSON.parse(text), what);
 }
 
 function requireNoMethod(
@@ -95,7 +95,7 @@ function requireNoMethod(
   assert.equal(status, 405, `${what}: the document has no such method`);
   const allowed = (headers.allow ?? '').split(', ').filter((name) => name !== 'HEAD');
   assert.deepEqual(new Set(allowed), new Set(ofPath.map((one) => one.method)), `${what}: Allow`);
-  if (method !== 'HEAD') requireValid('#/components/schemas/AnyError', JSON.parse(text), what);
+  if (method !== 'HEAD') requireValid('#/components/schemas/Error', JSON.parse(text), what);
 }
 
 function requireAnswer(

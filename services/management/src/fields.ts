@@ -11,7 +11,9 @@ export const SAMPLE = {
   guardrailId: '2b0f7a0e-90a4-4c4e-8d3c-6a0c4f1c9e55',
 } as const;
 
-export const Deleted = z.strictObject({ deleted: z.literal(true) }).meta({ id: 'Deleted' });
+export const Deleted = z
+  .strictObject({ deleted: z.literal(true).meta({ description: 'Always true.' }) })
+  .meta({ id: 'Deleted' });
 
 /** A point in time: ISO 8601, UTC, with milliseconds. */
 export const Timestamp = z.iso

@@ -110,18 +110,17 @@ describe('GET /openapi.json', () => {
 
   it('has metadata only on the errors of intern operations, as the interface requires', async () => {
     const { paths } = (await get()).json;
-    const schemaOf = (path: string, method: string, status: number) =>
-      paths[path][method].responses[status].content['application/json'].schema.$ref.split('/').at(-1);
+    const contentOf = (path: string, method: string, status: number) =>
+      paths[path][method].responses[status].content['application/json'];
     for (const [, method, path, , refusals] of INTERFACE) {
       for (const status of refusals) {
         const isIntern = path.startsWith('/interns');
         const isSigning = path.endsWith('/sign');
         const plain = !isIntern || status === 401 || (status === 403 && !isSigning);
-        expect([path, status, schemaOf(path, method, status)]).toEqual([
-          path,
-          status,
-          plain ? 'Error' : 'ReasonedError',
-        ]);
+        const { schema, examples } = contentOf(path, method, status);
+        expect(schema.$ref).toBe('#/components/schemas/Error');
+        for (const { value } of Object.values<{ value: { error: object } }>(examples))
+          expect([path, status, 'metadata' in value.error]).toEqual([path, status, !plain]);
       }
     }
   });

@@ -87,7 +87,9 @@ const noLimit = {
     isNull,
     'keys have no spending limit here; use reset_interval of a guardrail',
   ),
-  include_byok_in_limit: z.literal(false, 'keys have no spending limit here'),
+  include_byok_in_limit: z
+    .literal(false, 'keys have no spending limit here')
+    .meta({ description: 'Only false: keys have no spending limit here.' }),
 };
 
 const WITH_SECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;

@@ -3,30 +3,22 @@ import type { Presentation } from '@ori/http/presentation';
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 
-const error = {
-  code: z.union([z.int(), z.string()]).meta({ description: 'The HTTP status, an integer.', example: 404 }),
-  message: z.string().meta({ description: 'A message for humans.', example: 'Not found.' }),
-};
-
-/** The error envelope of BYOK, guardrails, and of 401 and 403 where the interface has no metadata. */
-const PlainError = z
-  .strictObject({ error: z.strictObject(error) })
-  .meta({ id: 'Error', description: 'Why a request failed.' });
-
-/** The error envelope of intern operations. */
-const ReasonedError = z
+/** The one error envelope. Generated clients have a type for it only if it is one schema, without alternatives. */
+const ErrorEnvelope = z
   .strictObject({
     error: z.strictObject({
-      ...error,
-      metadata: z.strictObject({
-        reason: z.string().meta({ description: 'The reason, for programs.', example: 'not_found' }),
-        retryable: z.boolean().meta({ description: 'Whether the same request may succeed later.' }),
-      }),
+      code: z.int().meta({ description: 'The HTTP status.', example: 404 }),
+      message: z.string().meta({ description: 'A message for humans.', example: 'Not found.' }),
+      metadata: z
+        .strictObject({
+          reason: z.string().meta({ description: 'The reason, for programs.', example: 'not_found' }),
+          retryable: z.boolean().meta({ description: 'Whether the same request may succeed later.' }),
+        })
+        .optional()
+        .meta({ description: 'Of intern operations, except in answers to an invalid credential.' }),
     }),
   })
-  .meta({ id: 'ReasonedError', description: 'Why a request failed, with a reason for programs.' });
-
-const AnyError = z.union([PlainError, ReasonedError]).meta({ id: 'AnyError' });
+  .meta({ id: 'Error', description: 'Why a request failed.' });
 
 const RequestId = z.string().meta({
   description: 'Identifies this request in our logs.',
@@ -84,13 +76,12 @@ export function describeRefusals(refusals: readonly Presentation[]): ZodOpenApiR
   return {
     ...Object.fromEntries(described),
     default: answer('Any other failure, including those of a gateway.', {
-      'application/json': { schema: AnyError },
+      'application/json': { schema: ErrorEnvelope },
     }),
   };
 }
 
 function refusal(status: number, refusals: readonly Presentation[]): ZodOpenApiResponseObject {
-  const reasoned = refusals.every(({ reason }) => reason !== undefined);
   const examples = refusals.map((presentation, index) => {
     const name = presentation.reason ?? `example_${index + 1}`;
     return [name, { summary: presentation.message, value: JSON.parse(renderEnvelope(presentation)) }];
@@ -99,7 +90,7 @@ function refusal(status: number, refusals: readonly Presentation[]): ZodOpenApiR
     TITLES[status] ?? '',
     {
       'application/json': {
-        schema: reasoned ? ReasonedError : PlainError,
+        schema: ErrorEnvelope,
         examples: Object.fromEntries(examples),
       },
     },

@@ -55,8 +55,9 @@ export function createApiDocument(baseUrl: string): ApiDocument {
 }
 
 /**
- * Simplifies a schema: a type or null is one schema with both types, and a UUID and a time need no pattern. Generated
- * clients match it against the time as they print it.
+ * Simplifies a schema: a type or null is one schema with both types; a UUID and a time need no pattern, which generated
+ * clients match against the time as they print it; and of a boolean only the description says that it has one value,
+ * because clients in Java and Rust with such a constant do not compile.
  */
 function simplify(schema: Schema): void {
   const [plain, nothing, ...others] = schema.anyOf ?? [];
@@ -66,6 +67,7 @@ function simplify(schema: Schema): void {
     Object.assign(schema, { ...plain, type: [plain.type, 'null'] }, { ...schema });
     if (schema.enum !== undefined) schema.enum = [...schema.enum, null];
   }
+  if (schema.type === 'boolean') delete schema.const;
   if (schema.format === 'uuid' || schema.format === 'date-time') delete schema.pattern;
 }
 

@@ -1,7 +1,11 @@
 import { z } from 'zod';
 
-const optionalHeader = (id: string, description: string) =>
-  z.string().optional().meta({ description, param: { id } });
+/** @param example what a tool that sends examples may send */
+const optionalHeader = (id: string, description: string, example?: string) =>
+  z
+    .string()
+    .optional()
+    .meta({ description, param: { id }, ...(example !== undefined && { example }) });
 
 /** Accepted everywhere without effect, and described for the operations that the interface lists. */
 export const AppHeaders = z.object({
@@ -20,7 +24,8 @@ export const IfNoneMatch = z.object({
 export const IfMatch = z.object({
   'If-Match': optionalHeader(
     'If-Match',
-    'The `ETag` of the record that the change is meant for; 412 if it has another one by now.',
+    'The `ETag` of the record that the change is meant for; 412 if it has another one by now. `*`: whatever it is.',
+    '*',
   ),
 });
 
@@ -33,6 +38,8 @@ export const IdempotencyKey = z.object({
     .meta({
       description:
         'A value of your own, such as a UUID. A request that is repeated with it within 24 hours is not executed again and gets the first answer.',
+      // In Postman, another one for each request.
+      example: '{{$guid}}',
       param: { id: 'Idempotency-Key' },
     }),
 });
