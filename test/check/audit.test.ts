@@ -23,7 +23,7 @@ test('AUDIT.md names every file of the signer that signs, or that states what th
   expect(rows.length).toBeGreaterThan(30);
   expect(having(/\w[kK]ey\.sign\(|\bkey\.sign\(|\{[^}]*\bsign\b[^}]*\} from 'node:crypto'/)).toEqual([
     'src/core/stages/sign.ts',
-    'src/keys/key-set-roles.ts',
+    'src/keys/freshness.ts',
   ]);
   expect(having(/new (?:Written|TurnTaken|ClockChecked)\(/)).toEqual([
     'src/effects/audit-file.ts',

@@ -6,7 +6,7 @@ const PACKAGES: readonly Package[] = [
   {
     name: '@ori/http',
     folder: 'libs/internal/http',
-    exports: { './server': './src/server/server.ts', './regional-host': './src/server/regional-host.ts' },
+    exports: { './server': './src/server/server.ts', './regional-host': './src/ground/regional-host.ts' },
   },
   {
     name: '@ori/store',
@@ -45,6 +45,9 @@ test.each([
   ['the wire format, Node', 'libs/public/proof/src/headers.ts', 'node:buffer'],
   ['an adapter, presentation', 'services/signer/src/effects/nonces.ts', '../edge/presentations.ts'],
   ['the edge, what operators watch', 'services/signer/src/edge/sign-route.ts', '../ops/kek-watch.ts'],
+  ['the ground floor of http, another', 'libs/internal/http/src/ground/body.ts', '../overload/admission.ts'],
+  ['overload, the server', 'libs/internal/http/src/overload/admission.ts', '../server/server.ts'],
+  ['a subject of management, http', 'services/management/src/byok/operations.ts', '../http/app.ts'],
   ['shared types, a query', 'libs/internal/store/src/facts.ts', './admin.ts'],
   [
     'a package, the inside of another',

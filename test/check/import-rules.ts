@@ -53,7 +53,7 @@ const OF_FOLDERS: readonly Rule[] = [
   {
     from: /^services\/signer\/src\/core\/stages\//,
     allowed:
-      /^(?:services\/signer\/src\/core\/stages\/|libs\/public\/proof\/|libs\/internal\/(?:api\/|http\/src\/server\/(?:regional-host|strict-json)|identity\/src\/(?:access-token|read-bearer|dpop\/)))/,
+      /^(?:services\/signer\/src\/core\/stages\/|libs\/public\/proof\/|libs\/internal\/(?:api\/|http\/src\/ground\/(?:regional-host|strict-json)|identity\/src\/(?:access-token|read-bearer|dpop\/)))/,
     allowedTypes: /^libs\/internal\/(?:store\/src\/facts|turns\/src\/turn)\.ts$/,
     why: 'a stage imports only stages and what decides',
   },
@@ -93,6 +93,21 @@ const OF_FOLDERS: readonly Rule[] = [
     from: /^services\/(?:[a-z-]+\/src\/adapters|signer\/src\/(?:core|keys|facts|effects))\//,
     forbidden: /^services\/.*\/(?:http|edge)\/|^express$/,
     why: 'adapters connect; http presents',
+  },
+  {
+    from: /^libs\/internal\/http\/src\/ground\//,
+    forbidden: /^libs\/internal\/http\/src\/(?:observe|overload|server)\//,
+    why: 'the ground floor of http imports only itself',
+  },
+  {
+    from: /^libs\/internal\/http\/src\/(?:observe|overload)\//,
+    forbidden: /^libs\/internal\/http\/src\/server\//,
+    why: 'the server of http stands on the other floors',
+  },
+  {
+    from: /^services\/management\/src\/(?!http\/|reference\/|start-management)/,
+    forbidden: /^services\/management\/src\/http\//,
+    why: 'a subject of management imports nothing of http',
   },
   {
     from: /^services\/signer\/src\/(?!ops\/|start-signer\.ts$)/,

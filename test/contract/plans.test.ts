@@ -27,7 +27,7 @@ import * as byok from '../../services/management/src/byok/queries.ts';
 import * as callers from '../../services/management/src/callers/queries.ts';
 import { databaseSpentProofs } from '../../services/management/src/callers/spent-proofs.ts';
 import * as guardrails from '../../services/management/src/guardrails/queries.ts';
-import { once } from '../../services/management/src/http/once.ts';
+import { once } from '../../services/management/src/http/once-per-key.ts';
 import * as interns from '../../services/management/src/interns/queries.ts';
 import * as keys from '../../services/management/src/keys/queries.ts';
 import * as members from '../../services/management/src/workspaces/member-queries.ts';

@@ -3,7 +3,7 @@ import { createWorkspace } from '@ori/store/writes/workspaces';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { SAMPLE } from '../../services/management/src/fields.ts';
-import { OPERATIONS } from '../../services/management/src/http/operations.ts';
+import { OPERATIONS } from '../../services/management/src/operations.ts';
 import {
   createTestCredential,
   type ManagementWorld,

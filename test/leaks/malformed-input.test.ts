@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { startWorld } from '@ori/test-env/world';
 import { expect, test } from 'vitest';
-import { OPERATIONS } from '../../services/management/src/http/operations.ts';
+import { OPERATIONS } from '../../services/management/src/operations.ts';
 import { startManagementWorld } from '../contract/management/world.ts';
 import { startSignerWorld } from '../contract/signer-world.ts';
 import { run } from '../hardening/signer-process.ts';

@@ -22,9 +22,9 @@ import type { ManagementConfig } from './config.ts';
 import { createPatternCompiler } from './guardrails/pattern-compiler.ts';
 import { createApp } from './http/app.ts';
 import REFERENCE from './http/generated/reference.json' with { type: 'json' };
-import { OPERATIONS } from './http/operations.ts';
-import { isOfCaller, presentOverload } from './http/presentation.ts';
 import { createReferenceFiles, type Reference } from './http/reference-files.ts';
+import { OPERATIONS } from './operations.ts';
+import { isOfCaller, presentOverload } from './presentation.ts';
 
 export { loadManagementConfig, MANAGEMENT_SPEC, type ManagementConfig } from './config.ts';
 

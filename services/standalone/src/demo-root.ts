@@ -1,7 +1,7 @@
 import type { Role } from '@ori/proof/statements';
 import { createRoleKey, makeDelegation } from '@ori/sealing/new-roles';
 import { publicJwkOf } from '@ori/sealing/roles';
-import { createKeySetRoles } from '@ori/signer/key-set-roles';
+import { createKeySetRoles } from '@ori/signer/freshness';
 
 const LIFETIME_SECONDS = 10 * 365 * 86_400;
 

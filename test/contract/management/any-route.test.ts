@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
+import { OPERATIONS } from '../../../services/management/src/operations.ts';
 import { capturedLog } from '../../env/captured-log.ts';
 import { type ApiCall, type ManagementWorld, startManagementWorld, useManagementWorld } from './world.ts';
 

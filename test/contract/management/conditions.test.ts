@@ -3,7 +3,7 @@ import { createApiKey } from '@ori/store/writes/api-keys';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { readerOf } from '../../../services/management/src/http/execute.ts';
-import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
+import { OPERATIONS } from '../../../services/management/src/operations.ts';
 import { waitingForLocks } from '../../env/lock-waits.ts';
 import { useManagementWorld } from './world.ts';
 

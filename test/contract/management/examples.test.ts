@@ -5,7 +5,7 @@ import { createApiKey } from '@ori/store/writes/api-keys';
 import { removeMember } from '@ori/store/writes/members';
 import { sql } from 'kysely';
 import { beforeAll, expect, it } from 'vitest';
-import { OPERATIONS } from '../../../services/management/src/http/operations.ts';
+import { OPERATIONS } from '../../../services/management/src/operations.ts';
 import { createTestCredential, startManagementWorld, useManagementWorld } from './world.ts';
 
 // Verifies every example of the document against the server: stores its records and sends its requests.

@@ -1,7 +1,7 @@
 import { ED25519 } from './algorithms.ts';
 import { base64url } from './base64.ts';
 import { KeyError } from './errors.ts';
-import { isObject, type Members } from './members.ts';
+import { isObject, type Members } from './json-object.ts';
 import { admitPublicKey } from './public-key.ts';
 import type { VerificationKey } from './verification-key.ts';
 

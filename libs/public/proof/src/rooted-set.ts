@@ -4,7 +4,7 @@ import { base64, base64url } from './base64.ts';
 import { KeyError, type KeyErrorCode } from './errors.ts';
 import { isTimestampSeconds } from './fields.ts';
 import { KEY_SET_HEADER } from './headers.ts';
-import { isObject } from './members.ts';
+import { isObject } from './json-object.ts';
 import { admitPublicKey } from './public-key.ts';
 import { parseJwkSet } from './read-jwk-set.ts';
 import { SIGNATURE_BYTES } from './signature.ts';

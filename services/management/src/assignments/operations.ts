@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { requireManager } from '../callers/caller.ts';
-import { jsonOperation, type Operation } from '../http/operation.ts';
+import { jsonOperation, type Operation } from '../operation.ts';
 import { PageQuery, renderPage } from '../page.ts';
 import { type Assignable, assign, KEYS, listAssignments, MEMBERS, unassign } from './queries.ts';
 import {

@@ -5,7 +5,7 @@ import { ByokUpdate } from '@ori/store/byok/credential';
 import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import { found, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
-import { jsonOperation, type Operation } from '../http/operation.ts';
+import { jsonOperation, type Operation } from '../operation.ts';
 import { dataOf, renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import { addCredential, listCredentials, removeCredential, unknownApiKeys } from './queries.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { found, type Manager, notFound, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
-import { type Call, jsonOperation, type Operation, type Services } from '../http/operation.ts';
+import { type Call, jsonOperation, type Operation, type Services } from '../operation.ts';
 import { dataOf, renderPage } from '../page.ts';
 import { evaluate } from './evaluation/evaluate.ts';
 import { Evaluation, EvaluationRequest } from './evaluation/shape.ts';

@@ -12,11 +12,11 @@ import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import { LIMITS } from '@ori/runtime/limits';
 import { actorOf } from '../callers/caller.ts';
 import type { Callers } from '../callers/identify.ts';
+import type { JsonOperation, Operation, Services } from '../operation.ts';
+import { present } from '../presentation.ts';
 import { Refusal } from '../refusal.ts';
 import { execute, readerOf, readOnlyOf, sendExecuted } from './execute.ts';
-import type { JsonOperation, Operation, Services } from './operation.ts';
 import { readId } from './path-parameters.ts';
-import { present } from './presentation.ts';
 import { readBody, readQuery } from './read-call.ts';
 import { type PublishedFile, sendPublishedFile } from './reference-files.ts';
 

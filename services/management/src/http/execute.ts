@@ -5,10 +5,10 @@ import { isMatch } from '@ori/http/if-none-match';
 import { whileLocked } from '@ori/store/tenant';
 import { z } from 'zod';
 import type { Principal } from '../callers/caller.ts';
+import type { Call, JsonOperation, Operation, Services } from '../operation.ts';
 import { Refusal } from '../refusal.ts';
-import { type Executed, executeOnce } from './idempotent-answers.ts';
+import { type Executed, executeOnce } from './idempotency.ts';
 import { jsonPieces } from './json-pieces.ts';
-import type { Call, JsonOperation, Operation, Services } from './operation.ts';
 
 /** The headers of a request that make its execution depend on what was before. */
 export interface Conditions {

@@ -5,10 +5,10 @@ import { onlyValueOf } from '@ori/http/raw-headers';
 import { JsonError, type JsonLimits, parseStrictJson } from '@ori/http/strict-json';
 import type { VerifiedProof } from '@ori/identity/dpop/possession';
 import { z } from 'zod';
+import type { Operation } from '../operation.ts';
+import { MalformedRequest } from '../presentation.ts';
 import { Refusal } from '../refusal.ts';
 import { describeIssue, FIELD_NAME, fieldOf } from './describe-issue.ts';
-import type { Operation } from './operation.ts';
-import { MalformedRequest } from './presentation.ts';
 
 const BODY_BYTES_MAX = 1_048_576;
 /** Enough for some thousand names, and far below what would delay other requests. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { found, type InternReader, notFound, requireInternReader } from '../callers/caller.ts';
-import { fileOperation, jsonOperation, type Operation } from '../http/operation.ts';
+import { fileOperation, jsonOperation, type Operation } from '../operation.ts';
 import { readCursor, renderCursor } from './cursor.ts';
 import { findIcon, findIntern, type InternRow, listInterns } from './queries.ts';
 import { Intern, InternListQuery, InternPage } from './shape.ts';

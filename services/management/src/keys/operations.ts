@@ -1,6 +1,6 @@
 import { found, notFound, requireKeyHolder, requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
-import { jsonOperation, type Operation } from '../http/operation.ts';
+import { jsonOperation, type Operation } from '../operation.ts';
 import { renderPage } from '../page.ts';
 import { Refusal } from '../refusal.ts';
 import { changeKey, createKey, deleteKey, findKey, findOwnKey, listKeys } from './queries.ts';

@@ -1,5 +1,5 @@
 import { requireManager } from '../callers/caller.ts';
-import { jsonOperation, type Operation } from '../http/operation.ts';
+import { jsonOperation, type Operation } from '../operation.ts';
 import { PageQuery, renderPage } from '../page.ts';
 import { listOrganizationMembers, type PersonRow } from '../workspaces/member-queries.ts';
 import { type OrganizationMember, OrganizationMemberPage } from './shape.ts';

@@ -2,13 +2,13 @@ import type { Described, DescribedAnswer } from '@ori/api/operations';
 import { z } from 'zod';
 import type { ZodOpenApiMediaTypeObject, ZodOpenApiOperationObject } from 'zod-openapi';
 import { answersRecord, readerOf } from '../http/execute.ts';
-import type { Operation } from '../http/operation.ts';
-import { OPERATIONS } from '../http/operations.ts';
 import { pathParametersOf } from '../http/path-parameters.ts';
-import { answer, describeRefusals } from './answers.ts';
+import type { Operation } from '../operation.ts';
+import { OPERATIONS } from '../operations.ts';
 import { exampleOf } from './example-of.ts';
 import { AppHeaders, IdempotencyKey, IfMatch, IfNoneMatch } from './parameters.ts';
 import { refusalsOf } from './refusals.ts';
+import { answer, describeRefusals } from './responses.ts';
 
 const FileHeaders = z.object({
   ETag: z.string().meta({ description: 'Strong entity tag: the SHA-256 of the icon.' }),

@@ -6,7 +6,7 @@ import {
   type ZodOpenApiOverrideContext,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import { OPERATIONS } from '../http/operations.ts';
+import { OPERATIONS } from '../operations.ts';
 import { describeManagement, renderOperation } from './describe.ts';
 import { DESCRIPTION_OPERATION } from './description-operation.ts';
 import { INTRODUCTION, TAGS } from './prose.ts';

@@ -6,9 +6,9 @@ import { DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 import { BusyError } from '@ori/runtime/busy-error';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { requireManager } from '../callers/caller.ts';
-import type { Operation } from '../http/operation.ts';
-import { present } from '../http/presentation.ts';
 import { readQuery, requireBody } from '../http/read-call.ts';
+import type { Operation } from '../operation.ts';
+import { present } from '../presentation.ts';
 import { Refusal } from '../refusal.ts';
 
 /** The refusals of a valid credential. */

@@ -1,6 +1,6 @@
 import { requireManager } from '../callers/caller.ts';
 import { Deleted } from '../fields.ts';
-import { jsonOperation, type Operation } from '../http/operation.ts';
+import { jsonOperation, type Operation } from '../operation.ts';
 import { PageQuery, renderPage } from '../page.ts';
 import { addWorkspaceMembers, listWorkspaceMembers, removeWorkspaceMembers } from './member-queries.ts';
 import {

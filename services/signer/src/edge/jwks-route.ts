@@ -9,7 +9,7 @@ import type { PublishedKeyRow } from '@ori/store/signer';
 import { DependencyError } from '../core/dependency-error.ts';
 import type { SigningParts } from '../core/sign-proof.ts';
 import { checkHost } from '../core/stages/check-host.ts';
-import type { KeySetRoles } from '../keys/key-set-roles.ts';
+import type { KeySetRoles } from '../keys/freshness.ts';
 import { NOT_FOUND } from './presentations.ts';
 import { internIdIn } from './sign-route.ts';
 

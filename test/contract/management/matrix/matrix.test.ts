@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OPERATIONS } from '../../../../services/management/src/http/operations.ts';
+import { OPERATIONS } from '../../../../services/management/src/operations.ts';
 import { inLanes } from '../../../env/in-lanes.ts';
 import { type ManagementWorld, startManagementWorld } from '../world.ts';
 import { type Cast, createCast, type Principal } from './cast.ts';

@@ -2,8 +2,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chainOf } from '@ori/faces/system-error';
 import { instrumentsOf, type Registry } from '@ori/runtime/instruments';
-import { sendEnvelope } from '../server/envelope.ts';
-import { parseTarget } from '../server/target.ts';
+import { sendEnvelope } from '../ground/envelope.ts';
+import { parseTarget } from '../ground/target.ts';
 import { explainFailure } from './explain-failure.ts';
 
 type ReadinessCheck = () => Promise<void>;

@@ -21,7 +21,7 @@ import {
 import type { Logger } from '@ori/runtime/log';
 import type { Secret } from '@ori/runtime/secret';
 import { VERSION } from '@ori/runtime/version';
-import type { Exchange } from '../server/exchange.ts';
+import type { Exchange } from '../ground/exchange.ts';
 import { parseTraceparent } from './traceparent.ts';
 import type { CreateTracing, TracingOptions } from './tracing.ts';
 

@@ -4,7 +4,7 @@ import { Secret } from '@ori/runtime/secret';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { type OtlpReceiver, startOtlpReceiver } from '@ori/test-env/otlp-receiver';
 import { expect, test } from 'vitest';
-import { exchangeOf } from '../server/exchange.ts';
+import { exchangeOf } from '../ground/exchange.ts';
 import { createExpressApp } from '../server/routes.ts';
 import { type ApiServer, startApiServer } from '../server/server.ts';
 import { timeDependencies } from './dependency-metrics.ts';

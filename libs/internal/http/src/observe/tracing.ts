@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { extname } from 'node:path';
 import type { Logger } from '@ori/runtime/log';
 import type { Secret } from '@ori/runtime/secret';
-import { findExchange } from '../server/exchange.ts';
+import { findExchange } from '../ground/exchange.ts';
 
 /** Spans for the requests of a service and for the calls that they make to its dependencies. */
 export interface Tracing {

@@ -3,9 +3,9 @@ import type { Limits } from '@ori/runtime/limits';
 import { createMetrics } from '@ori/runtime/metrics';
 import { type RawClient, rawClient } from '@ori/test-env/raw-client';
 import { expect, test } from 'vitest';
-import { readBody } from '../server/body.ts';
-import { sendEnvelope } from '../server/envelope.ts';
-import { countFor, exchangeOf } from '../server/exchange.ts';
+import { readBody } from '../ground/body.ts';
+import { sendEnvelope } from '../ground/envelope.ts';
+import { countFor, exchangeOf } from '../ground/exchange.ts';
 import { startApiServer } from '../server/server.ts';
 import { networkOf } from './admission.ts';
 

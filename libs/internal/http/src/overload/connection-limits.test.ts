@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import type { Connection } from '../server/connection.ts';
+import type { Connection } from '../ground/connection.ts';
 import { cutUnread } from './connection-limits.ts';
 
 /** The remaining ones of these connections, each given by its unread bytes and since when. */

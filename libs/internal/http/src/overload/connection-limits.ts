@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Limits } from '@ori/runtime/limits';
 import type { Metrics } from '@ori/runtime/metrics';
-import type { Connection } from '../server/connection.ts';
+import type { Connection } from '../ground/connection.ts';
 
 type Connections = ReadonlyMap<Socket, Connection>;
 

@@ -2,8 +2,8 @@ import { createMetrics } from '@ori/runtime/metrics';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { rawClient } from '@ori/test-env/raw-client';
 import { expect, test } from 'vitest';
-import { readBody } from './body.ts';
-import { exchangeOf } from './exchange.ts';
+import { readBody } from '../ground/body.ts';
+import { exchangeOf } from '../ground/exchange.ts';
 import { startApiServer } from './server.ts';
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\n';

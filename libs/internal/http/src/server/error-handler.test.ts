@@ -1,8 +1,8 @@
 import { capturedLog } from '@ori/test-env/captured-log';
 import express from 'express';
 import { afterEach, expect, it } from 'vitest';
+import type { Presentation } from '../ground/presentation.ts';
 import { errorHandler } from './error-handler.ts';
-import type { Presentation } from './presentation.ts';
 import { type ApiServer, startApiServer } from './server.ts';
 
 let server: ApiServer | undefined;

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler } from 'express';
-import { sendEnvelope } from './envelope.ts';
-import { findExchange } from './exchange.ts';
-import type { Presentation } from './presentation.ts';
+import { sendEnvelope } from '../ground/envelope.ts';
+import { findExchange } from '../ground/exchange.ts';
+import type { Presentation } from '../ground/presentation.ts';
 
 const INTERNAL_ERROR: Presentation = {
   status: 500,

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Connection } from './connection.ts';
+import type { Connection } from '../ground/connection.ts';
 import type { Listener } from './listener.ts';
 
 /** Limits how long a stream of new connections can keep the listener open. */

@@ -1,7 +1,8 @@
 import { createLogger } from '@ori/runtime/log';
 import { createMetrics } from '@ori/runtime/metrics';
 import { expect, onTestFinished, test } from 'vitest';
-import { exchangeOf } from './exchange.ts';
+import { exchangeOf } from '../ground/exchange.ts';
+import type { Admission } from '../overload/admission.ts';
 import { openPorts } from './open-ports.ts';
 
 test('a request has five seconds, and its answer thirty to be read, where a service does not say otherwise', async () => {
@@ -13,7 +14,7 @@ test('a request has five seconds, and its answer thirty to be read, where a serv
     {
       app(req, res) {
         const { deadline, admission } = exchangeOf(req);
-        res.end(JSON.stringify([deadline.ms, admission.limits.writeTimeoutMs]));
+        res.end(JSON.stringify([deadline.ms, (admission as Admission).limits.writeTimeoutMs]));
       },
       log: createLogger({ service: 'test', level: 'silent' }),
       metrics,

@@ -1,9 +1,9 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
-import { presentDeadline } from './deadline.ts';
-import { renderEnvelope } from './envelope.ts';
-import type { Presentation } from './presentation.ts';
-import { onlyValueOf } from './raw-headers.ts';
-import { parseTarget } from './target.ts';
+import { presentDeadline } from '../ground/deadline.ts';
+import { renderEnvelope } from '../ground/envelope.ts';
+import type { Presentation } from '../ground/presentation.ts';
+import { onlyValueOf } from '../ground/raw-headers.ts';
+import { parseTarget } from '../ground/target.ts';
 
 /** The answer to bytes that are not a valid request, by the parser's error code. */
 export function presentProtocolError(

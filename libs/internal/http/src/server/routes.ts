@@ -1,8 +1,8 @@
 import express, { type Express, type RequestHandler } from 'express';
-import { sendEnvelope } from './envelope.ts';
+import { sendEnvelope } from '../ground/envelope.ts';
+import { findExchange } from '../ground/exchange.ts';
+import type { Presentation } from '../ground/presentation.ts';
 import { errorHandler, type Presenter } from './error-handler.ts';
-import { findExchange } from './exchange.ts';
-import type { Presentation } from './presentation.ts';
 
 export type { Express, Request } from 'express';
 

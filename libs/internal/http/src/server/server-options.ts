@@ -2,9 +2,9 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Limits } from '@ori/runtime/limits';
 import type { Logger } from '@ori/runtime/log';
 import type { Budget, Metrics } from '@ori/runtime/metrics';
-import type { Presentation } from './presentation.ts';
-import type { Sinks } from './request-line.ts';
-import type { ListenerFiles } from './tls.ts';
+import type { Presentation } from '../ground/presentation.ts';
+import type { ListenerFiles } from '../ground/tls.ts';
+import type { Sinks } from '../observe/request-line.ts';
 
 export interface ApiServerOptions {
   /** An Express application, or any request listener. */

@@ -6,10 +6,10 @@ import { createMetrics } from '@ori/runtime/metrics';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { type RawAnswer, type RawClient, rawClient } from '@ori/test-env/raw-client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readBody } from './body.ts';
-import { presentDeadline } from './deadline.ts';
-import { sendEnvelope } from './envelope.ts';
-import { exchangeOf } from './exchange.ts';
+import { readBody } from '../ground/body.ts';
+import { presentDeadline } from '../ground/deadline.ts';
+import { sendEnvelope } from '../ground/envelope.ts';
+import { exchangeOf } from '../ground/exchange.ts';
 import { type ApiServer, type ApiServerOptions, startApiServer } from './server.ts';
 
 const open: { stop(): Promise<void> }[] = [];

@@ -4,17 +4,17 @@ import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { instrumentsOf } from '@ori/runtime/instruments';
+import { breakOff, holdContinue } from '../ground/body.ts';
+import { type Connection, watchConnection } from '../ground/connection.ts';
+import { sendEnvelope } from '../ground/envelope.ts';
+import type { Presentation } from '../ground/presentation.ts';
+import { followListenerTls } from '../ground/tls.ts';
 import { type AcceptDelay, watchAcceptDelay } from '../overload/accept-delay.ts';
 import { Admission } from '../overload/admission.ts';
 import { cutUnread, makeRoom } from '../overload/connection-limits.ts';
-import { createRequestAdmission } from '../overload/request-admission.ts';
 import { Shedding } from '../overload/shedding.ts';
-import { breakOff, holdContinue } from './body.ts';
-import { type Connection, watchConnection } from './connection.ts';
-import { sendEnvelope } from './envelope.ts';
 import { emptyQueue, type GracefulStop, stopGracefully } from './graceful-stop.ts';
 import { createListener } from './listener.ts';
-import type { Presentation } from './presentation.ts';
 import {
   CONNECT_REFUSED,
   EXPECTATION_UNKNOWN,
@@ -22,8 +22,8 @@ import {
   presentProtocolError,
   renderRawAnswer,
 } from './protocol-errors.ts';
+import { createRequestAdmission } from './request-admission.ts';
 import type { ApiServerOptions } from './server-options.ts';
-import { followListenerTls } from './tls.ts';
 
 /** Room for an access token of 16,000 characters, its DPoP proof and the usual headers. */
 const HEADER_BYTES_MAX = 24 * 1024;
@@ -36,7 +36,7 @@ const CONTINUE = /^100-continue$/i;
 /** The parser's own limit on a whole request only backs up the deadline, which answers first. */
 const BACKSTOP_MS = 1000;
 
-export type { Sinks } from './request-line.ts';
+export type { Sinks } from '../observe/request-line.ts';
 export type { ApiServerOptions } from './server-options.ts';
 
 /**

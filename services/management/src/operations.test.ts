@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Caller } from '../callers/caller.ts';
+import type { Caller } from './callers/caller.ts';
 import { OPERATIONS } from './operations.ts';
 
 /** A member's session with every scope. */

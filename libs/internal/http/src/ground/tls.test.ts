@@ -6,7 +6,7 @@ import { createMetrics } from '@ori/runtime/metrics';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { makeCertificate } from '@ori/test-env/certificate';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { startApiServer } from './server.ts';
+import { startApiServer } from '../server/server.ts';
 import { problemsOfTls } from './tls.ts';
 
 let folder: string;

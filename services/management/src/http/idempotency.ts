@@ -4,9 +4,9 @@ import { open, type SealContext, seal } from '@ori/sealing/seal';
 import { SealingError } from '@ori/sealing/sealing-error';
 import type { Database } from '@ori/store/database';
 import type { Principal } from '../callers/caller.ts';
+import type { Call, Operation, Services } from '../operation.ts';
 import { Refusal } from '../refusal.ts';
-import { once } from './once.ts';
-import type { Call, Operation, Services } from './operation.ts';
+import { once } from './once-per-key.ts';
 
 /** Printable ASCII, as a header value or as the string of a structured field. */
 const KEY = /^[\x21-\x7e][\x20-\x7e]{0,254}$/;

@@ -1,8 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import type { Admission } from '../overload/admission.ts';
 import type { Client } from './client.ts';
 import type { Deadline } from './deadline.ts';
 import type { Presentation } from './presentation.ts';
+
+/** What a request reports to the limits on concurrent work. */
+interface RequestAdmission {
+  /** @throws {BusyError} `account` */
+  enterAccount(account: string): void;
+  /** @param end called if the body must make room for others */
+  holdBody(network: string, end: () => void): { grow(bytes: number): void; release(): void };
+}
 
 /** The state of one request besides its bytes, created by the API server. */
 export interface Exchange {
@@ -13,7 +20,7 @@ export interface Exchange {
   /** `performance.now()` at the first byte of the request. */
   readonly receivedAt: number;
   readonly deadline: Deadline;
-  readonly admission: Admission;
+  readonly admission: RequestAdmission;
   /** The account that this request counts towards; set by {@link countFor}. */
   account: string | undefined;
   /** The route's template, set by the router; a request that matched none has no route. */

@@ -14,7 +14,7 @@ import { createTransit } from '@ori/sealing/transit';
 import { createWorldRoot, type WorldRoot } from '@ori/test-env/root';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { collectKeySetRoles, createKeySetRoles, openKeySetRoles } from './key-set-roles.ts';
+import { collectKeySetRoles, createKeySetRoles, openKeySetRoles } from './freshness.ts';
 
 const BASE = 'https://ori.example.com/v1';
 const NOW = 1_789_000_000;

@@ -9,8 +9,8 @@ import { BusyError } from '@ori/runtime/busy-error';
 import type { Budget } from '@ori/runtime/metrics';
 import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { AdminError } from '@ori/store/writes/admin-error';
-import { Refusal, type RefusalCode } from '../refusal.ts';
 import type { Operation } from './operation.ts';
+import { Refusal, type RefusalCode } from './refusal.ts';
 
 export class MalformedRequest extends Error {
   readonly presentation: Presentation;

@@ -2,8 +2,8 @@ import type { Deadline } from '@ori/http/deadline';
 import type { KekRing } from '@ori/sealing/kek-ring';
 import type { Database } from '@ori/store/database';
 import type { z } from 'zod';
-import type { Caller, Principal } from '../callers/caller.ts';
-import type { PatternCompiler } from '../guardrails/pattern-compiler.ts';
+import type { Caller, Principal } from './callers/caller.ts';
+import type { PatternCompiler } from './guardrails/pattern-compiler.ts';
 
 export interface Services {
   /** The database, or the transaction in which the operation runs. */

@@ -3,9 +3,9 @@ import { performance } from 'node:perf_hooks';
 import { BusyError } from '@ori/runtime/busy-error';
 import type { Logger } from '@ori/runtime/log';
 import type { Metrics } from '@ori/runtime/metrics';
-import { explainFailure } from '../observe/explain-failure.ts';
-import { parseTraceparent } from '../observe/traceparent.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from '../ground/exchange.ts';
+import { explainFailure } from './explain-failure.ts';
+import { parseTraceparent } from './traceparent.ts';
 
 /** Where the requests of a service are recorded. */
 export interface Sinks {

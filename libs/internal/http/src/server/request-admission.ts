@@ -3,18 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { Budget } from '@ori/runtime/metrics';
-import { BodyError } from '../server/body.ts';
-import { clientOf, requestIdOf } from '../server/client.ts';
-import type { Connection } from '../server/connection.ts';
-import { Deadline, DeadlineError, presentDeadline } from '../server/deadline.ts';
-import { sendEnvelope } from '../server/envelope.ts';
-import { beginExchange, type Exchange } from '../server/exchange.ts';
-import { governKeepAlive } from '../server/keep-alive.ts';
-import type { Presentation } from '../server/presentation.ts';
-import { observe, type Sinks } from '../server/request-line.ts';
-import type { ApiServerOptions } from '../server/server-options.ts';
-import { type Admission, networkOf } from './admission.ts';
-import type { Sender, Shedding } from './shedding.ts';
+import { BodyError } from '../ground/body.ts';
+import { clientOf, requestIdOf } from '../ground/client.ts';
+import type { Connection } from '../ground/connection.ts';
+import { Deadline, DeadlineError, presentDeadline } from '../ground/deadline.ts';
+import { sendEnvelope } from '../ground/envelope.ts';
+import { beginExchange, type Exchange } from '../ground/exchange.ts';
+import { governKeepAlive } from '../ground/keep-alive.ts';
+import type { Presentation } from '../ground/presentation.ts';
+import { observe, type Sinks } from '../observe/request-line.ts';
+import { type Admission, networkOf } from '../overload/admission.ts';
+import type { Sender, Shedding } from '../overload/shedding.ts';
+import type { ApiServerOptions } from './server-options.ts';
 
 const BUSY: Presentation = {
   status: 500,
