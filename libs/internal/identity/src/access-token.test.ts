@@ -83,8 +83,8 @@ const wrong: Record<string, unknown[]> = {
     Number.POSITIVE_INFINITY,
   ],
   nbf: ['0', [0], NOW + 3, -1],
-  iat: ['0', [0], {}, Number.POSITIVE_INFINITY],
-  auth_time: ['0', [0]],
+  iat: ['0', [0], {}, Number.POSITIVE_INFINITY, NOW + 61],
+  auth_time: ['0', [0], NOW + 61, 4_102_444_800],
   scope: [1, ['vault:read'], {}],
   cnf: [
     '',

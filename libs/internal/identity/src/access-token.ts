@@ -20,6 +20,12 @@ import {
 /** How far the issuer's clock may differ from ours, in seconds. */
 export const TOKEN_CLOCK_TOLERANCE_SECONDS = 2;
 
+/**
+ * How far a token's `iat` and `auth_time` may be ahead of our clock, in seconds. Beyond it no difference of clocks explains
+ * them, and `user revoke-sessions` would not end such a session.
+ */
+export const TOKEN_AHEAD_MAX_SECONDS = 60;
+
 /** The signature algorithms an access token may name: asymmetric ones only. */
 export const TOKEN_ALGORITHMS: readonly string[] = [
   'RS256',
@@ -164,9 +170,11 @@ function checkCommonClaims(claims: Claims, expected: TokenExpectation, now: numb
   const subject = subjectIn(claims, expected);
   if (!isTime(exp) || exp <= now - TOKEN_CLOCK_TOLERANCE_SECONDS) throw refused('exp');
   if (!isTimeOrAbsent(nbf) || (nbf ?? 0) > now + TOKEN_CLOCK_TOLERANCE_SECONDS) throw refused('nbf');
-  if (!isTimeOrAbsent(iat)) throw refused('iat');
+  if (!isTimeOrAbsent(iat) || (iat ?? 0) > now + TOKEN_AHEAD_MAX_SECONDS) throw refused('iat');
   if (exp - (iat ?? now) > expected.lifetimeMaxSeconds) throw refused('lifetime');
   const authTime = authTimeIn(claims, expected);
+  if ((authTime ?? 0) > now + TOKEN_AHEAD_MAX_SECONDS)
+    throw refused(expected.claims?.authTime ?? 'auth_time');
   const scopes = scopesIn(claims, expected);
   const keyThumbprint = thumbprintOf(own(claims, 'cnf'));
   // A delegated token (RFC 8693, 4.1), with which another party acts for the user.

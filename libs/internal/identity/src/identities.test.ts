@@ -36,7 +36,7 @@ function identitiesWith(
   );
   const lookups: boolean[] = [];
   const { identify } = createIdentities({
-    authorities: [{ expected, issuer: { binds: () => false } as Issuer, introspect }],
+    authorities: [{ expected, issuer: { binds: () => false, aheadSeconds: () => 0 } as Issuer, introspect }],
     apiKey,
     now,
     onLookup: (hit) => lookups.push(hit),
@@ -182,10 +182,10 @@ test('a JWT is judged under the keys of the issuer that it names: once in 60 sec
     .mockImplementationOnce(async function* () {});
   const other = {
     expected: { ...expected, issuer: 'https://other.test' },
-    issuer: { keysFor: vi.fn(), binds: () => false },
+    issuer: { keysFor: vi.fn(), binds: () => false, aheadSeconds: () => 0 },
   };
   const { identify } = createIdentities({
-    authorities: [other, { expected, issuer: { keysFor, binds: () => false } }],
+    authorities: [other, { expected, issuer: { keysFor, binds: () => false, aheadSeconds: () => 0 } }],
     apiKey: () => ({}),
     now: Date.now,
   });
@@ -219,7 +219,7 @@ test('a person whose session was bound and is not any more is told once, and the
     authorities: [
       {
         expected,
-        issuer: { binds: () => true } as Issuer,
+        issuer: { binds: () => true, aheadSeconds: () => 0 } as Issuer,
         introspect: async (token) => ({
           ...factsFor(),
           subject: token.slice(0, 1),
@@ -253,7 +253,7 @@ test('an opaque token is shown only to the issuer whose prefix it has', async ()
   const introspections = ['one_', 'two_'].map((tokenPrefix) => ({
     tokenPrefix,
     expected,
-    issuer: { binds: () => false } as Issuer,
+    issuer: { binds: () => false, aheadSeconds: () => 0 } as Issuer,
     introspect: async () => ({ ...factsFor(), subject: tokenPrefix }),
   }));
   const { identify } = createIdentities({
@@ -281,7 +281,7 @@ test('an API key is looked up by its digest, without asking the issuer', async (
 
 test('without an introspection client an opaque token is unknown', async () => {
   const { identify } = createIdentities({
-    authorities: [{ expected, issuer: { binds: () => false } as Issuer }],
+    authorities: [{ expected, issuer: { binds: () => false, aheadSeconds: () => 0 } as Issuer }],
     apiKey: () => ({}),
     now: Date.now,
   });

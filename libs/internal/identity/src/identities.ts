@@ -21,7 +21,7 @@ export type Identity<ApiKey> = { readonly token: TokenFacts } | { readonly apiKe
 /** An issuer, and the requirements on its tokens. */
 interface Authority {
   readonly expected: TokenExpectation;
-  readonly issuer: Pick<Issuer, 'keysFor' | 'binds'>;
+  readonly issuer: Pick<Issuer, 'keysFor' | 'binds' | 'aheadSeconds'>;
   /** Absent without a configured introspection client: its opaque tokens are then not accepted. */
   readonly introspect?: Introspect | undefined;
   /** The prefix of its opaque tokens, which are sent to no other issuer. */
@@ -110,7 +110,7 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>) {
       const judged = ask
         ? askIssuer(token, claims, ask, expected, seconds, arrival)
         : verifyJwt(token, expected, issuer, seconds);
-      const facts = compareBinding(await judged);
+      const facts = compareBinding(byOurClock(await judged, issuer.aheadSeconds()));
       const isBound = facts.keyThumbprint !== undefined;
       onVerified?.(facts, !isBound && byIssuer.get(facts.issuer)?.issuer.binds() === true);
       const ttl = Math.min(
@@ -160,6 +160,13 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>) {
       return { token: await asked };
     },
   };
+}
+
+/** An issuer whose clock is ahead dates a sign-in later than a revocation that came after it. */
+function byOurClock(facts: TokenFacts, aheadSeconds: number): TokenFacts {
+  const { authenticatedAt } = facts;
+  if (authenticatedAt === undefined || aheadSeconds === 0) return facts;
+  return { ...facts, authenticatedAt: Math.max(0, authenticatedAt - aheadSeconds) };
 }
 
 export type Identities<ApiKey> = ReturnType<typeof createIdentities<ApiKey>>;

@@ -55,7 +55,7 @@ function clientWith({
       },
       ...options,
     },
-    { metadata: async () => place.metadata },
+    { metadata: async () => place.metadata, noteClock: () => undefined },
   );
   return {
     sent,

@@ -58,7 +58,10 @@ export type Introspect = (
  * of the slots is reserved for tokens that were valid before, so that a flood of random ones does not interrupt
  * sessions.
  */
-export function createIntrospection(options: IntrospectionOptions, issuer: Pick<Issuer, 'metadata'>) {
+export function createIntrospection(
+  options: IntrospectionOptions,
+  issuer: Pick<Issuer, 'metadata' | 'noteClock'>,
+) {
   const { inFlightMax, timeoutMs } = options;
   const familiar = Math.ceil(inFlightMax / 4);
   const line = { budget: 'introspections', waitingPerKeyMax: 64, waitingMax: 1000 } as const;
@@ -68,7 +71,8 @@ export function createIntrospection(options: IntrospectionOptions, issuer: Pick<
 
   async function configured(): Promise<Configuration> {
     const endpoint = options.endpoint ?? endpointOf(await issuer.metadata());
-    if (client?.endpoint !== endpoint) client = { endpoint, configuration: configure(options, endpoint) };
+    if (client?.endpoint !== endpoint)
+      client = { endpoint, configuration: configure(options, endpoint, issuer) };
     return client.configuration;
   }
 
@@ -150,7 +154,11 @@ const AUTHENTICATION = {
   none: None,
 } as const;
 
-function configure(options: IntrospectionOptions, introspection_endpoint: string): Configuration {
+function configure(
+  options: IntrospectionOptions,
+  introspection_endpoint: string,
+  issuer: Pick<Issuer, 'noteClock'>,
+): Configuration {
   const { clientId, clientSecret, authMethod, timeoutMs } = options;
   const ask = options.fetch ?? fetch;
   const configuration = new Configuration(
@@ -162,6 +170,7 @@ function configure(options: IntrospectionOptions, introspection_endpoint: string
   configuration.timeout = timeoutMs / 1000;
   configuration[customFetch] = async (url, init) => {
     const response = await ask(url, { ...(init as RequestInit), redirect: 'manual' });
+    issuer.noteClock(response.headers);
     return new Response(await readBounded(response, ANSWER_BYTES_MAX, new URL(url)), response);
   };
   // Whether plain http is permitted was already checked, for the issuer's own address or for the setting.

@@ -12,6 +12,9 @@ const METADATA_FRESH_SECONDS = 600;
 const METADATA_STALE_SECONDS = 86_400;
 const DOCUMENT_BYTES_MAX = 262_144;
 
+/** A `Date` has whole seconds, and takes time to arrive. */
+const CLOCK_NOISE_SECONDS = 1;
+
 export interface IssuerOptions {
   /** Exactly as in the `iss` of its tokens. */
   readonly issuer: string;
@@ -41,10 +44,18 @@ export function createIssuer(options: IssuerOptions) {
     fetch: options.fetch ?? fetch,
   };
   let binds = false;
+  let aheadSeconds = 0;
+  /** A cache may have held the answer, but cannot make its date later. */
+  function noteClock(headers: Headers): void {
+    const dated = Date.parse(headers.get('date') ?? '') / 1000;
+    const ahead = dated - Date.now() / 1000;
+    if (!Number.isNaN(ahead)) aheadSeconds = ahead < CLOCK_NOISE_SECONDS ? 0 : Math.ceil(ahead);
+  }
   const discovery = createRemoteJson({
     ...limits,
     url: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
-    parse(value) {
+    parse(value, { headers }) {
+      noteClock(headers);
       const metadata = metadataOf(issuer).parse(value);
       const { dpop_signing_alg_values_supported: algorithms } = metadata;
       binds = Array.isArray(algorithms) && algorithms.some(isDpopAlgorithm);
@@ -62,7 +73,10 @@ export function createIssuer(options: IssuerOptions) {
     const json = createRemoteJson({
       ...limits,
       url: uri,
-      parse: readKeySet,
+      parse(value, { headers }) {
+        noteClock(headers);
+        return readKeySet(value);
+      },
       freshSeconds: KEYS_FRESH_SECONDS,
       staleSeconds: keysStaleSeconds,
     });
@@ -73,6 +87,9 @@ export function createIssuer(options: IssuerOptions) {
   return {
     /** @throws IdentityError `issuer_unavailable` */
     metadata: () => orUnavailable(discovery.get()),
+    noteClock,
+    /** How far its clock is ahead of ours by its last answer, in whole seconds; 0 if it is not, or did not date an answer. */
+    aheadSeconds: () => aheadSeconds,
     /** Whether its metadata, as last fetched, offers to bind tokens to a key of a kind that is accepted here. */
     binds: () => binds,
     /**

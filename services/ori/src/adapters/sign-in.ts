@@ -144,7 +144,8 @@ async function pollDevice(
   const parameters = { device_code: started.device_code, ...resourceOf(asked) };
   let seconds = started.interval ?? INTERVAL_SECONDS_DEFAULT;
   for (;;) {
-    await pause(seconds * 1000, undefined, { signal });
+    // The signal ends a longer wait, and a timer beyond 24 days would end at once.
+    await pause(Math.min(seconds, asked.waitSeconds) * 1000, undefined, { signal });
     try {
       return await client.genericGrantRequest(config, DEVICE_GRANT, parameters, proving);
     } catch (error) {
