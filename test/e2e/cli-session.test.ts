@@ -78,7 +78,7 @@ it('refreshes a token that is from the future since the clock was corrected', as
 });
 
 it.each([
-  ['another error', 'insufficient_user_authentication'],
+  ['another error', 'insufficient_rights'],
   ['no error, and no refresh token', undefined],
 ])('shows what the API says in a 401 with %s, and keeps the session', async (_what, error) => {
   await using home = await world.newSignedIn();

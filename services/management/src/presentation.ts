@@ -47,6 +47,7 @@ const TERMS = {
     headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="interns"' },
   },
   access_revoked: { status: 403, message: 'Access was revoked.' },
+  insufficient_user_authentication: SIGNING.insufficient_user_authentication,
   regional_host_refused: { status: 403, message: SIGNING.regional_host_refused.message },
   not_found: { status: 404, message: 'Not found.', reason: 'not_found' },
   invalid_parameters: { status: 400, reason: 'invalid_body' },

@@ -4,6 +4,7 @@ export type RefusalCode =
   | 'management_key_required'
   | 'insufficient_scope'
   | 'access_revoked'
+  | 'insufficient_user_authentication'
   | 'regional_host_refused'
   | 'not_found'
   | 'invalid_parameters'

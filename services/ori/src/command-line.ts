@@ -52,6 +52,7 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
       'request only these scopes of the API, now and at later sign-ins of this profile',
     )
     .option('--unbound', 'do not bind the session to a key of this computer, where the issuer would')
+    .option('--fresh', 'sign in anew, although the issuer remembers you')
     .option('--trust', 'accept what differs from what this profile trusts, after it was shown')
     .option('--with-token', 'read an access token from stdin instead')
     .option('--timeout <seconds>', 'how long to wait (300)', parseSeconds)

@@ -136,7 +136,7 @@ describe('GET /openapi.json', () => {
     });
     expect(reasons.sort()).toEqual([
       '400 invalid_body false',
-      ...Array(7).fill('401 undefined undefined'),
+      ...Array(8).fill('401 undefined undefined'),
       '403 access_revoked false',
       '403 dpop_required false',
       '403 insufficient_scope false',

@@ -46,7 +46,11 @@ test('a session that began before the revocation is refused, a later one is not'
   await revokeSessions(other.store, { userId: other.tenants.userId, validFrom });
   const token = (claims: object) => other.issuer.token({ claims: { iat: before, ...claims } });
   expectRefusal(await other.sign({ bearer: await token({}) }), revoked);
-  expectRefusal(await other.sign({ bearer: await token({ iat: validFrom, auth_time: before }) }), revoked);
+  const ended = await other.sign({ bearer: await token({ iat: validFrom, auth_time: before }) });
+  expectRefusal(ended, { status: 401 });
+  expect(ended.headers['www-authenticate']).toContain(
+    'Bearer error="insufficient_user_authentication", max_age="0"',
+  );
   expectRefusal(await other.sign({ bearer: await token({ iat: undefined }) }), revoked);
   // A refresh renews `iat`, so `iat` does not show when the person signed in.
   expectRefusal(await other.sign({ bearer: await token({ iat: validFrom }) }), revoked);

@@ -7,6 +7,8 @@ export const SIGNING_SCOPE = 'vault:read';
 const insufficient = `error="insufficient_scope", scope="${SIGNING_SCOPE}"`;
 const INSUFFICIENT = `Bearer ${insufficient}, DPoP ${insufficient}`;
 
+const TOO_OLD = 'error="insufficient_user_authentication", max_age="0"';
+
 /** The responses of the interface's signing error table. */
 export const PRESENTATIONS = {
   regional_host_refused: {
@@ -23,6 +25,12 @@ export const PRESENTATIONS = {
     status: 401,
     message: 'The access token is bound to a TLS client certificate, which is not supported here.',
     headers: { 'WWW-Authenticate': `Bearer error="invalid_token", ${DPOP_CHALLENGE}` },
+  },
+  insufficient_user_authentication: {
+    status: 401,
+    message: 'The sessions of this person were ended, and this one began before that. Sign in again.',
+    // RFC 9470: what a client asks the issuer for, so that it does not answer with an earlier sign-in.
+    headers: { 'WWW-Authenticate': `Bearer ${TOO_OLD}, DPoP ${TOO_OLD}` },
   },
   ...DPOP_REFUSALS,
   personal_identity_required: {

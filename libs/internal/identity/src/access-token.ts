@@ -140,7 +140,7 @@ const FOREIGN_CLAIMS = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
 function requireAccessToken(claims: Claims, expected: TokenExpectation): void {
   const audiences = listOf(claims['aud']);
   const clients: unknown[] = [...expected.clients, ...clientsIn(claims, expected)];
-  if (audiences.some((audience) => clients.includes(audience))) throw refused('aud');
+  if (audiences.some((audience) => clients.includes(audience))) throw refused('client among aud');
   requireAccessTokenClaims(claims, expected);
 }
 

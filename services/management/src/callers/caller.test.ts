@@ -83,7 +83,7 @@ describe('requireInternReader', () => {
     ['a session of a workspace outside the programme', asMember({ inProgramme: false }), 'not_found'],
     ['a session of a former member', asMember({ removed: true }), 'access_revoked'],
     ['a session of a disabled person', ofSession({ ...PERSON, disabled: true }, 100), 'access_revoked'],
-    ['a session that was revoked', ofSession(PERSON, 99), 'access_revoked'],
+    ['a session that was revoked', ofSession(PERSON, 99), 'insufficient_user_authentication'],
     ['a session without a time, where some were revoked', ofSession(PERSON), 'access_revoked'],
   ])('refuses %s', (_, caller, code) => {
     expect(() => requireInternReader(caller)).toThrow(expect.objectContaining({ code }));

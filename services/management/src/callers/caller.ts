@@ -85,7 +85,7 @@ export interface InternReader extends Principal {
  * Requires a caller to whom interns are visible: an API key with a workspace in the programme, or a session with
  * the `interns` scope of a member of one.
  *
- * @throws Refusal `bearer_refused`, `insufficient_scope`, `access_revoked`, `not_found`
+ * @throws Refusal `bearer_refused`, `insufficient_scope`, `access_revoked`, `insufficient_user_authentication`, `not_found`
  */
 export function requireInternReader(caller: Caller): InternReader {
   if (caller === undefined) throw unknownBearer();
@@ -110,8 +110,10 @@ function readerOfSession({ scopes, authenticatedAt, person }: SessionFacts): Int
   const { userId, disabled, sessionsValidFrom } = person;
   const valid = inProgramme.filter(({ removed }) => !removed);
   const began = authenticatedAt ?? Number.NEGATIVE_INFINITY;
-  if (disabled || valid.length === 0 || (sessionsValidFrom !== null && began < sessionsValidFrom))
+  const isEnded = sessionsValidFrom !== null && began < sessionsValidFrom;
+  if (disabled || valid.length === 0 || (isEnded && authenticatedAt === undefined))
     throw new Refusal('access_revoked');
+  if (isEnded) throw new Refusal('insufficient_user_authentication');
   return { account: userId, workspaceIds: valid.map(({ workspaceId }) => workspaceId), userId };
 }
 

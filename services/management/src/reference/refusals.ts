@@ -13,7 +13,12 @@ import { Refusal } from '../refusal.ts';
 
 /** The refusals of a valid credential. */
 const FORBIDDEN = {
-  interns: ['insufficient_scope', 'access_revoked', 'regional_host_refused'],
+  interns: [
+    'insufficient_scope',
+    'access_revoked',
+    'insufficient_user_authentication',
+    'regional_host_refused',
+  ],
   managers: ['management_key_required', 'access_revoked'],
   holders: ['access_revoked'],
 } as const;

@@ -89,7 +89,7 @@ async function lookAtIdentity(prefix: Prefix, env: Environment, token?: string):
     'correct the setting',
   );
   if (token === undefined || settings.state !== 'ok') return [settings, ...issuers];
-  const fix = 'check that the issuer answers';
+  const fix = 'correct that setting, or have the issuer answer';
   const judged = await examine('token', () => lookAtToken(loadIdentity(prefix, env), token), fix);
   return [settings, ...issuers, judged];
 }

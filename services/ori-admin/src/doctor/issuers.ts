@@ -45,29 +45,62 @@ function lookAtBinding(prefix: Prefix, { requireDpop }: IdentityConfig, binds: b
   return binds ? `it binds sessions to keys (DPoP), but ${open}` : `it offers no DPoP: ${open}`;
 }
 
-/** What to change at the provider, by the claim that a token is refused for. */
+const CLIENT = 'list the client of the token in SIGNER_CLIENTS, or clients of the issuer';
+const OTHER_KIND = 'send the access token: this is an ID token, a refresh token or another one';
+const CLOCKS = 'sign in again: the token is not valid now, or a clock is wrong';
+
+/** What to change at the provider, by the part of a token that it is refused for. */
 const FIXES: Readonly<Record<string, string>> = {
-  typ: 'list the type in tokenTypes of the file of issuers, or have the provider issue at+jwt',
+  typ: 'list the type in tokenTypes of the file of issuers, have the provider issue at+jwt, or set introspection',
   alg: 'have the provider sign access tokens with RS256, PS256, ES256 or EdDSA',
+  crit: 'have the provider leave crit out of the header',
   aud: 'have the provider put the audience of the settings into the token: SIGNER_AUDIENCE, or audience of the issuer',
+  'client among aud':
+    'have the provider leave its client out of aud, or issue at+jwt: only that type may have both; or take the type out of tokenTypes and set introspection',
   iss: 'set SIGNER_ISSUER to exactly the iss of the token, or list that issuer in the file',
-  client: 'list the client of the token in SIGNER_CLIENTS, or clients of the issuer',
-  client_id: 'list the client of the token in SIGNER_CLIENTS, or clients of the issuer',
-  azp: 'list the client of the token in SIGNER_CLIENTS, or clients of the issuer',
-  exp: 'sign in again: the token has expired, or a clock is wrong',
+  client: CLIENT,
+  client_id: CLIENT,
+  azp: CLIENT,
+  sub: 'have the provider name the person in sub, or name another claim: claims.subject of the file of issuers',
+  scope:
+    'request our scopes at the sign-in, or name the claim that has them: claims.scope of the file of issuers',
+  exp: CLOCKS,
+  nbf: CLOCKS,
+  iat: CLOCKS,
   lifetime: 'shorten the lifetime at the provider, or raise tokenLifetimeMaxSeconds in the file of issuers',
-  auth_time: 'have the provider add auth_time, or drop requireAuthTime from the file of issuers',
+  auth_time:
+    'have the provider add auth_time, or drop requireAuthTime from the file of issuers; if it has one, set the clock of the provider',
+  act: 'sign in as the person: tokens of a service that acts for somebody are not accepted',
+  cnf: 'have the provider bind tokens by the thumbprint of a key (DPoP, cnf.jkt), or by nothing',
+  active:
+    'send the newest access token: the issuer calls this one not active, or is not asked by a client of its audience',
+  token_type: 'have the provider report token_type Bearer or DPoP at the introspection',
+  length: 'have the provider put less into the token: at most 8,192 characters are introspected',
+  ...Object.fromEntries(
+    ['token_use', 'nonce', 'at_hash', 'c_hash', 's_hash', 'events'].map((name) => [name, OTHER_KIND]),
+  ),
 };
+
+/** The advice for a claim that the settings name, by what it stands for. */
+function fixFor(claim: string, issuers: IdentityConfig['issuers']): string | undefined {
+  if (Object.hasOwn(FIXES, claim)) return FIXES[claim];
+  const standsFor = { subject: 'sub', client: 'client', scope: 'scope', authTime: 'auth_time' } as const;
+  for (const { claims = {} } of issuers) {
+    for (const [member, name] of Object.entries(claims))
+      if (name === claim) return FIXES[standsFor[member as keyof typeof standsFor]];
+  }
+  return undefined;
+}
 
 /** A token pasted in: whether the service accepts it, and if not, for which claim. */
 export async function lookAtToken(config: IdentityConfig, token: string): Promise<string> {
   const identity = openIdentity<never>(config, NO_API_KEY);
   try {
-    const found = await identity.identify(readBearer([`Bearer ${token}`]), 'doctor').catch(refuse);
+    const found = await identity.identify(readBearer([`Bearer ${token}`]), 'doctor').catch(refuseFor(config));
     if (found === undefined || !('token' in found)) {
       throw new CheckFailed(
-        'it is not a JWT, and no issuer is asked about opaque tokens',
-        'have the provider issue JWTs, or set an introspection client',
+        'it is not a signed JWT, and no issuer is asked about other tokens',
+        'have the provider issue JWTs, or set introspection in the file of issuers',
       );
     }
     const { subject, scopes, authenticatedAt } = found.token;
@@ -83,8 +116,12 @@ export async function lookAtToken(config: IdentityConfig, token: string): Promis
   }
 }
 
-function refuse(error: unknown): never {
-  if (!(error instanceof IdentityError) || error.code === 'issuer_unavailable') throw error;
-  const fix = FIXES[error.claim ?? ''] ?? 'compare the token with the OpenID providers in the README';
-  throw new CheckFailed(error.message, fix);
-}
+const refuseFor =
+  ({ issuers }: IdentityConfig) =>
+  (error: unknown): never => {
+    if (!(error instanceof IdentityError) || !['bearer_refused', 'certificate_bound'].includes(error.code))
+      throw error;
+    const claim = error.code === 'certificate_bound' ? 'cnf' : (error.claim ?? '');
+    const fix = fixFor(claim, issuers) ?? 'compare the token with deploy/openid-providers.md';
+    throw new CheckFailed(error.message, fix);
+  };

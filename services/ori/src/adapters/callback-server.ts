@@ -53,7 +53,10 @@ export async function startCallbackServer(state: string, port = 0) {
      */
     async visited(waitSeconds: number, signal: AbortSignal): Promise<CallbackVisit> {
       const timer = setTimeout(
-        () => visit.reject(new CliError('sign_in_timed_out', { seconds: waitSeconds })),
+        () =>
+          visit.reject(
+            new CliError('sign_in_timed_out', { seconds: waitSeconds, redirectUri: `${origin}/callback` }),
+          ),
         waitSeconds * 1000,
       );
       const interrupt = () => visit.reject(new CliError('interrupted', {}));

@@ -2,14 +2,14 @@ import { explainSystemError, systemErrorCode } from '@ori/faces/system-error';
 import { CliError } from '../core/errors.ts';
 
 const REQUEST_SECONDS = 10;
-const REFUSALS = new Set(['access_denied', 'login_required', 'consent_required', 'interaction_required']);
 /** What an issuer says of its own state; some say it with status 400. */
 const BUSY = new Set(['temporarily_unavailable', 'server_error', 'slow_down', 'too_many_requests']);
 
 /**
  * Converts a failure of openid-client to a CliError: the one judgement of an issuer's answers, for signing in, polling
- * and renewing. An OAuth error becomes `issuer_busy`, `sign_in_denied`, `session_ended` (invalid_grant) or
- * `sign_in_failed`; a failed connection `unreachable` or `timed_out`; an answer that fails a check `sign_in_failed`.
+ * and renewing. What the issuer refused becomes `issuer_busy`, `session_ended` (invalid_grant) or `issuer_refused`; a failed
+ * connection `unreachable` or `timed_out`; what is no answer of an issuer `answer_not_understood`; what fails a check of
+ * ours `sign_in_failed`.
  * Recognizes errors by names and codes, so that openid-client need not be loaded.
  */
 export function toIssuerFailure(error: unknown, address: string, signal: AbortSignal): CliError {
@@ -33,8 +33,31 @@ export function toIssuerFailure(error: unknown, address: string, signal: AbortSi
       { cause: error },
     );
   }
-  return new CliError('sign_in_failed', { why: error.message }, { cause: error });
+  return new CliError('sign_in_failed', { why: faultOf(error) }, { cause: error });
 }
+
+/** openid-client names the claim that it refuses in the cause alone, and no values. */
+function faultOf({ message, cause }: Error): string {
+  const inner = cause instanceof Error ? cause : { message, cause };
+  const { claims, claim, body, attribute, expected } = Object(inner.cause) as Readonly<
+    Record<string, unknown>
+  >;
+  const found = own(claims, claim) ?? own(body, attribute);
+  const parts = [tell(found), tell(expected, 'instead of ')].filter((part) => part !== '');
+  const isShown = SHOWN.includes(String(claim ?? attribute)) && parts.length > 0;
+  return `${inner.message}${isShown ? ` (${parts.join(' ')})` : ''}`;
+}
+
+/** Claims and members whose values are no secret. */
+const SHOWN = ['iss', 'aud', 'azp', 'issuer', 'auth_time', 'exp', 'iat', 'nbf'];
+
+const own = (of: unknown, name: unknown): unknown =>
+  typeof of === 'object' && of !== null && typeof name === 'string' && Object.hasOwn(of, name)
+    ? (of as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+
+const tell = (value: unknown, before = ''): string =>
+  value === undefined ? '' : `${before}${[value].flat().join(', ').slice(0, 400)}`;
 
 const PASSING = ['unreachable', 'timed_out', 'answer_not_understood', 'issuer_busy'];
 
@@ -49,10 +72,10 @@ export function isPassing(error: unknown): boolean {
  */
 export function ofRefresh(failure: CliError): CliError {
   const { why } = failure.facts as { why?: string };
-  const isAboutSignIn = failure.code === 'sign_in_failed' || failure.code === 'sign_in_denied';
-  return isAboutSignIn
-    ? new CliError('session_not_renewed', { why: why ?? 'refused' }, { cause: failure })
-    : failure;
+  const isAboutSignIn = failure.code === 'sign_in_failed' || failure.code === 'issuer_refused';
+  if (!isAboutSignIn) return failure;
+  const { oauth } = failure.facts as { oauth?: string };
+  return new CliError('session_not_renewed', { why: why ?? 'refused', oauth }, { cause: failure });
 }
 
 function toRefusal({ error, description, status }: OauthError, address: string, cause: unknown): CliError {
@@ -60,8 +83,7 @@ function toRefusal({ error, description, status }: OauthError, address: string, 
   if (status === 429 || (status ?? 0) >= 500 || BUSY.has(error))
     return new CliError('issuer_busy', { address, why }, { cause });
   if (error === 'invalid_grant') return new CliError('session_ended', { why }, { cause });
-  if (REFUSALS.has(error)) return new CliError('sign_in_denied', { why }, { cause });
-  return new CliError('sign_in_failed', { why }, { cause });
+  return new CliError('issuer_refused', { why, oauth: error }, { cause });
 }
 
 interface OauthError {

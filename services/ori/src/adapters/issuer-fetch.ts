@@ -38,7 +38,10 @@ export function createIssuerFetch(address: string, signal: AbortSignal) {
       if (init?.method === 'POST') refreshToken = refreshTokenIn(body) ?? refreshToken;
       const { status, statusText } = response;
       const content = body.length === 0 ? null : withoutAbsent(body);
-      return new Response(content, { status, statusText, headers: response.headers });
+      const answered = new Headers(response.headers);
+      // openid-client would report the challenge and leave the reason in the body unread.
+      if (oauthCodeIn(body) !== undefined) answered.delete('www-authenticate');
+      return new Response(content, { status, statusText, headers: answered });
     },
   };
 }
@@ -58,9 +61,11 @@ function withoutAbsent(body: Buffer): Buffer | string {
   return present.length === members.length ? body : JSON.stringify(Object.fromEntries(present));
 }
 
-function refreshTokenIn(body: Buffer): string | undefined {
+const refreshTokenIn = (body: Buffer): string | undefined => textIn(body, 'refresh_token');
+const oauthCodeIn = (body: Buffer): string | undefined => textIn(body, 'error');
+
+function textIn(body: Buffer, name: string): string | undefined {
   const value = parseJson(body.toString('utf8'));
-  if (typeof value !== 'object' || value === null || !('refresh_token' in value)) return undefined;
-  const { refresh_token: token } = value;
-  return typeof token === 'string' && token !== '' ? token : undefined;
+  const text = Object(value)[name];
+  return typeof text === 'string' && text !== '' ? text : undefined;
 }

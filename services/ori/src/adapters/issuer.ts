@@ -59,13 +59,16 @@ export async function openIssuer(address: string, clientId: string, signal: Abor
     config[client.customFetch] = send;
     return { client, config, address, clientId, answers };
   } catch (error) {
-    throw toIssuerFailure(error, address, signal);
+    const failure = toIssuerFailure(error, address, signal);
+    const { status } = Object(Object(error).cause) as { readonly status?: unknown };
+    const isAbsent = failure.code === 'answer_not_understood' && (status === 404 || status === 410);
+    throw isAbsent ? new CliError('no_openid_provider', { address, status }, { cause: failure }) : failure;
   }
 }
 
 export function offers(
   issuer: Issuer,
-  endpoint: 'device_authorization_endpoint' | 'revocation_endpoint',
+  endpoint: 'authorization_endpoint' | 'device_authorization_endpoint' | 'revocation_endpoint',
 ): boolean {
   return issuer.config.serverMetadata()[endpoint] !== undefined;
 }

@@ -24,6 +24,8 @@ export interface SignInRequest {
   readonly redirectPort?: number | undefined;
   /** The key to bind the tokens to; absent for bearer tokens. */
   readonly key?: PrivateJwk | undefined;
+  /** Only a sign-in from now on counts, not one that the issuer remembers (`max_age` of OpenID Connect Core 1.0). */
+  readonly fresh?: boolean | undefined;
   readonly waitSeconds: number;
   readonly signal: AbortSignal;
 }
@@ -38,7 +40,7 @@ export interface DevicePrompt {
 /**
  * Authorization code with PKCE (S256), state, nonce and the issuer check of RFC 9207, on a loopback redirect (RFC 8252,
  * section 7.3). `show` gets the URL to open. The claims and the signature of the ID token are checked. Throws CliError
- * `sign_in_denied`, `sign_in_failed`, `sign_in_timed_out`, `interrupted`, or the connection errors of
+ * `issuer_refused`, `sign_in_failed`, `sign_in_timed_out`, `interrupted`, or the connection errors of
  * `toIssuerFailure`.
  */
 export async function signInByCode(
@@ -47,6 +49,14 @@ export async function signInByCode(
   show: (url: string) => void,
 ): Promise<SignIn> {
   const { client, config } = issuer;
+  if (!offers(issuer, 'authorization_endpoint')) {
+    const next = 'Sign in with a code: ori login --device';
+    throw new CliError('sign_in_method_missing', {
+      issuer: issuer.address,
+      method: 'a sign-in with a browser',
+      next,
+    });
+  }
   const [verifier, state, nonce] = [
     client.randomPKCECodeVerifier(),
     client.randomState(),
@@ -54,7 +64,8 @@ export async function signInByCode(
   ];
   client.enableNonRepudiationChecks(config);
   await using callback = await startCallbackServer(state, asked.redirectPort);
-  const url = client.buildAuthorizationUrl(config, {
+  const startedAt = issuerTime(issuer);
+  const url = authorizationUrl(issuer, {
     redirect_uri: callback.redirectUri,
     scope: asked.scope,
     ...resourceOf(asked),
@@ -62,8 +73,7 @@ export async function signInByCode(
     code_challenge_method: 'S256',
     state,
     nonce,
-    // Without it, an issuer may omit the refresh token (OpenID Connect Core 1.0, section 11).
-    ...(holdsScope(asked.scope, 'offline_access') ? { prompt: 'consent' } : {}),
+    ...promptOf(asked),
   });
   show(url.href);
   const visit = await callback.visited(asked.waitSeconds, asked.signal);
@@ -73,11 +83,12 @@ export async function signInByCode(
     const parameters = resourceOf(asked);
     const tokens = await client.authorizationCodeGrant(config, visit.url, checks, parameters, proving);
     const signIn = toSignIn(tokens, asked);
+    requireFresh(issuer, asked, tokens, startedAt);
     await visit.answer('signed in', signIn.name ?? signIn.subject);
     return signIn;
   } catch (error) {
     const failure = ofSignIn(toIssuerFailure(error, issuer.address, asked.signal));
-    await visit.answer(failure.code === 'sign_in_denied' ? 'denied' : 'failed');
+    await visit.answer(oauthCodeOf(error) === 'access_denied' ? 'denied' : 'failed');
     throw failure;
   }
 }
@@ -101,9 +112,11 @@ export async function signInByDevice(
   let timeUp: AbortSignal | undefined;
   try {
     client.enableNonRepudiationChecks(config);
+    const startedAt = issuerTime(issuer);
     const started = await client.initiateDeviceAuthorization(config, {
       scope: asked.scope,
       ...resourceOf(asked),
+      ...(asked.fresh && FRESH),
     });
     requireSafeAddress(started.verification_uri, 'issuer endpoint');
     const complete = started.verification_uri_complete;
@@ -116,7 +129,9 @@ export async function signInByDevice(
     seconds = Math.min(started.expires_in, seconds);
     timeUp = AbortSignal.timeout(seconds * 1000);
     const signal = AbortSignal.any([asked.signal, timeUp]);
-    return toSignIn(await pollDevice(issuer, started, asked, signal), asked);
+    const tokens = await pollDevice(issuer, started, asked, signal);
+    requireFresh(issuer, asked, tokens, startedAt);
+    return toSignIn(tokens, asked);
   } catch (error) {
     const failure = toIssuerFailure(error, issuer.address, asked.signal);
     if (failure.code === 'interrupted') throw failure;
@@ -167,10 +182,55 @@ function toSignIn(tokens: Tokens, { key }: SignInRequest): SignIn {
   return { subject: claims.sub, name: name ?? null, grant: toGrant(tokens, key !== undefined) };
 }
 
+/** Each parameter once (RFC 6749, section 3.1), although the endpoint's own address may have some. */
+function authorizationUrl({ client, config }: Issuer, parameters: Record<string, string>): URL {
+  const own = new URL(config.serverMetadata().authorization_endpoint ?? '').searchParams.get('prompt');
+  const url = client.buildAuthorizationUrl(config, parameters);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  const prompts = [own, parameters['prompt']].flatMap((prompt) => prompt?.split(' ') ?? []);
+  if (prompts.length > 0) url.searchParams.set('prompt', [...new Set(prompts)].join(' '));
+  return url;
+}
+
+/** Some issuers know only one of both. */
+const FRESH = { max_age: '0' };
+
+function promptOf({ scope, fresh }: SignInRequest): Record<string, string> {
+  const prompts = [
+    ...(fresh ? ['login'] : []),
+    // Without it, an issuer may omit the refresh token (OpenID Connect Core 1.0, section 11).
+    ...(holdsScope(scope, 'offline_access') ? ['consent'] : []),
+  ];
+  return { ...(fresh && FRESH), ...(prompts.length > 0 && { prompt: prompts.join(' ') }) };
+}
+
+/** Unix seconds by the clock of the issuer, which dates sign-ins. */
+const issuerTime = ({ answers }: Issuer): number =>
+  Math.floor(Date.now() / 1000) - (answers.clockAheadSeconds() ?? 0);
+
+/** A sign-in and the answer before it are dated in whole seconds. */
+const DATED_SECONDS = 5;
+
+/** Throws CliError `sign_in_not_fresh` if the ID token says that the person signed in before. */
+function requireFresh(
+  { address }: Issuer,
+  { fresh }: SignInRequest,
+  tokens: Tokens,
+  startedAt: number,
+): void {
+  const { auth_time: at } = tokens.claims() ?? {};
+  if (!fresh || typeof at !== 'number' || at >= startedAt - DATED_SECONDS) return;
+  throw new CliError('sign_in_not_fresh', {
+    issuer: address,
+    at: new Date(Math.max(0, at) * 1000).toISOString(),
+  });
+}
+
 // A refused code is not an ended session, because there was none yet.
 function ofSignIn(failure: CliError): CliError {
   if (!isCliError(failure, 'session_ended')) return failure;
-  return new CliError('sign_in_failed', { why: failure.facts.why ?? 'invalid_grant' }, { cause: failure });
+  const { why = 'invalid_grant' } = failure.facts;
+  return new CliError('issuer_refused', { why, oauth: 'invalid_grant' }, { cause: failure });
 }
 
 function isExpired(error: unknown): boolean {

@@ -43,6 +43,8 @@ export interface LoginOptions {
   readonly scope?: string;
   /** Do not bind the session to a key. */
   readonly unbound?: boolean;
+  /** Do not accept a sign-in that the issuer remembers. */
+  readonly fresh?: boolean;
   /** Accept what differs from the terms that the profile trusts. */
   readonly trust?: boolean;
   readonly timeout?: number;
@@ -145,6 +147,7 @@ async function signIn(context: Context, baseUrl: string, options: LoginOptions):
     resource: api.resource,
     redirectPort: options.redirectPort ?? api.redirectPort,
     key,
+    fresh: options.fresh,
     waitSeconds: options.timeout ?? WAIT_SECONDS_DEFAULT,
     signal: interrupted,
   });

@@ -15,6 +15,13 @@ it.each([
   [answer(403, 'personal_identity_required'), 'refused'],
   [answer(403, 'insufficient_scope'), 'scope_missing'],
   [answer(403, 'access_revoked'), 'access_revoked'],
+  [
+    {
+      ...answer(401),
+      headers: { 'www-authenticate': 'Bearer error="insufficient_user_authentication", max_age="0"' },
+    },
+    'sign_in_too_old',
+  ],
   [answer(403, 'regional_host_refused'), 'regional_host'],
   [answer(404, 'not_found'), 'intern_not_found'],
   [answer(408, 'timeout'), 'api_failed'],

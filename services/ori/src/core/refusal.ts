@@ -51,6 +51,8 @@ function judge(answer: ApiAnswer, refusal: ServerRefusal, scope: string): CliErr
   if (answer.status === 403 && (refusal.reason === 'insufficient_scope' || challengesScope(answer.headers))) {
     return new CliError('scope_missing', { scope: scopeNamed(answer.headers) ?? scope, ...factsIn(refusal) });
   }
+  if (answer.status === 401 && errorOfChallenge(answer) === 'insufficient_user_authentication')
+    return new CliError('sign_in_too_old', factsIn(refusal));
   if (isKnown(refusal.reason)) return new CliError(BY_REASON[refusal.reason], refusal);
   if (answer.status >= 500 || answer.status === 408) return new CliError('api_failed', refusal);
   return new CliError('refused', refusal);

@@ -1,5 +1,6 @@
-import type { Difference, ServerRefusal, Terms } from './facts.ts';
+import type { Difference, ServerFacts, ServerRefusal, Terms } from './facts.ts';
 import { failure } from './failure.ts';
+import { adviceForOauthCode } from './oauth-codes.ts';
 
 const SIGN_IN = 'Sign in again: ori login';
 
@@ -87,9 +88,20 @@ export const SESSION_FAILURES = {
     what: ({ why }) => `The session has ended${why === undefined ? '' : ` (${why})`}.`,
     next: () => SIGN_IN,
   }),
-  session_not_renewed: failure.signInNeeded<{ why: string }>({
+  sign_in_too_old: failure.signInNeeded<ServerFacts>({
+    what: () => 'Your sessions were ended, and this one began before that.',
+    next: () => 'Sign in anew: ori login --fresh',
+  }),
+  sign_in_not_fresh: failure.refused<{ issuer: string; at: string }>({
+    what: ({ issuer, at }) =>
+      `${issuer} did not ask you to sign in anew: it answered with your sign-in of ${at}.`,
+    next: ({ issuer }) =>
+      `Nothing was stored. Sign out at ${issuer} in that browser, then: ori login --fresh`,
+  }),
+  session_not_renewed: failure.signInNeeded<{ why: string; oauth?: string | undefined }>({
     what: ({ why }) => `The session cannot be renewed: ${why}.`,
-    next: () => 'Try again; if it fails again, sign in again: ori login',
+    next: ({ oauth }) =>
+      oauth === undefined ? SIGN_IN : `${SIGN_IN}. If that is refused, too: ${adviceForOauthCode(oauth)}`,
   }),
   issuer_busy: failure.unavailable<{ address: string; why: string }>({
     what: ({ address, why }) => `The issuer ${address} cannot answer now (${why}).`,
@@ -99,17 +111,27 @@ export const SESSION_FAILURES = {
     what: ({ scopes }) => `The issuer did not grant ${scopes.join(', ')}.`,
     next: () => 'Nothing was stored. Request fewer scopes with --scope, or have the issuer allow them.',
   }),
-  sign_in_denied: failure.refused<{ why?: string }>({
-    what: ({ why }) => `The sign-in was denied${why === undefined ? '' : ` (${why})`}.`,
-    next: () => 'Nothing was stored. To try again: ori login',
+  issuer_refused: failure.refused<{ why: string; oauth: string }>({
+    what: ({ why }) => `The issuer refused the sign-in: ${why}.`,
+    next: ({ oauth }) => `Nothing was stored. ${adviceForOauthCode(oauth)}`,
   }),
   sign_in_failed: failure.refused<{ why: string }>({
     what: ({ why }) => `The issuer's answer was refused: ${why}.`,
-    next: () => 'Nothing was stored. Try again; if it fails again, report it to the operator of the issuer.',
+    next: () =>
+      'Nothing was stored. Report it to the operator of the issuer, unless it passes at the next try.',
   }),
-  sign_in_timed_out: failure.unavailable<{ seconds: number }>({
+  no_openid_provider: failure.refused<{ address: string; status: number }>({
+    what: ({ address, status }) =>
+      `There is no OpenID provider at ${address}: its discovery document is answered with ${status}.`,
+    next: () =>
+      'Have the operator of the API correct its issuer. An OAuth server that has the metadata of RFC 8414 alone does not sign people in.',
+  }),
+  sign_in_timed_out: failure.unavailable<{ seconds: number; redirectUri?: string }>({
     what: ({ seconds }) => `The sign-in was not completed within ${seconds} s.`,
-    next: () => 'Try again: ori login (on a machine without a browser, add --device).',
+    next: ({ redirectUri }) =>
+      redirectUri === undefined
+        ? 'Try again: ori login --device'
+        : `If the issuer showed an error about the redirect address, have it allow ${redirectUri} with any port, or one port: signIn.redirectPort in the file of issuers, or --redirect-port. Otherwise try again: ori login (on a machine without a browser, add --device).`,
   }),
   sign_in_method_missing: failure.refused<{ issuer: string; method: string; next: string }>({
     what: ({ issuer, method }) => `The issuer ${issuer} does not offer ${method}.`,

@@ -19,7 +19,7 @@ export interface Entry extends Made<'passGate'> {
  * more.
  *
  * @param facts undefined if the path contains no valid intern id
- * @throws SigningError `not_found` or `access_revoked`, in this order
+ * @throws SigningError `not_found`, `access_revoked` or `insufficient_user_authentication`, in this order
  */
 export function passGate(order: Order, facts: GateFacts | undefined): Entry {
   if (facts === undefined) throw notFound('intern id outside its alphabet');
@@ -32,9 +32,13 @@ export function passGate(order: Order, facts: GateFacts | undefined): Entry {
 
   if (membership === 'removed') throw revoked('member removed');
   if (user.disabled) throw revoked('user disabled');
-  const authenticatedAt = order.grant.session.authenticatedAt ?? Number.NEGATIVE_INFINITY;
-  if (facts.sessionsValidFrom !== null && authenticatedAt < facts.sessionsValidFrom)
-    throw revoked('session revoked');
+  const { authenticatedAt } = order.grant.session;
+  const began = authenticatedAt ?? Number.NEGATIVE_INFINITY;
+  if (facts.sessionsValidFrom !== null && began < facts.sessionsValidFrom) {
+    // Another sign-in does not help where nobody learns when it was.
+    if (authenticatedAt === undefined) throw revoked('session revoked, and without a time of its sign-in');
+    throw new SigningError('insufficient_user_authentication', 'session revoked');
+  }
 
   const { id: internId, workspaceId, organizationId, turnLimits: limits } = intern;
   return made<Entry>({ order, userId: user.id, internId, workspaceId, organizationId, limits });
