@@ -68,6 +68,7 @@ it('sends the proof, the media type, the length and the body, and no credentials
     'content-length',
     'content-type',
     'host',
+    'idempotency-key',
     'traceparent',
     'user-agent',
     'x-ori-invoke-nonce',

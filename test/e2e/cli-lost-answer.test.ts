@@ -20,9 +20,12 @@ const truncated = (res: ServerResponse) => {
   res.write(BODY.slice(0, 4), () => res.destroy());
 };
 
-/** A daemon that answers the first call in this way, questions with `answers`, in order, and later calls with 201. */
-async function losing(lose: (res: ServerResponse) => unknown, ...answers: Scripted[]) {
-  const [asked, nonces]: [string[], unknown[]] = [[], []];
+type Lose = (res: ServerResponse) => unknown;
+
+/** A daemon that answers the first call in this way, or the first ones, questions with `answers`, in order, and later calls with 201. */
+async function losing(lose: Lose | Lose[], ...answers: Scripted[]) {
+  const [asked, nonces, keys]: [string[], unknown[], unknown[]] = [[], [], []];
+  const loses = [lose].flat();
   const daemon = await listen((req, res) => {
     const { url = '', headers } = req;
     if (url !== '/pay') {
@@ -30,10 +33,11 @@ async function losing(lose: (res: ServerResponse) => unknown, ...answers: Script
       return send(res, answers.shift() ?? said(404, 'not_found'));
     }
     nonces.push(headers['x-ori-invoke-nonce']);
-    return nonces.length === 1 ? lose(res) : send(res, { status: 201, body: 'again' });
+    keys.push(headers['idempotency-key']);
+    return (loses.shift() ?? ((res) => send(res, { status: 201, body: 'again' })))(res);
   });
   onTestFinished(() => daemon.stop());
-  return { url: daemon.url, nonces, asked };
+  return { url: daemon.url, nonces, asked, keys };
 }
 
 const run = (daemon: string, ...args: string[]) => home.ori([...CALL, '--daemon', daemon, ...args]);
@@ -98,18 +102,35 @@ it('tells a script that an answer was kept', async () => {
   expect(head.stdout).toContain('\nori-answer: kept\n');
 });
 
-// SPEC.md C7.
-it('signs again only what the daemon has not received', async () => {
-  const daemon = await losing(cut, said(404, 'call_not_received'));
+// SPEC.md C7, A2, A4.
+it('signs again once, what a daemon that kept answers before has not received', async () => {
+  const lost = said(404, 'call_not_received');
+  const daemon = await losing([cut, cut, cut, cut, cut], lost, kept, lost, lost, lost);
+  const first = await run(daemon.url);
+  expect(first).toMatchObject({ exit: 9, stdout: '' });
+  expect(first.stderr).toContain('did not receive the call; that may be wrong. The call may have been');
+  expect(await run(daemon.url)).toMatchObject({ exit: 0, stdout: BODY });
+  expect(daemon.nonces).toHaveLength(2);
+  const second = await run(daemon.url);
+  expect(second).toMatchObject({ exit: 9, stdout: '' });
+  expect(second.stderr).toContain('It was sent 2 times.');
+  expect(new Set(daemon.nonces).size).toBe(4);
   expect(await run(daemon.url)).toMatchObject({ exit: 0, stdout: '"again"' });
-  expect(new Set(daemon.nonces).size).toBe(2);
+  expect(daemon.nonces).toHaveLength(6);
+  const [one, , three, again, five, last] = daemon.keys;
+  expect([again, last]).toEqual([three, five]);
+  expect(new Set([one, three, five]).size).toBe(3);
 });
 
 it.each([
   [said(410, 'answer_lost'), 'has no answer to it either. The call may have been carried out.'],
   [said(410, 'answer_too_large'), 'The call was carried out'],
-  [said(404, 'not_found'), 'keeps no answers. The call may have been carried out.'],
-  [{ status: 200, body: 'a page' }, 'keeps no answers. The call may have been carried out.'],
+  [said(404, 'answers_not_kept'), 'keeps no answers. The call may have been carried out.'],
+  [
+    said(404, 'not_found'),
+    'got 404: the daemon keeps no answers, or a gateway does not pass on /.well-known/ori/.',
+  ],
+  [{ status: 200, body: 'a page' }, 'got 200: the daemon keeps no answers'],
 ])('says what is unknown if the daemon answers %j', async (answer, words) => {
   const daemon = await losing(cut, answer);
   const result = await run(daemon.url);

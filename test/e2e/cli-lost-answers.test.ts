@@ -13,13 +13,21 @@ const CUTS = Number(process.env['CUTS'] ?? 20);
 const SEED = process.env['SEED'] ?? 'lost answers';
 const { world, home } = await openSignedInWorld();
 
-/** Seeded places in the request or the answer of half of the calls and a quarter of the questions. One request of ten arrives late. */
+/**
+ * Seeded places in the request or the answer of half of the calls and a quarter of the questions. One request of ten arrives late. The
+ * first call arrives, which shows that the daemon keeps answers, and so does each that is signed again, because it is so once.
+ */
 function planOf(random: ReturnType<typeof createRandom>) {
+  let mayLose = false;
   return (head: string): Cut | undefined => {
     const isQuestion = head.startsWith('POST /.well-known/ori/calls/');
-    if (!random.chance(isQuestion ? 0.25 : 0.5)) return undefined;
-    if (random.chance(0.1)) return { late: random.below(60) };
-    return random.chance(0.5) ? { request: random.below(900) } : { answer: random.below(1000) };
+    const isCut = random.chance(isQuestion ? 0.25 : 0.5);
+    const cut = random.chance(0.5) ? { request: random.below(900) } : { answer: random.below(1000) };
+    const plan = random.chance(0.1) ? { late: random.below(60) } : cut;
+    if (isQuestion) return isCut ? plan : undefined;
+    const isLosing = isCut && (mayLose || 'answer' in plan);
+    mayLose = !(isLosing && !('answer' in plan));
+    return isLosing ? plan : undefined;
   };
 }
 

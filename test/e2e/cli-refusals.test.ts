@@ -105,7 +105,7 @@ it('signs again once after the pause that the daemon requests, with a new proof 
 });
 
 it.each([
-  ['another code', { 'retry-after': '1' }, 'nonce_replayed'],
+  ['another code', { 'retry-after': '1' }, 'signature_invalid'],
   ['no pause', {}, 'proof_before_fence'],
   ['a pause too long', { 'retry-after': '31' }, 'proof_before_fence'],
 ])('does not sign again for %s', async (_what, headers, code) => {

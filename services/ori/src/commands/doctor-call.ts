@@ -31,7 +31,7 @@ export async function doctorCall(
   path: string,
   options: CallOptions,
 ): Promise<void> {
-  await using ready = await prepareCall(context, intern, path, options);
+  await using ready = await prepareCall(context, intern, path, options, { isDiagnosing: true });
   const { answer, proof } = await ready.send();
   answer.end();
   const { origin } = ready.origin;

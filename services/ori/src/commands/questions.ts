@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { CliError, isCliError } from '../core/errors.ts';
+import { judgeQuestion, QUESTION_SECONDS, type QuestionAnswer, questionPath } from '../core/evidence.ts';
 import { EXIT } from '../core/exit-codes.ts';
-import { judgeQuestion, QUESTION_SECONDS, type QuestionAnswer, questionPath } from '../core/lost-answer.ts';
 import { recordOf } from '../text/failure-record.ts';
 import type { Context } from './context.ts';
 import type { DaemonAnswer } from './daemon-answer.ts';
@@ -28,10 +28,10 @@ const PAUSE_MS_MAX = 5000;
 
 export type Asked = QuestionAnswer & { readonly kept?: DaemonAnswer };
 /**
- * @param why the answer is missing
+ * @param why the answer is missing; absent if only its end is in doubt
  * @param patienceSeconds for a daemon that says nothing
  */
-export type Ask = (why: string, patienceSeconds?: number) => Promise<Asked>;
+export type Ask = (why?: string, patienceSeconds?: number) => Promise<Asked>;
 
 /** Asks about one call, as often as necessary, until its time is over, which begins with the first question. */
 export function questionsAbout(proof: ProofHeaderValues, { context, seconds, ask }: Asking): Ask {
@@ -61,7 +61,8 @@ export function questionsAbout(proof: ProofHeaderValues, { context, seconds, ask
 
   return async (why, patienceSeconds = seconds) => {
     fromMs ??= performance.now();
-    terminal.note(`The answer was lost (${why}); asking the daemon for it.`);
+    if (why === undefined) terminal.detail('Nothing says how long the answer is; asking the daemon.');
+    else terminal.note(`The answer is in doubt (${why}); asking the daemon for it.`);
     let last: Asked = { outcome: 'nothing', isFinal: false };
     for (;;) {
       const nextMs = Math.max(pauseMs(asked), (last.retryAfterSeconds ?? 0) * 1000);

@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { callDaemon, type DaemonCall, type DaemonResponse } from '../adapters/daemon.ts';
 import { bodyOf, type RequestBody } from '../adapters/request-body.ts';
 import { parseDaemonAddress } from '../core/address.ts';
 import { CliError, isCliError } from '../core/errors.ts';
+import { questionPath } from '../core/evidence.ts';
 import { parseHeaders } from '../core/extra-headers.ts';
-import { questionPath } from '../core/lost-answer.ts';
 import { requirePath } from '../core/proof-request.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
 import { requireSession } from './access.ts';
@@ -12,9 +13,10 @@ import { type BodyOptions, takeBody } from './body-options.ts';
 import { type Context, takeTrace, variable } from './context.ts';
 import { type DaemonAnswer, readAnswer } from './daemon-answer.ts';
 import { findDaemon } from './daemon-origin.ts';
+import { type Delivery, deliver, lossOf } from './deliver.ts';
 import { takeInternId } from './intern-id.ts';
-import { deliver, lossOf } from './lost-answer.ts';
-import { type Attempt, waited } from './questions.ts';
+import { type Keeper, openKeeper } from './keeper.ts';
+import type { Attempt } from './questions.ts';
 import { signFor } from './sign-for.ts';
 
 /** How long a daemon may be silent. */
@@ -34,13 +36,14 @@ export interface ReadyCall extends AsyncDisposable {
   readonly origin: URL;
   readonly contentType: string;
   readonly body: RequestBody;
-  /** Signs and sends the call. If the daemon asks for it, waits, then signs and sends it once more. */
+  /** Signs and sends the call, and judges what comes back. Throws as `deliver`. */
   send(): Promise<{ answer: DaemonAnswer; proof: ProofHeaderValues }>;
 }
 
 export interface CallTarget {
   readonly internId: string;
   readonly origin: URL;
+  readonly keeper: Keeper;
 }
 
 export interface TargetOptions {
@@ -63,6 +66,8 @@ export interface CallRequest {
   readonly earlier?: ProofHeaderValues | undefined;
   /** Called with each proof of this call, before it is sent. */
   readonly onSigned?: ((proof: ProofHeaderValues) => void) | undefined;
+  readonly isMissing?: Delivery['isMissing'];
+  readonly isDiagnosing?: boolean;
 }
 
 /** Checks the command line, finds the daemon and hashes the body. Nothing is sent to the daemon yet. */
@@ -71,13 +76,15 @@ export async function prepareCall(
   intern: string,
   path: string,
   options: CallOptions,
+  { isDiagnosing = false } = {},
 ): Promise<ReadyCall> {
   requirePath(path);
   const { 'content-type': typed, ...headers } = parseHeaders(options.header ?? []);
   const target = await findTarget(context, intern, options);
   const body = await takeBody(context, options);
   const contentType = options.contentType ?? typed;
-  return readyCall(context, target, { path, contentType, headers, body, silenceSeconds: options.timeout });
+  const request = { path, contentType, headers, body, silenceSeconds: options.timeout, isDiagnosing };
+  return readyCall(context, target, request);
 }
 
 /**
@@ -93,18 +100,21 @@ export async function findTarget(
   const address = named === undefined ? undefined : parseDaemonAddress(named);
   const { base_url } = await requireSession(context);
   const internId = await takeInternId(context, intern);
-  return { internId, origin: address ?? (await findDaemon(context, base_url, internId)) };
+  const origin = address ?? (await findDaemon(context, base_url, internId));
+  return { internId, origin, keeper: await openKeeper(context, base_url, origin) };
 }
 
 /** A call with a hashed body to a known daemon. Nothing is sent yet. */
 export function readyCall(
   context: Context,
-  { internId, origin }: CallTarget,
-  { path, headers, body, ...request }: CallRequest,
+  { internId, origin, keeper }: CallTarget,
+  { path, headers: given, body, ...request }: CallRequest,
 ): ReadyCall {
   const { contentType = CONTENT_TYPE_DEFAULT, silenceSeconds = SILENCE_SECONDS_DEFAULT } = request;
-  const { onFlushed, onSigned, earlier } = request;
-  const trace = takeTrace(context, headers['traceparent']);
+  const { onFlushed, onSigned, earlier, isMissing, isDiagnosing } = request;
+  // The same each time that the call is sent, so that a daemon can tell a repeated call from another one.
+  const headers = { 'idempotency-key': `"${randomUUID()}"`, ...given };
+  const trace = takeTrace(context, given['traceparent']);
   const sending = { origin, contentType, headers, silenceSeconds, trace };
   const signAndSend = async (
     call: Pick<DaemonCall, 'path' | 'body'> & Partial<DaemonCall>,
@@ -115,7 +125,7 @@ export function readyCall(
     signed?.(proof);
     try {
       const answer = await readAnswer(await present(context, { ...sending, ...call, proof }));
-      return { proof, answer, lost: lossOf(answer, origin) };
+      return { proof, answer, lost: lossOf(answer) };
     } catch (error) {
       if (isCliError(error, 'answer_lost')) return { proof, lost: error };
       throw error;
@@ -125,7 +135,11 @@ export function readyCall(
   const delivery = {
     context,
     origin,
+    keeper,
     seconds: silenceSeconds,
+    pauseNamed,
+    isMissing,
+    isDiagnosing,
     send: () =>
       signAndSend({ path, body, onFlushed }, (proof) => {
         last = proof;
@@ -150,13 +164,7 @@ export function readyCall(
       const why = 'the program that made it was cut off';
       const lost = new CliError('answer_lost', { address: origin.origin, why });
       const attempt = earlier === undefined ? undefined : { proof: earlier, lost };
-      const sent = await deliver(delivery, attempt).catch(tellOfQuestion);
-      const seconds = pauseNamed(sent.answer);
-      if (seconds === undefined) return sent;
-      context.terminal.note(`The daemon’s replay store is a few seconds old; signing again in ${seconds} s.`);
-      sent.answer.end();
-      await waited(seconds * 1000, context.interrupted);
-      return deliver(delivery).catch(tellOfQuestion);
+      return deliver(delivery, attempt).catch(tellOfQuestion);
     },
     [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
   };

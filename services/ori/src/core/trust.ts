@@ -21,6 +21,8 @@ export interface Trust {
   readonly daemons: Readonly<Record<string, string>>;
   /** What the signer calls a person whom the issuer calls otherwise. */
   readonly users?: Readonly<Record<string, string>>;
+  /** The origins of the daemons that were seen to keep answers. */
+  readonly keepers?: readonly string[];
 }
 
 export const CLIENT_DEFAULT = 'ori-cli';
@@ -87,6 +89,7 @@ export function parseTrust(text: string): Record<string, Trust> | undefined {
     isRecord(one['interns']) &&
     isRecord(one['daemons']) &&
     isRecord(one['users'] ?? {}) &&
+    Array.isArray(one['keepers'] ?? []) &&
     isSignIn(one['signIn']);
   return Object.values(value).every(isTrust) ? (value as Record<string, Trust>) : undefined;
 }

@@ -6,11 +6,17 @@ const EVENT_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 /** The texts of a good answer, which is JSON or a stream of events. Throws CliError `answer_not_understood` for any other. */
 export async function* textsOf(answer: DaemonAnswer, origin: URL): AsyncIterable<string> {
-  const type = answer.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  const type = typeOf(answer);
   if (type === 'application/json') yield await textOf(answer, origin);
-  else if (type === 'text/event-stream') yield* eventsOf(answer, origin);
+  else if (isStream(answer)) yield* eventsOf(answer, origin);
   else throw notUnderstood(origin, `its media type is ${type ?? 'missing'}`);
 }
+
+export function isStream(answer: DaemonAnswer): boolean {
+  return typeOf(answer) === 'text/event-stream';
+}
+
+const typeOf = ({ headers }: DaemonAnswer) => headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
 
 async function* eventsOf({ body }: DaemonAnswer, origin: URL): AsyncIterable<string> {
   const { createParser } = await import('eventsource-parser');

@@ -9,7 +9,7 @@ import {
   type TargetOptions,
 } from '../commands/signed-call.ts';
 import { CliError } from '../core/errors.ts';
-import { notUnderstood, textsOf } from './answer.ts';
+import { isStream, notUnderstood, textsOf } from './answer.ts';
 import { isForgotten } from './forgotten.ts';
 import { headersOfStateless, type Id, isFieldValue, type JsonRpcText, readJsonRpc } from './json-rpc.ts';
 import { createLife, type Life } from './life.ts';
@@ -83,7 +83,8 @@ export function createMcpSession(given: McpSessionOptions) {
       const { origin } = target;
       const carried = isOutside ? {} : agreed;
       const headers = { accept: ACCEPT, ...carried, ...headersOfStateless(said) };
-      const request = { path, headers, body: bodyOf(line), silenceSeconds, onFlushed };
+      const isMissing = (answer: DaemonAnswer) => isStream(answer) && life.isWaiting();
+      const request = { path, headers, body: bodyOf(line), silenceSeconds, onFlushed, isMissing };
       life.sent();
       const { answer } = await readyCall({ ...context, terminal, interrupted }, target, request).send();
       const refusal = isGood(answer) ? '' : await textOf(answer, origin);

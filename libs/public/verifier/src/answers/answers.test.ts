@@ -73,7 +73,7 @@ const codeOf = async (response: Response) => {
   return [response.status, error.code];
 };
 
-// SPEC.md N14, N16.
+// SPEC.md N14, N16, A1.
 test('gives the answer of a call again, with its status and headers, and runs it once', async () => {
   const { call, ask, ran } = await world((_request, response) => {
     response.setHeader('x-own', '1');
@@ -82,7 +82,9 @@ test('gives the answer of a call again, with its status and headers, and runs it
     response.write('{"done":');
     response.end('true}');
   });
-  await (await call()).text();
+  const first = await call();
+  expect(first.headers.get('ori-answer')).toBe('recorded');
+  await first.text();
   const kept = await ask();
   expect([kept.status, await kept.text()]).toEqual([201, '{"done":true}']);
   expect(Object.fromEntries(kept.headers)).toMatchObject({

@@ -1,7 +1,7 @@
 import { type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { ANSWER_SECONDS } from '../replay/replay-store.ts';
-import type { Recorder } from './recorder.ts';
+import { RECORDED, type Recorder } from './recorder.ts';
 import { holdSignal, tellSignal } from './signal.ts';
 
 type GivenHeaders = OutgoingHttpHeaders | readonly (string | number)[];
@@ -142,6 +142,9 @@ function answer(
   let isRefused = true;
   recording.isInside = true;
   try {
+    // Node takes no list of pairs for a response that has a header.
+    if (headers !== undefined && !response.headersSent && !Array.isArray((given as readonly unknown[])[0]))
+      response.setHeader(...RECORDED);
     const result = Reflect.apply(act, response, args);
     isRefused = false;
     return result;

@@ -1,5 +1,5 @@
 import { ANSWER_SECONDS } from '../replay/replay-store.ts';
-import type { Recorder } from './recorder.ts';
+import { RECORDED, type Recorder } from './recorder.ts';
 import { holdSignal, passSignal, tellSignal } from './signal.ts';
 
 /**
@@ -21,7 +21,9 @@ export async function recordResponse<Answered extends Response>(
       passSignal(request);
       return response;
     }
-    return new Response(recorded(response.body, recorder, request), response) as Answered;
+    const passed = new Response(recorded(response.body, recorder, request), response);
+    passed.headers.set(...RECORDED);
+    return passed as Answered;
   } catch (error) {
     // Of the handler, or of what it returned: nothing, or a response that was read.
     recorder.lose();

@@ -9,6 +9,7 @@ const NOT_KEPT = new Set([
   'content-length',
   'date',
   'keep-alive',
+  'ori-answer',
   'proxy-connection',
   'set-cookie',
   'te',
@@ -17,6 +18,9 @@ const NOT_KEPT = new Set([
   'upgrade',
 ]);
 const NO_STORE = /(?:^|,)[ \t]*no-store[ \t]*(?:,|$)/i;
+
+/** Tells a client that it can ask for this answer, and for its end (REPLAY-STORES.md, A1). */
+export const RECORDED = ['ori-answer', 'recorded'] as const;
 
 /** What is kept of an answer. */
 export interface Limits {

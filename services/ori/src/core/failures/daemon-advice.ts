@@ -14,8 +14,7 @@ const ADVICE: Readonly<Record<ProofErrorCode | UnavailableErrorCode, string>> = 
     'The daemon does not have the key of this intern: check the intern’s id and the daemon’s address.',
   signature_invalid:
     'The daemon received other bytes or another path than ori sent, or serves another intern. To find out which, use ori doctor call instead of ori call.',
-  nonce_replayed:
-    'The daemon has seen this proof before: something repeated the request. Run the command again.',
+  nonce_replayed: 'A copy of the request came first, and that call was carried out.',
   nonce_not_issued: 'The daemon shares no Redis with the signer that made this proof.',
   proof_before_fence:
     'The daemon’s replay store is a few seconds old. Run the command again in a few seconds. If that does not help, the daemon makes a new store for each request.',
@@ -36,7 +35,8 @@ export function daemonAdvice(status: number, code: string | undefined): string {
   if (code === 'internal_error')
     return 'The daemon’s log says why, such as a body parser that is mounted before requireProof.';
   if (isNotCarriedOut(status, code)) return `The call was not carried out. ${SAYS_WHY}`;
-  if (status >= 500) return `The call may have been carried out. ${SAYS_WHY}`;
+  if (status >= 500 || status === 408 || status === 499)
+    return `The call may have been carried out. ${SAYS_WHY}`;
   if (status >= 300 && status < 400)
     return 'ori does not follow redirects: a proof is for one path. Check the daemon’s address.';
   return SAYS_WHY;
@@ -45,10 +45,16 @@ export function daemonAdvice(status: number, code: string | undefined): string {
 /** Refusals of the guard before it passes a call on (services/guard/README.md). */
 const GUARD_REFUSALS = new Set(['503 busy', '503 body_not_kept', '502 daemon_unreachable']);
 
-/** Whether a refusal says that the call was not carried out; a copy of one that was replayed may have been. */
+/** The statuses of SPEC.md, section 5. */
+const REFUSED = new Set([401, 413, 503]);
+
+/**
+ * Whether a refusal says that the call was not carried out. Of one that was replayed a copy was, and of one that expired on the way a copy
+ * may have been.
+ */
 export function isNotCarriedOut(status: number, code: string | undefined): boolean {
-  if (code === undefined || code === 'nonce_replayed') return false;
-  return isKnown(code) || GUARD_REFUSALS.has(`${status} ${code}`);
+  if (code === undefined || code === 'nonce_replayed' || code === 'proof_expired') return false;
+  return (isKnown(code) && REFUSED.has(status)) || GUARD_REFUSALS.has(`${status} ${code}`);
 }
 
 function isKnown(code: string): code is keyof typeof ADVICE {

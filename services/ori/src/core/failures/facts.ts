@@ -48,13 +48,25 @@ export interface AnswerLost {
   isBegun?: boolean;
   /** Undefined if the daemon was not asked. */
   outcome?: CallOutcome | undefined;
+  /** The status that the question got, if it was no answer to it. */
+  asked?: number | undefined;
+  /** How often the call was sent, if more than once. */
+  sends?: number;
 }
 
 /**
- * A daemon's answer to the question about such a call: it keeps no answers; the call is spent and nothing is kept of it; its answer
- * was too large to be kept; it is running; or no answer.
+ * A daemon's answer to the question about such a call: it did not receive it; it keeps no answers; nobody there knows questions; the call
+ * is spent and nothing is kept of it; its answer was too large to be kept; it is running; or no answer.
  */
-export type CallOutcome = 'not_kept' | 'lost' | 'too_large' | 'running' | 'nothing';
+export type CallOutcome =
+  | 'not_received'
+  | 'carried_out'
+  | 'not_kept'
+  | 'not_understood'
+  | 'lost'
+  | 'too_large'
+  | 'running'
+  | 'nothing';
 
 /** Additional facts from an answer of the API. */
 export interface ServerFacts extends Traced {
