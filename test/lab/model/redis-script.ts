@@ -69,8 +69,21 @@ export function touch(
   asked: Asked & { readonly acceptV1: boolean },
 ): Answer {
   const opened = open(configuration, inside, set, asked);
-  if (opened.verdict !== 'opened' || !asked.acceptV1) return opened;
-  return { ...opened, set: marking(configuration, opened.set, Math.max(inside.now, asked.verifierNow)) };
+  if (opened.verdict !== 'opened') return opened;
+  const latest = Math.max(inside.now, asked.verifierNow);
+  const marked = asked.acceptV1 ? marking(configuration, opened.set, latest) : opened.set;
+  return { ...opened, set: forgetting(configuration, marked, inside.now - RETENTION).set };
+}
+
+/** Raises the floor to the latest of the ids that are forgotten, and then deletes these. */
+function forgetting({ broken }: Configuration, set: SpentSet, horizon: number) {
+  const kept = Object.entries(set.ids).filter(([, timestamp]) => timestamp > horizon);
+  const forgotten = Object.values(set.ids).filter((timestamp) => timestamp <= horizon);
+  const floor = broken.has('no-floor') ? set.floor : Math.max(set.floor, ...forgotten);
+  const raised = { ...set, floor };
+  const deleted = { ...set, ids: Object.fromEntries(kept) };
+  const isDue = forgotten.length > 0;
+  return { isDue, raised, deleted, set: isDue ? { ...raised, ids: deleted.ids } : set };
 }
 
 /** Starts to record version 1 ids. */
@@ -102,17 +115,10 @@ export function spend(
   if (at <= (opened.fence ?? 0) + margin) return say(set, 'proof_before_fence');
   if (!asked.isReserved && !broken.has('redeemed-unreserved')) return say(set, 'nonce_not_issued');
 
-  const kept = Object.entries(set.ids).filter(([, timestamp]) => timestamp > horizon);
-  if (kept.length < Object.keys(set.ids).length) {
-    const forgotten = Object.values(set.ids).filter((timestamp) => timestamp <= horizon);
-    const floor = broken.has('no-floor') ? set.floor : Math.max(set.floor, ...forgotten);
-    const raised = { ...set, floor };
-    const deleted = { ...set, ids: Object.fromEntries(kept) };
-    if (asked.cutShort) return say(broken.has('floor-after-delete') ? deleted : raised, 'cut short');
-    set = { ...raised, ids: deleted.ids };
-  } else if (asked.cutShort) {
-    return say(old, 'cut short');
-  }
+  const { isDue, raised, deleted, set: left } = forgetting(configuration, set, horizon);
+  if (asked.cutShort && !isDue) return say(old, 'cut short');
+  if (asked.cutShort) return say(broken.has('floor-after-delete') ? deleted : raised, 'cut short');
+  set = left;
   return nonce === undefined ? spendV1() : spendV2(`2${nonce}`);
 
   function spendV2(id: string): Answer {

@@ -72,7 +72,29 @@ const UNRECORDED = `
 if timestamp > (mark('unrecorded') or -1) then set_mark('unrecorded', timestamp) end
 `;
 
-/** Writes the fence without spending anything. ARGV[7] is '1' if version 1 proofs are accepted, ARGV[8] a process that keeps answers. */
+/**
+ * Forgets at most this many expired ids. It raises the floor first, so that a forgotten id is never accepted as new, and only to the
+ * latest of them: clocks that are briefly ahead must not cause later proofs to be refused.
+ */
+const forget = (most: number): string => `
+local horizon = math.floor(now - tonumber(ARGV[3]))
+local forgotten = redis.call('ZRANGEBYSCORE', spent, 0, horizon, 'LIMIT', 0, ${most})
+if #forgotten > 0 then
+  local latest_forgotten = tonumber(redis.call('ZSCORE', spent, forgotten[#forgotten]))
+  if latest_forgotten > (mark('floor') or -1) then set_mark('floor', latest_forgotten) end
+  redis.call('ZREM', spent, unpack(forgotten))
+end
+`;
+
+/** One spend in 16 forgets, by the first byte of the id, which is random. */
+const FORGET_SOMETIMES = `if string.byte(ARGV[8]) < 16 then ${forget(64)} end
+`;
+
+/**
+ * Writes the fence without spending anything, and forgets. A set that is not looked at for a day expires: what it held is older than
+ * every retention, and the next fence refuses it. A user without EXPIRE keeps it.
+ * ARGV[7] is '1' if version 1 proofs are accepted, ARGV[8] a process that keeps answers.
+ */
 const TOUCH = `${OPEN}
 if ARGV[7] == '1' then ${RECORD_V1} end
 if ARGV[8] ~= '' then
@@ -81,6 +103,8 @@ if ARGV[8] ~= '' then
   end
   set_mark('alive:' .. ARGV[8], now)
 end
+${forget(1000)}
+redis.pcall('EXPIRE', spent, 86400)
 return {'touched', fence_text}
 `;
 
@@ -97,19 +121,6 @@ local since = fence
 ${version === 1 ? `${RECORD_V1}since = math.max(since, mark('v1'))` : ''}
 local bound = math.ceil(since + tolerance)
 if timestamp <= bound then return {'before_fence', fence_text, math.max(1, math.ceil(bound + 1 - now))} end
-`;
-
-/**
- * Forgets a few expired ids, in one of 16 spends, by the first byte of the id, which is random. It raises the floor first, so that a forgotten id is never accepted as new, and only to the latest of
- * them: clocks that are briefly ahead must not cause later proofs to be refused.
- */
-const FORGET = `
-local forgotten = string.byte(ARGV[8]) < 16 and redis.call('ZRANGEBYSCORE', spent, 0, horizon, 'LIMIT', 0, 64)
-if forgotten and #forgotten > 0 then
-  local latest_forgotten = tonumber(redis.call('ZSCORE', spent, forgotten[#forgotten]))
-  if latest_forgotten > (mark('floor') or -1) then set_mark('floor', latest_forgotten) end
-  redis.call('ZREM', spent, unpack(forgotten))
-end
 `;
 
 /**
@@ -168,9 +179,9 @@ if redis.call('GET', KEYS[2]) ~= ARGV[10] then return {'not_issued', fence_text}
 /** The scripts of the Redis store by name. The signer loads them for daemons that may only call EVALSHA. */
 export const REDIS_SCRIPTS: Readonly<Record<RedisScriptName, string>> = {
   touch: TOUCH,
-  spendV1: `${OPEN}${judge(1)}${FORGET}${SPEND_V1}`,
-  spendV2: `${OPEN}${judge(2)}${FORGET}${SPEND_V2}`,
-  redeem: `${OPEN}${judge(2)}${REQUIRE_ISSUED}${FORGET}${SPEND_V2}`,
+  spendV1: `${OPEN}${judge(1)}${FORGET_SOMETIMES}${SPEND_V1}`,
+  spendV2: `${OPEN}${judge(2)}${FORGET_SOMETIMES}${SPEND_V2}`,
+  redeem: `${OPEN}${judge(2)}${REQUIRE_ISSUED}${FORGET_SOMETIMES}${SPEND_V2}`,
   ask: ASK,
 };
 

@@ -66,6 +66,21 @@ describe('spend', () => {
     expect(await redis.zcount(key, 0, '+inf')).toBe(3);
   });
 
+  test('a check forgets too, and the set of an intern that nobody checks any more expires in a day', async () => {
+    const { replay, key } = await daemonOn(redis);
+    const old = Math.floor(Date.now() / 1000) - 2000;
+    await redis.zadd(
+      key,
+      ...Array.from({ length: 1500 }, (_, index) => [old + index, `old-${index}`]).flat(),
+    );
+    await replay.touch();
+    expect(await redis.zcount(key, 0, '+inf')).toBe(500);
+    expect(-Number(await redis.zscore(key, 'floor'))).toBe(old + 999);
+    await replay.touch();
+    expect(await redis.zcount(key, 0, old + 1900)).toBe(0);
+    expect(await redis.ttl(key)).toBeGreaterThan(86_000);
+  });
+
   test('refuses a proof as old as a forgotten one', async () => {
     const { verifier, request, key } = await daemonOn(redis);
     const signed = request();
