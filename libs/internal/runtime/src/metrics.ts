@@ -46,6 +46,8 @@ export function createMetrics({ service, routes = [] }: MetricsOptions) {
     'Connections closed before a complete request arrived.',
     'status',
   );
+  // A series that begins with its first event has no increase.
+  for (const status of [400, 404, 408, 431]) refused.inc({ status }, 0);
   const exhausted = counter(
     'http_server_budget_exhausted_total',
     'Requests refused, and connections and responses cut off, because a budget was exhausted.',
