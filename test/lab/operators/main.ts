@@ -1,0 +1,204 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import process from 'node:process';
+import { renderTable } from '../../env/text-table.ts';
+import { until } from '../../env/until.ts';
+import { findBinaries } from './binaries.ts';
+import { type Ended, type Item, startCluster } from './cluster.ts';
+
+/**
+ * `npm run operators`: applies each overlay to a real API server alone, over each other one, twice, and as Argo CD and Flux do,
+ * under the policies of policies.yaml. A row for each; ends with 1 if one differs from what a site needs. Ten minutes, and
+ * ten more the first time.
+ */
+const KUBERNETES = join(import.meta.dirname, '../../../deploy/kubernetes');
+const OVERLAYS = ['example', 'signing-log', 'operators', 'guarded-daemon'] as const;
+const NAMESPACES = ['ori', 'greeter'];
+/** As often as Flux looks in an hour. */
+const LOOKS = 60;
+
+type Manner = 'kubectl' | 'argo' | 'flux';
+const problems: string[] = [];
+const rows = [['overlay', 'over', 'by', 'once', 'pods', 'twice', 'at rest', 'migrations']];
+
+const binaries = await findBinaries();
+await using cluster = await startCluster(binaries);
+for (const file of binaries.definitions) await must(cluster.kube('apply', '--server-side', '-f', file));
+
+/** The folder of a site: the overlay, with the components that the policies ask for. */
+async function siteOf(overlay: string, components: readonly string[]): Promise<string> {
+  const folder = join(cluster.directory, 'sites', [overlay, ...components].join('-'));
+  await mkdir(folder, { recursive: true });
+  const paths = (list: readonly string[]) =>
+    JSON.stringify(list.map((each) => relative(folder, join(KUBERNETES, each))));
+  const lines = [`resources: ${paths([`overlays/${overlay}`])}`, `components: ${paths(components)}`];
+  await writeFile(join(folder, 'kustomization.yaml'), lines.join('\n'));
+  const rendered = await must(cluster.kube('kustomize', folder));
+  await writeFile(join(folder, 'all.yml'), rendered.said);
+  return folder;
+}
+
+const componentsOf = (overlay: string) =>
+  overlay === 'guarded-daemon'
+    ? []
+    : ['components/cpu-limits', ...(overlay === 'operators' ? ['components/prometheus-operator'] : [])];
+
+async function must(ending: Promise<Ended>): Promise<Ended> {
+  const ended = await ending;
+  if (ended.code !== 0) throw new Error(ended.said);
+  return ended;
+}
+
+/** Empty namespaces, as a platform team hands them over. */
+async function startOver(): Promise<void> {
+  await must(cluster.kube('delete', 'namespace', '--ignore-not-found', '--timeout=90s', ...NAMESPACES));
+  for (const namespace of NAMESPACES) {
+    await must(cluster.kube('create', 'namespace', namespace));
+    await must(
+      cluster.kube(
+        '-n',
+        namespace,
+        'apply',
+        '--server-side',
+        '-f',
+        join(import.meta.dirname, 'policies.yaml'),
+      ),
+    );
+  }
+}
+
+/** Every pod that was asked for exists, runs its latest template, and every migration has ended. Else, what is missing. */
+async function missingPods(): Promise<string[]> {
+  const all = async (path: string) =>
+    (await Promise.all(NAMESPACES.map((name) => cluster.list(path.replace('*', name))))).flat();
+  const workloads = [
+    ...(await all('/apis/apps/v1/namespaces/*/statefulsets')),
+    ...(await all('/apis/apps/v1/namespaces/*/deployments')),
+  ];
+  const scalers = await all('/apis/autoscaling/v2/namespaces/*/horizontalpodautoscalers');
+  const jobs = await all('/apis/batch/v1/namespaces/*/jobs');
+  const least = (name: string) =>
+    scalers.find(({ metadata }) => metadata.name === name)?.spec.minReplicas ?? 1;
+  return [
+    ...workloads.filter(({ metadata, spec, status }) => {
+      const wanted = Math.max(spec.replicas, least(metadata.name));
+      const { observedGeneration, replicas = 0, updatedReplicas = 0, readyReplicas = 0 } = status;
+      const isLatest =
+        observedGeneration === metadata.generation &&
+        [replicas, updatedReplicas, readyReplicas].every((each) => each === wanted);
+      return !isLatest;
+    }),
+    ...jobs.filter(({ status }) => status.succeeded !== 1),
+  ].map(({ metadata }) => metadata.name);
+}
+
+/** What controllers were refused: quotas, limits, admission. */
+async function refusals(): Promise<string[]> {
+  const events = await cluster.list('/api/v1/events');
+  return events
+    .filter(({ reason, metadata }) => reason === 'FailedCreate' && NAMESPACES.includes(metadata.namespace))
+    .map(({ involvedObject, message }) => `${involvedObject.name}: ${message}`);
+}
+
+async function settled(): Promise<string> {
+  let missing: string[] = [];
+  const holds = async () => {
+    missing = await missingPods();
+    return missing.length === 0;
+  };
+  await until('', holds)
+    .catch(() => until('', holds))
+    .catch(() => {});
+  const refused = await refusals();
+  return [...new Set([...missing, ...refused])].join('; ') || 'all';
+}
+
+const migrationOf = async (): Promise<string> => {
+  const job: Item = await cluster.call('GET', '/apis/batch/v1/namespaces/ori/jobs/migrate');
+  return job.metadata?.uid ?? 'none';
+};
+
+async function sync(
+  manner: 'argo' | 'flux',
+  folder: string,
+): Promise<{ differences: string[]; failed: string[] }> {
+  const { said } = await cluster.run(binaries.engines, [manner, join(folder, 'all.yml')]);
+  return JSON.parse(said.slice(said.lastIndexOf('{"differences"')));
+}
+
+/** @returns what failed; empty: nothing */
+async function applyOnce(manner: Manner, folder: string): Promise<string> {
+  if (manner !== 'kubectl') return (await sync(manner, folder)).failed.join('; ');
+  const { code, said } = await cluster.kube('apply', '-k', folder);
+  return code === 0
+    ? ''
+    : said
+        .split('\n')
+        .filter((line) => /invalid|error|forbidden/i.test(line))
+        .join('; ');
+}
+
+/** @returns what differs */
+async function compare(manner: Manner, folder: string): Promise<string[]> {
+  if (manner !== 'kubectl') {
+    const { differences, failed } = await sync(manner, folder);
+    return [...differences, ...failed];
+  }
+  const { code: differs, said: difference } = await cluster.kube('diff', '-k', folder);
+  const before = await generations();
+  const { code } = await cluster.kube('apply', '-k', folder);
+  const changed = (await generations()).filter((each) => !before.includes(each));
+  return [...(differs === 0 ? [] : [difference]), ...(code === 0 ? [] : ['failed']), ...changed];
+}
+
+/** How often each specification has changed. Of some that it does not change, kubectl says `configured`. */
+async function generations(): Promise<string[]> {
+  const kinds =
+    'statefulsets,deployments,cronjobs,jobs,poddisruptionbudgets,networkpolicies,persistentvolumeclaims';
+  const { said } = await cluster.kube('get', kinds, '--all-namespaces', '-o', 'json');
+  return JSON.parse(said).items.map(
+    ({ kind, metadata }: Item) => `${kind} ${metadata.name} ${metadata.generation ?? ''}`,
+  );
+}
+
+async function judge(overlay: string, over: string | undefined, manner: Manner): Promise<void> {
+  await startOver();
+  if (over !== undefined) {
+    await applyOnce(manner, await siteOf(over, componentsOf(over)));
+    await settled();
+  }
+  const folder = await siteOf(overlay, componentsOf(overlay));
+  const failed = await applyOnce(manner, folder);
+  const pods = await settled();
+  const before = await migrationOf();
+  const twice = await compare(manner, folder);
+  let [differences, migrations] = [0, 0];
+  const looks = over === undefined && manner !== 'kubectl' ? LOOKS : 1;
+  for (let look = 0; look < looks; look += 1) differences += (await compare(manner, folder)).length;
+  if ((await migrationOf()) !== before) migrations += 1;
+  const row = [
+    overlay,
+    over ?? '-',
+    manner,
+    failed || 'applied',
+    pods,
+    twice.join(', ') || 'no change',
+    `${differences} differences in ${looks}`,
+    String(migrations),
+  ];
+  rows.push(row);
+  console.log(row.join(' | '));
+  if (failed !== '' || pods !== 'all' || twice.length > 0 || differences > 0 || migrations > 0)
+    problems.push(row.join(' | '));
+}
+
+const only = process.argv[2];
+for (const manner of ['kubectl', 'argo', 'flux'] as const)
+  for (const overlay of OVERLAYS)
+    for (const over of [undefined, ...OVERLAYS.filter((each) => each !== overlay)])
+      if (only === undefined || only === manner) await judge(overlay, over, manner);
+
+console.log(renderTable(rows));
+console.log(await readFile('/proc/loadavg', 'utf8'));
+console.log(`${rows.length - 1 - problems.length} passed, ${problems.length} failed`);
+process.exitCode = problems.length === 0 ? 0 : 1;
