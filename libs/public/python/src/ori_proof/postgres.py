@@ -1,0 +1,340 @@
+"""A replay store in PostgreSQL, with the functions of the TypeScript store (REPLAY-STORES.md).
+
+`python -m ori_proof.postgres` prints the schema, to be installed once, and again after an update of this package.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import select
+import socket
+import time
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+from .refused import Refused
+from .shared_store import SHARED, SharedStore, nonce_bytes, require_safe, require_spent
+from .store import Asked, Call, Policy, Question, Spend
+
+SQL: str = SHARED["postgres"]["sql"]
+SCHEMA_VERSION: int = SHARED["postgres"]["version"]
+# Refused spends trigger a check, at most this often.
+TOUCH_APART_SECONDS = 0.1
+NOT_INSTALLED = "the schema ori_replay is missing, old or not granted: install it as the README says"
+UNSAFE = dict.fromkeys(("3F000", "42883", "42P01", "42501"), NOT_INSTALLED) | {"25006": "the server is read-only"}
+Row = dict[str, Any]
+
+
+class Connection(Protocol):
+    #: The server warned: a canceled wait for a standby ends with a warning and an otherwise normal commit.
+    has_warned: bool
+
+    async def call(self, name: str, args: list[Any]) -> Row: ...
+
+    def is_open(self) -> bool:
+        """Whether the server has not closed it while it was idle."""
+        ...
+
+    def destroy(self) -> None:
+        """Breaks it off, without a word to the server."""
+
+
+class Psycopg:
+    def __init__(self, connection: Any) -> None:
+        self._connection, self.has_warned = connection, False
+        connection.add_notice_handler(self._note)
+
+    @classmethod
+    async def connect(cls, url: str) -> Psycopg:
+        from psycopg import AsyncConnection
+        from psycopg.rows import dict_row
+
+        connection = await AsyncConnection.connect(url, autocommit=True, connect_timeout=2)
+        connection.row_factory = dict_row  # type: ignore[assignment]
+        return cls(connection)
+
+    def _note(self, notice: Any) -> None:
+        self.has_warned = self.has_warned or notice.severity_nonlocalized == "WARNING"
+
+    async def call(self, name: str, args: list[Any]) -> Row:
+        places = ", ".join(["%s"] * len(args))
+        cursor = await self._connection.execute(f"SELECT * FROM ori_replay.{name}({places})", args)
+        return await cursor.fetchone() or {}
+
+    def is_open(self) -> bool:
+        # Of an idle connection, only that it ends can be read.
+        return not (self._connection.closed or select.select([self._connection.fileno()], [], [], 0)[0])
+
+    def destroy(self) -> None:
+        # A statement that is given up would be cancelled.
+        if not self._connection.closed:
+            with socket.socket(fileno=os.dup(self._connection.fileno())) as wire:
+                wire.shutdown(socket.SHUT_RDWR)
+
+
+class Asyncpg:
+    def __init__(self, connection: Any) -> None:
+        self._connection, self.has_warned = connection, False
+        connection.add_log_listener(self._note)
+
+    @classmethod
+    async def connect(cls, url: str) -> Asyncpg:
+        import asyncpg  # type: ignore[import-untyped,unused-ignore]
+
+        return cls(await asyncpg.connect(url))
+
+    def _note(self, _: Any, notice: Any) -> None:
+        self.has_warned = self.has_warned or notice.severity_en == "WARNING"
+
+    async def call(self, name: str, args: list[Any]) -> Row:
+        places = ", ".join(f"${index + 1}" for index in range(len(args)))
+        return dict(await self._connection.fetchrow(f"SELECT * FROM ori_replay.{name}({places})", *args))
+
+    def is_open(self) -> bool:
+        return not self._connection.is_closed()
+
+    def destroy(self) -> None:
+        self._connection.terminate()
+
+
+class Silence(Exception):
+    """The server sent nothing: neither an answer nor an error."""
+
+
+class PostgresStore(SharedStore):
+    """Remembers spent proofs in PostgreSQL, for any number of processes: PostgresStore("postgresql://…", replicas=0).
+
+    `driver` is psycopg 3 or asyncpg. `acquire_ms`: for a free connection of at most `connections_max`.
+    Raises ValueError for invalid options.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        replicas: int,
+        driver: Literal["psycopg", "asyncpg"] = "psycopg",
+        acquire_ms: float = 1000,
+        connections_max: int = 10,
+        timeout_ms: float = 200,
+        touch_seconds: float = 2,
+        answers_key: bytes | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        if not 0 < acquire_ms <= 10_000:
+            raise ValueError("acquire_ms: expected 1 to 10000")
+        if driver not in ("psycopg", "asyncpg"):
+            raise ValueError('driver: expected "psycopg" or "asyncpg"')
+        self._url, self._driver = url, Psycopg if driver == "psycopg" else Asyncpg
+        self._acquire_seconds, self._connections_max = acquire_ms / 1000, connections_max
+        super().__init__(replicas, timeout_ms, touch_seconds, answers_key, now)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._idle: list[Connection] = []
+        self._free: asyncio.Semaphore | None = None
+        #: From the last good answers: event, identity, position in the log.
+        self._known: tuple[float, str, str] = (0.0, "", "0/0")
+        self._refusal: tuple[str, str] | None = None
+        self._doubts, self._touched = 0, -math.inf
+        self._touching: asyncio.Task[None] | None = None
+
+    async def _disconnect(self) -> None:
+        for connection in self._idle:
+            connection.destroy()
+        self._idle.clear()
+
+    async def _spend(self, spend: Spend) -> str:
+        policy, nonce = spend.policy, spend.nonce
+        caller = [] if spend.caller is None else [spend.caller, self._process]
+
+        def args(waited: float) -> list[Any]:
+            id_ = None if nonce is None else nonce_bytes(nonce)
+            return [
+                policy.intern_id,
+                spend.timestamp,
+                id_,
+                spend.v1_id(),
+                *self._state(policy, spend.now + waited),
+                *caller,
+            ]
+
+        row = await self._call_once("spend", args)
+        # The recording of version 1 ids begins with a check.
+        if nonce is None and row["verdict"] == "before_fence":
+            self._touch_soon()
+        return require_spent(row["verdict"], row["detail"], row["pause"])
+
+    async def _ask(self, question: Question) -> Asked:
+        (policy, user, nonce), timestamp, now = question
+
+        def args(waited: float) -> list[Any]:
+            return [user, float(timestamp), policy.intern_id, nonce_bytes(nonce), *self._state(policy, now + waited)]
+
+        row = await self._call_once("ask", args)
+        if row["verdict"] == "not_received":
+            return "not_received"
+        if row["verdict"] != "recorded":
+            require_spent(row["verdict"], row["detail"], None)
+        return self._call_ends.parse(question.call, row["outcome"] or "")
+
+    async def _keep(self, call: Call, ended: str) -> None:
+        await self._call("keep", lambda _: [call.policy.intern_id, nonce_bytes(call.nonce), ended])
+
+    async def _touch(self) -> None:
+        """Those who ask at the same time share a check."""
+        if self._touching is None or self._touching.done():
+            self._touching = asyncio.get_running_loop().create_task(self._touch_all())
+        await asyncio.shield(self._touching)
+
+    def _touch_soon(self) -> None:
+        self._background.begin(self._touch_quietly())
+
+    async def _touch_all(self) -> None:
+        self._touched = time.monotonic()
+        try:
+            before = -1
+            # A check that began before the suspicion arose does not clear it.
+            while before != self._doubts:
+                before = self._doubts
+                if self._acks > 0:
+                    row = await self._call("waiting", lambda _: [])
+                    require_safe(row["verdict"], row["detail"])
+                # One at a time: a frozen server costs one timeout.
+                for policy in list(self._policies.values()):
+                    await self._touch_one(policy)
+            self._refusal = None
+        except Refused as refused:
+            self._doubt(refused)
+            raise
+
+    async def _touch_one(self, policy: Policy) -> None:
+        limits = [policy.clock_tolerance_seconds, self._acks]
+        runner = self._process if policy.answers else None
+
+        def args(_: float) -> list[Any]:
+            facts = [policy.intern_id, policy.accept_v1, self._now(), *self._known]
+            return [*facts, *limits, math.ceil(self._timeout * 1000), runner]
+
+        row = await self._call("touch", args)
+        require_safe(row["verdict"], row["detail"])
+        if not (row["version"] or 0) >= SCHEMA_VERSION:
+            raise Refused("replay_store_unsafe", "the schema ori_replay is outdated: install it again")
+        self._learn(row)
+        if row["due"]:
+            # It may take longer than an answer: it goes on in the server, or with the next check.
+            try:
+                await self._call("forget", lambda _: [self._now(), *limits])
+            except Refused:
+                pass
+
+    def _state(self, policy: Policy, now: float) -> list[Any]:
+        """The last arguments of `spend` and `ask`."""
+        limits = [policy.retention_seconds, policy.clock_tolerance_seconds, self._acks, math.ceil(self._timeout * 1000)]
+        return [now, *self._known, *limits]
+
+    def _learn(self, row: Row) -> None:
+        """Only from successful answers: an unsafe server returns no state."""
+        event = row["event"] or 0.0
+        if event == 0 or event < self._known[0]:
+            return
+        lsn = row["lsn"]
+        if event == self._known[0] and position(lsn) < position(self._known[2]):
+            lsn = self._known[2]
+        self._known = (event, row["identity"], lsn)
+
+    def _doubt(self, refused: Refused) -> None:
+        """Until a check finds the server healthy again, spends are refused without being sent."""
+        if refused.code == "replay_store_unsafe" or isinstance(refused.__cause__, Silence):
+            self._refusal = (refused.code, refused.why)
+            self._doubts += 1
+
+    async def _call_once(self, name: str, args: Callable[[float], list[Any]]) -> Row:
+        """Calls a function that spends, unless the server is in doubt."""
+        if self._refusal is not None:
+            if time.monotonic() - self._touched > TOUCH_APART_SECONDS:
+                self._touch_soon()
+            raise Refused(*self._refusal)
+        try:
+            row = await self._call(name, args)
+        except Refused as refused:
+            self._doubt(refused)
+            raise
+        if row["verdict"] == "unsafe":
+            self._touch_soon()
+        else:
+            self._learn(row)
+        return row
+
+    async def _call(self, name: str, args: Callable[[float], list[Any]]) -> Row:
+        """Calls a function once. Its arguments are made when a connection is free, and know how long that took."""
+        asked = time.monotonic()
+        if self._free is None:
+            self._free = asyncio.Semaphore(self._connections_max)
+        why = f"no free connection within {self._acquire_seconds:g} s: increase connections_max or acquire_ms"
+        try:
+            await asyncio.wait_for(self._free.acquire(), self._acquire_seconds)
+        except asyncio.TimeoutError:
+            raise Refused("replay_store_unavailable", why) from None
+        try:
+            connection = await self._acquire(asked + self._acquire_seconds)
+            return await self._call_on(connection, name, args(time.monotonic() - asked))
+        except Refused:
+            raise
+        except Exception as error:
+            raise to_refused(error) from error
+        finally:
+            self._free.release()
+
+    async def _acquire(self, end: float) -> Connection:
+        while self._idle:
+            if (connection := self._idle.pop()).is_open():
+                return connection
+            connection.destroy()
+        try:
+            return await asyncio.wait_for(self._driver.connect(self._url), max(0.01, end - time.monotonic()))
+        except Exception as error:
+            raise Refused("replay_store_unavailable", "no connection to the server") from error
+
+    async def _call_on(self, connection: Connection, name: str, args: list[Any]) -> Row:
+        """Without an answer in time the call counts as done, and its connection is closed."""
+        is_good = False
+        answer = asyncio.get_running_loop().create_task(connection.call(name, args))
+        try:
+            done, _ = await asyncio.wait([answer], timeout=self._timeout)
+            if not done:
+                raise Silence(f"no answer within {self._timeout:g} s")
+            row = answer.result()
+            if connection.has_warned:
+                raise Refused("replay_store_unsafe", "the server warned that the spend may be lost")
+            if not isinstance(row.get("verdict"), str):
+                raise Refused("replay_store_unavailable", "unexpected answer of the store")
+            is_good = True
+            return row
+        finally:
+            if is_good and not self._is_closed:
+                self._idle.append(connection)
+            else:
+                connection.destroy()
+                answer.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+
+def position(lsn: str) -> int:
+    """A position in the write-ahead log."""
+    high, _, low = lsn.partition("/")
+    return (int(high, 16) << 32) | int(low or "0", 16)
+
+
+def to_refused(error: Exception) -> Refused:
+    state = str(getattr(error, "sqlstate", None) or "")
+    if state in UNSAFE:
+        return Refused("replay_store_unsafe", UNSAFE[state])
+    if state.startswith("53") and state != "53300":
+        return Refused("replay_store_full", "the server is out of memory or disk")
+    return Refused("replay_store_unavailable", "the store did not answer")
+
+
+if __name__ == "__main__":
+    print(SQL)
