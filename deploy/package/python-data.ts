@@ -16,8 +16,10 @@ export function renderPythonData(): string {
     Object.entries(REDIS_SCRIPTS).map(([name, source]) => [name, { sha1: digest('sha1', source), source }]),
   );
   const sql = POSTGRES_REPLAY_SQL;
-  const numbers = Object.entries(limits).filter(([, value]) => typeof value === 'number');
-  return `${JSON.stringify({ limits: Object.fromEntries(numbers), redis, postgres: { version: SCHEMA_VERSION, sha256: digest('sha256', sql), sql } }, null, 1)}\n`;
+  const numbers = Object.entries(limits)
+    .filter(([, value]) => typeof value === 'number')
+    .toSorted();
+  return `${JSON.stringify({ limits: Object.fromEntries(numbers), redis, postgres: { version: SCHEMA_VERSION, sha256: digest('sha256', sql), sql } }, null, 2)}\n`;
 }
 
 export const isPythonDataCurrent = (): boolean => readFileSync(FILE, 'utf8') === renderPythonData();

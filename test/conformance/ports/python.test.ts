@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { packPython } from '../../../deploy/package/pack-python.ts';
+import { POSTGRES_REPLAY_SQL } from '../../../libs/public/verifier/src/replay/postgres/schema.ts';
 import { codeOf, createBench, GOOD } from '../daemon/bench.ts';
 import { startKeyServer } from '../daemon/key-server.ts';
 import { installPython } from './python-environment.ts';
@@ -26,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(site, { recursive: true, force: true }));
 const blocksOf = (file: string): string[] =>
   [...readFileSync(file, 'utf8').matchAll(/```python\n(.*?)```/gs)].map(([, code = '']) => code);
-const [GUARDED = '', TESTED = ''] = blocksOf(join(PACKAGE, 'README.md'));
+const [STORES = '', GUARDED = '', TESTED = ''] = blocksOf(join(PACKAGE, 'README.md'));
 const [DAEMON = ''] = blocksOf(join(import.meta.dirname, '../../../README.md'));
 
 const SERVE = `
@@ -190,18 +191,29 @@ async def reads_after(request: Request, proven: Proven = Depends(caller)) -> lis
     expect([status, stdout]).toEqual([0, expect.stringContaining(' passed')]);
   });
 
+  test('the stores of its README are made, and the schema is printed', () => {
+    execFileSync(PYTHON ?? '', ['-c', STORES], { env: environment() });
+    const printed = execFileSync(PYTHON ?? '', ['-m', 'ori_proof.postgres'], {
+      env: environment(),
+      encoding: 'utf8',
+    });
+    expect(printed.trim()).toBe(POSTGRES_REPLAY_SQL.trim());
+  });
+
   test('the test of its README accepts a call once, with the signer for tests', () => {
     const folder = folderWith(`${TESTED}\ntest_accepts_a_call_once()\n`);
     execFileSync(PYTHON ?? '', [join(folder, 'main.py')], { env: environment() });
   });
 });
 
-describe.skipIf(PYTHON === undefined).each([PACKAGE, PROGRAMS])('%s', (cwd) => {
-  test.each([
-    ['mypy', ['--strict', '.']],
-    ['ruff', ['check', '.']],
-    ['ruff', ['format', '--check', '.']],
-  ])('%s %j has nothing to say', (program, args) => {
-    execFileSync(PYTHON ?? '', ['-m', program, ...args], { cwd, env: environment(), encoding: 'utf8' });
+test.skipIf(PYTHON === undefined).each([
+  ['mypy', ['--strict', '.', PROGRAMS]],
+  ['ruff', ['check', '.', PROGRAMS]],
+  ['ruff', ['format', '--check', '.', PROGRAMS]],
+])('%s %j has nothing to say about the package and the daemons', (program, args) => {
+  execFileSync(PYTHON ?? '', ['-m', program, ...args], {
+    cwd: PACKAGE,
+    env: environment(),
+    encoding: 'utf8',
   });
 });

@@ -76,7 +76,7 @@ export async function runLanguages({ python, proofs, killEveryMs, ...given }: Pl
       bodySha256: bodySha256(new Uint8Array()),
       method: PROOF_METHOD,
       path: PATH,
-    };
+    } as const;
     const input = signingInputV2({ ...body, internId, timestamp, nonce });
     await redis?.set(issuedKey(internId, nonce), issuedValue(input), 'EX', 120).catch(() => undefined);
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any
 
@@ -167,14 +168,31 @@ async def read_body(receive: Receive, headers: list[tuple[bytes, bytes]], body_b
     length = next((int(value) for name, value in headers if name == b"content-length"), 0)
     if length > body_bytes_max:
         raise Refused("body_too_large", f"more than {body_bytes_max} bytes")
-    message = await receive_until(receive, end := asyncio.get_running_loop().time() + BODY_SECONDS)
-    body: bytes = message.get("body", b"")
-    if message.get("more_body", False):
-        pieces = bytearray(body)
-        while message.get("more_body", False) and len(pieces) <= body_bytes_max:
-            message = await receive_until(receive, end)
-            pieces += message.get("body", b"")
-        body = bytes(pieces)
+    # Nothing is accepted later (V17), so nothing is read later.
+    loop, task, is_late = asyncio.get_running_loop(), asyncio.current_task(), False
+
+    def give_up() -> None:
+        nonlocal is_late
+        is_late = task is not None and task.cancel()
+
+    timer = loop.call_later(BODY_SECONDS, give_up)
+    try:
+        message = await received(receive)
+        body: bytes = message.get("body", b"")
+        if message.get("more_body", False):
+            pieces = bytearray(body)
+            while message.get("more_body", False) and len(pieces) <= body_bytes_max:
+                message = await received(receive)
+                pieces += message.get("body", b"")
+            body = bytes(pieces)
+    except asyncio.CancelledError:
+        if not is_late:
+            raise
+        if sys.version_info >= (3, 11) and task is not None:
+            task.uncancel()
+        raise Refused("body_incomplete", f"the body took longer than {BODY_SECONDS} s") from None
+    finally:
+        timer.cancel()
     if len(body) > body_bytes_max:
         raise Refused("body_too_large", f"more than {body_bytes_max} bytes")
     # A middleware that read the stream leaves an empty one.
@@ -183,12 +201,8 @@ async def read_body(receive: Receive, headers: list[tuple[bytes, bytes]], body_b
     return body
 
 
-async def receive_until(receive: Receive, end: float) -> Message:
-    """Nothing is accepted later (V17), so nothing is read later."""
-    try:
-        message = await asyncio.wait_for(receive(), end - asyncio.get_running_loop().time())
-    except asyncio.TimeoutError:
-        raise Refused("body_incomplete", f"the body took longer than {BODY_SECONDS} s") from None
+async def received(receive: Receive) -> Message:
+    message = await receive()
     if message["type"] == "http.disconnect":
         raise Refused("body_incomplete", "the client left")
     return message

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, P - 2, P) % P
@@ -45,14 +42,3 @@ def is_admitted(encoded: bytes) -> bool:
         sum_ = add(sum_, sum_)
         sum_ = add(sum_, point) if bit == "1" else sum_
     return sum_[0] == 0 and sum_[1] == sum_[2]
-
-
-def verifies(public: Ed25519PublicKey, signature: bytes, signed: bytes) -> bool:
-    # The last byte is the highest of S: below 0x10, S is below 2**252, and so below L.
-    if signature[:32] in SMALL_ORDER or (signature[63] >= 0x10 and int.from_bytes(signature[32:], "little") >= L):
-        return False
-    try:
-        public.verify(signature, signed)
-        return True
-    except InvalidSignature:
-        return False

@@ -27,7 +27,8 @@ from .workers import SEVERAL, is_alone, is_worker, require_alone
 LOG = logging.getLogger("ori_proof")
 # Two clocks of one machine can drift apart by this much within seconds.
 DRIFT_SECONDS = 0.005
-Id = tuple[str, "str | bytes"]
+#: Of version 2, the nonce; of version 1, its id; a mark and a voided nonce have a letter before it.
+Id = str | bytes
 
 
 class MemoryStore:
@@ -97,10 +98,10 @@ class MemoryStore:
                 why = "the proof was issued before the store could remember it"
                 raise Refused("proof_before_fence", why, max(1, math.ceil(bound + 1 - now)))
             conflicting, recorded = ids_of(spend, ledger.marks_from is not None)
-            for each in conflicting:
-                if each in ledger.spent:
-                    raise Refused("nonce_replayed", "the proof was spent before")
-            self._require_room(len(recorded), now)
+            if not ledger.spent.isdisjoint(conflicting):
+                raise Refused("nonce_replayed", "the proof was spent before")
+            if self._entries + len(self._records) + len(recorded) > self._entries_max:
+                self._require_room(len(recorded), now)
             self._entries += ledger.add(timestamp, recorded)
             if nonce is not None and spend.caller is not None:
                 self._records.begin(Call(policy, spend.caller, nonce))
@@ -120,13 +121,13 @@ class MemoryStore:
             ledger, now = self._ledger_of(call.policy), self._now()
             since = max(self._fence(call.policy, now), ledger.unrecorded)
             is_certain = ledger.marks_from is None and timestamp - QUESTION_SECONDS_MAX > since
-            if ("void", call.nonce) not in ledger.spent:
-                if ("v2", call.nonce) in ledger.spent:
+            if "x" + call.nonce not in ledger.spent:
+                if call.nonce in ledger.spent:
                     return "lost"
                 self._require_room(2, now)
                 # As late as a proof could be that any verifier accepts.
                 latest = math.ceil(now) + TOLERANCE_SECONDS_MAX
-                self._entries += ledger.add(latest, [("v2", call.nonce), ("void", call.nonce)])
+                self._entries += ledger.add(latest, (call.nonce, "x" + call.nonce))
             return "not_received" if is_certain else "lost"
 
     def _fence(self, policy: Policy, now: float) -> float:
@@ -144,8 +145,6 @@ class MemoryStore:
         self._is_forked = False
 
     def _require_room(self, needed: int, now: float) -> None:
-        if self._entries + len(self._records) + needed <= self._entries_max:
-            return
         for ledger in self._ledgers.values():
             self._entries -= ledger.forget(math.floor(now - RETENTION_SECONDS_MAX))
         if self._entries + len(self._records) + needed > self._entries_max:
@@ -160,17 +159,16 @@ class MemoryStore:
         return ledger
 
 
-def ids_of(spend: Spend, is_marking: bool) -> tuple[list[Id], list[Id]]:
+def ids_of(spend: Spend, is_marking: bool) -> tuple[tuple[Id, ...], tuple[Id, ...]]:
     """The ids that must be absent, and those to record then."""
-    if spend.nonce is None:
-        v1_id = spend.v1_id()
-        return [("v1", v1_id), ("mark", v1_id)], [("v1", v1_id)]
-    if not is_marking:
-        ids: list[Id] = [("v2", spend.nonce)]
+    if spend.nonce is not None and not is_marking:
+        ids = (spend.nonce,)
         return ids, ids
-    # Two version 2 proofs may share a version 1 id: a mark conflicts with version 1 proofs alone.
     v1_id = spend.v1_id()
-    return [("v2", spend.nonce), ("v1", v1_id)], [("v2", spend.nonce), ("mark", v1_id)]
+    if spend.nonce is None:
+        return (v1_id, b"m" + v1_id), (v1_id,)
+    # Two version 2 proofs may share a version 1 id: a mark conflicts with version 1 proofs alone.
+    return (spend.nonce, v1_id), (spend.nonce, b"m" + v1_id)
 
 
 class Ledger:
@@ -194,11 +192,16 @@ class Ledger:
             self.spent.difference_update(self.seconds.pop(second))
         return before - len(self.spent)
 
-    def add(self, timestamp: int, ids: list[Id]) -> int:
+    def add(self, timestamp: int, ids: tuple[Id, ...]) -> int:
         """Returns how many of the ids were new."""
-        fresh = [each for each in ids if each not in self.spent]
-        self.spent.update(fresh)
-        self.seconds.setdefault(timestamp, []).extend(fresh)
+        before = len(self.spent)
+        second = self.seconds.get(timestamp)
+        if second is None:
+            second = self.seconds[timestamp] = []
+        for each in ids:
+            if each not in self.spent:
+                self.spent.add(each)
+                second.append(each)
         if timestamp > self.highest:
             self.highest = timestamp
-        return len(fresh)
+        return len(self.spent) - before

@@ -81,7 +81,7 @@ class Asyncpg:
 
     @classmethod
     async def connect(cls, url: str) -> Asyncpg:
-        import asyncpg  # type: ignore[import-untyped,unused-ignore]
+        import asyncpg
 
         return cls(await asyncpg.connect(url))
 

@@ -10,40 +10,25 @@ def netstrings(*fields: str) -> bytes:
 class Claim:
     """What a proof says, from the sources of SPEC.md, section 1. The values match their alphabets."""
 
-    __slots__ = ("digest", "intern", "nonce", "path", "stamped", "user")
+    __slots__ = ("digest", "intern", "nonce", "path", "stamped", "timestamp", "user")
 
-    def __init__(self, intern: bytes, stamped: bytes, user: bytes, nonce: bytes | None, path: bytes, digest: bytes):
+    def __init__(
+        self, intern: bytes, stamped: bytes, timestamp: int, user: bytes, nonce: bytes | None, path: bytes
+    ) -> None:
         #: The netstring of the intern's id.
         self.intern = intern
-        self.stamped, self.user, self.path, self.digest = stamped, user, path, digest
-        self.nonce = None if nonce is None else nonce.decode("ascii")
-
-    @property
-    def timestamp(self) -> int:
-        return int(self.stamped)
+        self.stamped, self.timestamp, self.user, self.nonce, self.path = stamped, timestamp, user, nonce, path
+        #: Of the body, once it has been read.
+        self.digest = b""
 
     def v1(self) -> bytes:
-        return b"13:ori-invoke-v1,%b%d:%b,%d:%b,64:%b," % (
-            self.intern,
-            len(self.stamped),
-            self.stamped,
-            len(self.user),
-            self.user,
-            self.digest,
-        )
-
-    def v2(self) -> bytes:
-        return b"13:ori-invoke-v2,%b%d:%b,22:%b,%d:%b,4:POST,%d:%b,64:%b," % (
-            self.intern,
-            len(self.stamped),
-            self.stamped,
-            (self.nonce or "").encode("ascii"),
-            len(self.user),
-            self.user,
-            len(self.path),
-            self.path,
-            self.digest,
-        )
+        stamped, user = self.stamped, self.user
+        fields = (self.intern, len(stamped), stamped, len(user), user, self.digest)
+        return b"13:ori-invoke-v1,%b%d:%b,%d:%b,64:%b," % fields
 
     def signed(self) -> bytes:
-        return self.v1() if self.nonce is None else self.v2()
+        if self.nonce is None:
+            return self.v1()
+        stamped, user, path = self.stamped, self.user, self.path
+        named = (self.intern, len(stamped), stamped, self.nonce, len(user), user, len(path), path, self.digest)
+        return b"13:ori-invoke-v2,%b%d:%b,22:%b,%d:%b,4:POST,%d:%b,64:%b," % named

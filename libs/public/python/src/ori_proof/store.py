@@ -37,7 +37,8 @@ class Spend:
 
     def __init__(self, policy: Policy, claim: Claim, now: float, caller: str | None) -> None:
         self.policy, self.claim, self.now, self.caller = policy, claim, now, caller
-        self.timestamp, self.nonce = claim.timestamp, claim.nonce
+        self.timestamp = claim.timestamp
+        self.nonce = None if claim.nonce is None else claim.nonce.decode()
 
     def v1_id(self) -> bytes:
         """SHA-256 of the version 1 signing input. A version 2 proof has one too."""

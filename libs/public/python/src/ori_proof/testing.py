@@ -78,9 +78,21 @@ class TestSigner:
         }
 
     def post(self, client: Any, path: str, body: object, *, user: str = "user_test") -> Any:
-        """Posts what it signs, bytes or a value as JSON, with a test client of Starlette or FastAPI, or of httpx."""
+        """Posts what it signs, bytes or a value as JSON, with the test client of FastAPI, Flask or Django, or httpx."""
         sent = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return client.post(path, content=sent, headers=self.headers(user, path, sent))
+        return send(client, path, sent, self.headers(user, path, sent))
+
+
+def send(client: Any, path: str, body: bytes, headers: dict[str, str]) -> Any:
+    """Posts with a test client. Those of Flask and Django have no server, and are given what gunicorn tells."""
+    told = {"SERVER_SOFTWARE": "gunicorn/test", "RAW_URI": path}
+    match type(client).__module__.split(".")[0]:
+        case "flask":
+            return client.post(path, data=body, headers=headers, environ_overrides=told)
+        case "django":
+            proof = {name: value for name, value in headers.items() if name != "Content-Type"}
+            return client.post(path, body, content_type="application/json", headers=proof, **told)
+    return client.post(path, content=body, headers=headers)
 
 
 try:

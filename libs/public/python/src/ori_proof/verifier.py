@@ -167,7 +167,9 @@ class Verifier:
             raise Refused("proof_expired", "sign right before sending, and check the clocks")
         if stamped > now + self.policy.clock_tolerance_seconds:
             raise Refused("proof_not_yet_valid", "the timestamp is ahead of this clock: check the clocks")
-        return OpenProof(self, signature_v2 or signature, timestamp, user, nonce, target, now)
+        return OpenProof(
+            self, signature_v2 or signature, Claim(self.intern, timestamp, stamped, user, nonce, target), now
+        )
 
     def _is_typed(self, value: bytes) -> bool:
         if value == self.content_type:
@@ -179,20 +181,10 @@ class Verifier:
 class OpenProof:
     """The result of a head that passed. Feed the body to `update`, then call `finish` or `finish_async` once."""
 
-    __slots__ = ("_digest", "_head", "_judged_at", "_verifier")
+    __slots__ = ("_claim", "_digest", "_judged_at", "_signature", "_verifier")
 
-    def __init__(
-        self,
-        verifier: Verifier,
-        signature: bytes,
-        timestamp: bytes,
-        user: bytes,
-        nonce: bytes | None,
-        path: bytes,
-        judged_at: float,
-    ) -> None:
-        self._verifier, self._judged_at = verifier, judged_at
-        self._head = (signature, timestamp, user, nonce, path)
+    def __init__(self, verifier: Verifier, signature: bytes, claim: Claim, judged_at: float) -> None:
+        self._verifier, self._signature, self._claim, self._judged_at = verifier, signature, claim, judged_at
         self._digest = hashlib.sha256()
 
     def update(self, piece: bytes) -> None:
@@ -202,13 +194,13 @@ class OpenProof:
         """Verifies the signature, spends the proof, and returns the caller. Raises Refused."""
         verifier = self._verifier
         try:
-            signature, claim = self._claim()
+            claim, signature, signed = self._close()
             keys = verifier.keys.usable()
             if keys is None:
                 keys = verifier.keys.current()
-            if not is_signed(keys, signature, claim):
-                require_signed(verifier.keys.current(renew=True), signature, claim)
-            spend = self._spend(claim)
+            if not is_signed(keys, signature, signed, claim.timestamp):
+                require_signed(verifier.keys.current(renew=True), signature, signed, claim.timestamp)
+            spend = self._spend()
             require_spent(verifier.store.spend(spend))
             return self._accepted(spend)
         except Exception as error:
@@ -218,13 +210,14 @@ class OpenProof:
         """The same, in an event loop."""
         verifier = self._verifier
         try:
-            signature, claim = self._claim()
+            claim, signature, signed = self._close()
             keys = verifier.keys.usable()
             if keys is None:
                 keys = await verifier.keys.current_async()
-            if not is_signed(keys, signature, claim):
-                require_signed(await verifier.keys.current_async(renew=True), signature, claim)
-            spend = self._spend(claim)
+            if not is_signed(keys, signature, signed, claim.timestamp):
+                keys = await verifier.keys.current_async(renew=True)
+                require_signed(keys, signature, signed, claim.timestamp)
+            spend = self._spend()
             if verifier.spend_async is None:
                 require_spent(verifier.store.spend(spend))
             else:
@@ -233,13 +226,13 @@ class OpenProof:
         except Exception as error:
             raise self._refused(error) from error.__cause__
 
-    def _claim(self) -> tuple[bytes, Claim]:
-        signature, timestamp, user, nonce, path = self._head
-        digest = self._digest.hexdigest().encode()
-        return a2b_base64(signature), Claim(self._verifier.intern, timestamp, user, nonce, path, digest)
+    def _close(self) -> tuple[Claim, bytes, bytes]:
+        claim = self._claim
+        claim.digest = self._digest.hexdigest().encode()
+        return claim, a2b_base64(self._signature), claim.signed()
 
-    def _spend(self, claim: Claim) -> Spend:
-        verifier = self._verifier
+    def _spend(self) -> Spend:
+        verifier, claim = self._verifier, self._claim
         now = verifier.now()
         if now - self._judged_at > BODY_SECONDS:
             raise Refused("proof_expired", f"the body took longer than {BODY_SECONDS} s")
@@ -262,13 +255,13 @@ class OpenProof:
             refused = Refused("replay_store_unavailable", "the key set or the replay store failed")
             refused.__cause__ = error
             error = refused
-        self._verifier.report(error, "POST", self._head[4], [(name, b"") for name in PROOF_HEADERS])
+        self._verifier.report(error, "POST", self._claim.path, [(name, b"") for name in PROOF_HEADERS])
         return error
 
 
-def is_signed(keys: Sequence[Key], signature: bytes, claim: Claim) -> bool:
+def is_signed(keys: Sequence[Key], signature: bytes, signed: bytes, timestamp: int) -> bool:
     """K12: by one of the at most three keys that are valid at that time."""
-    timestamp, signed, tried = claim.timestamp, claim.signed(), 0
+    tried = 0
     for key in keys:
         if key.begins <= timestamp < key.ends and tried < 3:
             tried += 1
@@ -277,9 +270,9 @@ def is_signed(keys: Sequence[Key], signature: bytes, claim: Claim) -> bool:
     return False
 
 
-def require_signed(keys: Sequence[Key], signature: bytes, claim: Claim) -> None:
-    if not is_signed(keys, signature, claim):
-        is_known = any(key.begins <= claim.timestamp < key.ends for key in keys)
+def require_signed(keys: Sequence[Key], signature: bytes, signed: bytes, timestamp: int) -> None:
+    if not is_signed(keys, signature, signed, timestamp):
+        is_known = any(key.begins <= timestamp < key.ends for key in keys)
         raise Refused("signature_invalid" if is_known else "key_unknown", "no key of the set signed this request")
 
 
