@@ -91,10 +91,23 @@ it('reports that a call was accepted, and prints nothing else of the response', 
   const { exit, stdout, stderr } = await doctor(passOn);
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   expect(stdout).toMatch(
-    /^http:\/\/127\.0\.0\.1:\d+\/api\/\/invoke\/%41 answered 200: the call was accepted\.$/m,
+    /^http:\/\/127\.0\.0\.1:\d+\/api\/\/invoke\/%41 answered 401 without a proof, and 200 with one: the call was accepted\.$/m,
   );
   expect(stdout).not.toContain('user');
   expect(await verdictOf(passOn)).toEqual({ exit: 0, verdict: 'accepted', changes: [], code: null });
+});
+
+it('tells a daemon that accepts a call without a proof, and sends it no other', async () => {
+  const seen: string[] = [];
+  const open = async ({ headers }: Message) => {
+    seen.push(...headers.map(([name]) => name).filter((name) => name.startsWith('x-ori')));
+    return { status: 200 };
+  };
+  expect(await verdictOf(open)).toEqual({ exit: 7, verdict: 'open', changes: [], code: 'daemon_open' });
+  expect(seen).toEqual([]);
+  expect((await doctor(open)).stderr).toMatch(
+    /answered 200 to a call without a proof: it is open to anybody/,
+  );
 });
 
 it('explains what changed, and what to do', async () => {

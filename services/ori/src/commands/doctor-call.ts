@@ -11,7 +11,7 @@ import { type CallOptions, prepareCall } from './signed-call.ts';
 /** Larger bodies are compared, but their change is not explained. */
 const GUESS_BYTES_MAX = 1024 * 1024;
 
-type Verdict = 'accepted' | 'changed' | 'unchanged' | 'undiagnosed' | 'refused' | 'not_judged';
+type Verdict = 'open' | 'accepted' | 'changed' | 'unchanged' | 'undiagnosed' | 'refused' | 'not_judged';
 
 interface Judgement {
   readonly verdict: Verdict;
@@ -21,9 +21,9 @@ interface Judgement {
 }
 
 /**
- * Calls a daemon like `ori call`. If it refuses, reports whether the request arrived unchanged. Throws CliError
- * `call_changed`, `call_unchanged`, `call_undiagnosed` or `daemon_refused` for a refusal, `call_not_judged` for another
- * answer, `daemon_failed` for 5xx.
+ * Calls a daemon without a proof, which it must refuse, and then like `ori call`. If it refuses that, reports whether the
+ * request arrived unchanged. Throws CliError `daemon_open` if it accepts the first; `call_changed`, `call_unchanged`,
+ * `call_undiagnosed` or `daemon_refused` for a refusal, `call_not_judged` for another answer, `daemon_failed` for 5xx.
  */
 export async function doctorCall(
   context: Context,
@@ -32,18 +32,35 @@ export async function doctorCall(
   options: CallOptions,
 ): Promise<void> {
   await using ready = await prepareCall(context, intern, path, options, { isDiagnosing: true });
+  const { origin } = ready.origin;
+  const { terminal, json } = context;
+  const unproven = await ready.sendUnproven();
+  unproven.end();
+  if (isGood(unproven)) {
+    const { status } = unproven;
+    if (json)
+      terminal.printJson({
+        verdict: 'open' satisfies Verdict,
+        status,
+        code: null,
+        changes: [],
+        daemon_clock_ahead: null,
+      });
+    throw new CliError('daemon_open', { address: `${origin}${path}`, status });
+  }
   const { answer, proof } = await ready.send();
   answer.end();
-  const { origin } = ready.origin;
   const sent = { origin, path, contentType: ready.contentType, proof, body: ready.body };
   const { verdict, changes, failure } = await judge(answer, sent, ready.body);
   const clockSeconds = daemonAheadSeconds(answer, proof);
   const { status, code = null } = answer;
-  const { terminal, json } = context;
   if (json) {
     terminal.printJson({ verdict, status, code, changes, daemon_clock_ahead: clockSeconds ?? null });
   } else {
-    if (failure === undefined) terminal.print(`${origin}${path} answered ${status}: the call was accepted.`);
+    if (failure === undefined)
+      terminal.print(
+        `${origin}${path} answered ${unproven.status} without a proof, and ${status} with one: the call was accepted.`,
+      );
     if (changes.length > 0)
       terminal.print('Changed on the way:', ...changes.map((change) => `  ${tellChange(change)}`));
     if (isClockWrong(clockSeconds))

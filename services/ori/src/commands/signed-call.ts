@@ -38,6 +38,8 @@ export interface ReadyCall extends AsyncDisposable {
   readonly body: RequestBody;
   /** Signs and sends the call, and judges what comes back. Throws as `deliver`. */
   send(): Promise<{ answer: DaemonAnswer; proof: ProofHeaderValues }>;
+  /** Sends the same request without a proof, as anybody could. */
+  sendUnproven(): Promise<DaemonAnswer>;
 }
 
 export interface CallTarget {
@@ -166,6 +168,7 @@ export function readyCall(
       const attempt = earlier === undefined ? undefined : { proof: earlier, lost };
       return deliver(delivery, attempt).catch(tellOfQuestion);
     },
+    sendUnproven: async () => readAnswer(await present(context, { ...sending, path, body, proof: {} })),
     [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
   };
 }
@@ -173,7 +176,8 @@ export function readyCall(
 async function present(context: Context, call: DaemonCall): Promise<DaemonResponse> {
   const { terminal, interrupted } = context;
   const { origin, path, body, proof } = call;
-  terminal.detail(`POST ${origin.origin}${path}, ${body.bytes} bytes, with ${Object.keys(proof).join(', ')}`);
+  const names = Object.keys(proof).join(', ') || 'no proof';
+  terminal.detail(`POST ${origin.origin}${path}, ${body.bytes} bytes, with ${names}`);
   const response = await callDaemon(call, interrupted);
   terminal.detail(`${response.status}, with ${Object.keys(response.headers).join(', ')}`);
   return response;

@@ -102,7 +102,8 @@ Examples:
   ori mcp greeter /api/mcp --daemon https://my-intern.example.com`;
 
 export const DOCTOR_CALL_HELP = `
-This makes a real call: if the daemon accepts it, it is carried out. The answer is not printed.
+This makes a real call: if the daemon accepts it, it is carried out. The answer is not printed. Before, the same call is
+sent without a proof: a daemon that accepts that is open to anybody.
 If the daemon refuses it, the report says what changed on the way, if the daemon reports what it received: one with
 @ori/verifier does, with requireProof(verifier, { bodyBytesMax, diagnose: true }).
 

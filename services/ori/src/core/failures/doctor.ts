@@ -2,6 +2,12 @@ import { daemonAdvice } from './daemon-advice.ts';
 import { failure } from './failure.ts';
 
 export const DOCTOR_FAILURES = {
+  daemon_open: failure.daemonRefused<{ address: string; status: number }>({
+    what: ({ address, status }) =>
+      `${address} answered ${status} to a call without a proof: it is open to anybody.`,
+    next: () =>
+      'Put the handler behind the verifier, or the daemon behind ori-guard, so that it is reachable in no other way.',
+  }),
   call_changed: failure.daemonRefused<{ status: number; code: string; fields: readonly string[] }>({
     what: ({ status, code, fields }) =>
       `The daemon answered ${status} (${code}): the request changed on the way (${fields.join(', ')}).`,
