@@ -36,9 +36,21 @@ export interface TestProofOptions {
   version?: Version | undefined;
 }
 
+/** A call to send to a daemon under test, by POST and with the type application/json. */
+export interface TestCall {
+  /** What is wrong with it. */
+  name: string;
+  /** Whether a daemon must accept it. */
+  accepted: boolean;
+  path: string;
+  headers: Record<string, string>;
+  body: Uint8Array<ArrayBuffer>;
+}
+
 /** Signs proofs like the signer, for a daemon's own tests, with a key that nothing else trusts. */
 export function createTestSigner({ internId, seed, now = Date.now }: TestSignerOptions) {
-  const key = createSigningKey(seed ?? randomBytes(32));
+  const secret = seed ?? randomBytes(32);
+  const key = createSigningKey(secret);
 
   /** The proof's headers, to be sent with exactly this body to exactly this path. */
   const sign = (options: TestProofOptions): ProofHeaderValues => {
@@ -53,8 +65,41 @@ export function createTestSigner({ internId, seed, now = Date.now }: TestSignerO
     return renderProof({ timestamp, user, nonce, signatures });
   };
 
+  /**
+   * A call that the daemon must accept, and ten that it must not, to be sent in this order: the first of the ten is the
+   * accepted one again.
+   */
+  const hostileCalls = (options: Pick<TestProofOptions, 'path' | 'body' | 'user'>): TestCall[] => {
+    const { path } = options;
+    const bytes = Uint8Array.from(toBytes(options.body));
+    const seconds = Math.floor(now() / 1000);
+    const honest = sign(options);
+    const refused = (name: string, headers: object, { at = path, body = bytes } = {}): TestCall => ({
+      name,
+      accepted: false,
+      path: at,
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    });
+    const elsewhere = createTestSigner({ internId: `${internId}_other`, seed: secret, now });
+    return [
+      { ...refused('a right proof', honest), accepted: true },
+      refused('a right proof again', honest),
+      refused('no proof', {}),
+      refused('the proof of another path', sign({ ...options, path: `${path}/other` })),
+      refused('the proof of another body', sign(options), { body: Uint8Array.of(...bytes, 0x20) }),
+      refused('a query', sign(options), { at: `${path}?x=1` }),
+      refused('the proof of another person', { ...sign(options), 'x-ori-invoke-user': 'user_other' }),
+      refused('an hour old', sign({ ...options, timestamp: seconds - 3600 })),
+      refused('an hour ahead', sign({ ...options, timestamp: seconds + 3600 })),
+      refused('a proof for another intern', elsewhere.sign(options)),
+      refused('a key that is not the intern’s', createTestSigner({ internId, now }).sign(options)),
+    ];
+  };
+
   return {
     internId,
+    hostileCalls,
     /** For `createLocalKeySet`. */
     jwks: renderJwkSet([key]),
     sign,
