@@ -1,22 +1,27 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { SHELLS, type Shell } from '../../services/ori/src/text/completion.ts';
 import { ORI } from './cli-process.ts';
+import { listen } from './cli-world.ts';
+
+const STAND_IN = 'ori() { echo "<$*>"; }; ori-linux-x64() { echo "<$*>"; }';
 
 /** How each shell starts without its user's files, and how it is told to load the script. */
 const STARTS: Readonly<Record<Shell, { command: string; setUp: string }>> = {
-  bash: { command: 'bash --norc --noprofile -i', setUp: 'ori() { echo "<$*>"; }; source ./ori.bash' },
+  bash: { command: 'bash --norc --noprofile -i', setUp: `${STAND_IN}; source ./ori.bash` },
   zsh: {
     command: 'zsh -f -i',
-    setUp: 'autoload -Uz compinit; compinit -u -D; ori() { echo "<$*>"; }; source ./ori.zsh',
+    setUp: `autoload -Uz compinit; compinit -u -D; ${STAND_IN}; source ./ori.zsh`,
   },
   fish: {
     command: 'fish --no-config -i',
-    setUp: 'function ori; echo "<$argv>"; end; source ./ori.fish',
+    setUp:
+      'function ori; echo "<$argv>"; end; function ori-linux-x64; echo "<$argv>"; end; source ./ori.fish',
   },
 };
 
@@ -29,6 +34,10 @@ const TYPED = [
   ['ori completion fi\t', '<completion fish>'],
   ['ori call --pro\two\t', '<call --profile work>'],
   ['ori call --data bod\t', '<call --data body.json>'],
+  ['ori sign --file bod\t', '<sign --file body.json>'],
+  ['ori profiles use wo\t', '<profiles use work>'],
+  ['ori call gree\t', '<call greeter>'],
+  ['ori-linux-x64 call gree\t', '<call greeter>'],
 ] as const;
 
 const isInstalled = (program: string): boolean => {
@@ -47,7 +56,11 @@ for (const shell of SHELLS) {
     const folder = await mkdtemp(join(tmpdir(), 'ori-completion-'));
     await writeFile(join(folder, `ori.${shell}`), execFileSync(process.execPath, [ORI, 'completion', shell]));
     await writeFile(join(folder, 'body.json'), '{}');
-    await symlink(ORI, join(folder, 'ori'));
+    for (const name of ['ori', 'ori-linux-x64']) await symlink(ORI, join(folder, name));
+    // An intern whose name a shell would carry out is not offered.
+    const names = ['greeter', '$(touch carried-out)'];
+    const data = names.map((name) => ({ id: 'int_1', name, status: 'running', hostname: null, model: null }));
+    const api = await listen((_request, response) => response.end(JSON.stringify({ data })));
     const profiles = join(folder, '.config/ori/profiles/work');
     await mkdir(profiles, { recursive: true });
     await writeFile(join(profiles, 'session.json'), '{}', { mode: 0o600 });
@@ -55,7 +68,13 @@ for (const shell of SHELLS) {
     // A terminal of its own: a shell completes nothing on a pipe.
     const child = spawn('script', ['-qec', command, '/dev/null'], {
       cwd: folder,
-      env: { PATH: `${folder}:${process.env['PATH']}`, HOME: folder, TERM: 'xterm' },
+      env: {
+        ORI_TOKEN: 'canary',
+        ORI_BASE_URL: `${api.url}/v1`,
+        PATH: `${folder}:${process.env['PATH']}`,
+        HOME: folder,
+        TERM: 'xterm',
+      },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const closed = once(child, 'close');
@@ -71,9 +90,38 @@ for (const shell of SHELLS) {
     // The shell writes its history into the folder as it ends.
     for await (const _line of ran);
     await closed;
+    await api.stop();
+    expect(existsSync(join(folder, 'carried-out'))).toBe(false);
     await rm(folder, { recursive: true });
   });
 }
+
+it.runIf(isInstalled('zsh'))(
+  'zsh offers candidates at the first Tab, and says what to do without compinit',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ori-completion-'));
+    await symlink(ORI, join(folder, 'ori'));
+    await writeFile(join(folder, '_ori'), execFileSync(process.execPath, [ORI, 'completion', 'zsh']));
+    const zsh = (commands: string) => {
+      const env = { PATH: `${folder}:${process.env['PATH']}`, HOME: folder };
+      const { status, stdout, stderr } = spawnSync('zsh', ['-fc', commands], {
+        cwd: folder,
+        env,
+        encoding: 'utf8',
+      });
+      return [status, stdout + stderr];
+    };
+    const tab =
+      '_describe() { print $#candidates }; _files() { print files }; words=(ori ca); CURRENT=2; _ori; _ori';
+    const [, both = ''] = zsh(`fpath=($PWD $fpath); autoload -Uz compinit; compinit -D -u; ${tab}`);
+    expect(both).toMatch(/^(\d\d)\n\1\n$/);
+    expect(zsh('source ./_ori')).toEqual([
+      0,
+      expect.stringMatching(/^ori: .*autoload -Uz compinit && compinit\n$/),
+    ]);
+    await rm(folder, { recursive: true });
+  },
+);
 
 /** Each line that the stand-in for `ori` printed. What the shell echoes of the typed ones never looks like it. */
 async function* linesRun(output: AsyncIterable<Buffer>): AsyncGenerator<string> {

@@ -5,7 +5,7 @@ import { CliError } from './core/errors.ts';
 import { declareRequests, parsePort, parseSeconds } from './request-commands.ts';
 import {
   COMPLETION_SCRIPTS,
-  candidatesAfter,
+  expectedAfter,
   renderCandidates,
   SHELLS,
   type Shell,
@@ -104,12 +104,10 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
     .addHelpText('after', wrapped(COMPLETION_HELP))
     .action(async (shell: Shell, words: readonly string[]) => {
       if (words.length === 0) return void host.stdout.write(COMPLETION_SCRIPTS[shell]);
-      const before = words.slice(0, -1);
-      const candidates =
-        before.at(-1) === '--profile'
-          ? await (await import('./commands/profiles.ts')).findProfiles(context())
-          : candidatesAfter(program, before);
-      host.stdout.write(renderCandidates(shell, candidates));
+      const { candidates, value } = expectedAfter(program, words.slice(0, -1), words.at(-1) ?? '');
+      const values =
+        value === undefined ? [] : await (await import('./commands/complete.ts')).valuesOf(context(), value);
+      host.stdout.write(renderCandidates(shell, [...candidates, ...values]));
     });
   return program;
 }

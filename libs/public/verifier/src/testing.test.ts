@@ -34,12 +34,12 @@ it('the ten hostile calls fail at a daemon that verifies, and only they', async 
 
 it('README’s loop over them throws for a daemon that checks nothing, and not for one that verifies', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  const [, loop = ''] = /```ts\n(for \(const \{ name, accepted.*?)```/s.exec(readme) ?? [];
-  const pasted = new Function('signer', 'daemon', 'body', `return (async () => { ${loop} })()`);
+  const [, loop = ''] = /```ts\n(const call = .*?)```/s.exec(readme) ?? [];
+  const pasted = new Function('signer', 'daemon', `return (async () => { ${loop} })()`);
   await using right = await serve(createServer(verifying()));
   await using open = await serve(createServer((_req, res) => void res.end()));
-  await pasted(signer, right.url, '{}');
-  await expect(pasted(signer, open.url, '{}')).rejects.toThrow('accepted: a right proof again');
+  await pasted(signer, right.url);
+  await expect(pasted(signer, open.url)).rejects.toThrow('accepted: a right proof again');
 });
 
 it('a daemon that checks nothing accepts all ten', async () => {
@@ -48,7 +48,11 @@ it('a daemon that checks nothing accepts all ten', async () => {
 
 it.each<[string, Partial<VerifierOptions>, string[]]>([
   ['forgets proofs', { replay: { spend: () => 'spent' } }, ['a right proof again']],
-  ['has a clock that is ahead', { now: () => Date.now() + 3_600_000 }, ['a right proof', 'an hour ahead']],
+  [
+    'has a clock that is ahead',
+    { now: () => Date.now() + 3_600_000, replay: { spend: () => 'spent' } },
+    ['a right proof', 'an hour ahead'],
+  ],
   ['serves another intern', { internId: 'int_test_other' }, ['a right proof', 'a proof for another intern']],
 ])('they tell a daemon that %s', async (_what, options, wrong) => {
   expect(await wrongAnswers(verifying(options))).toEqual(wrong);

@@ -34,6 +34,11 @@ export async function storeTrust(
   await writePrivateFile(trustFile(context), `${JSON.stringify(now, null, 2)}\n`);
 }
 
+/** The names of interns that the profile keeps, of all base addresses. Throws as `readTrust`. */
+export async function keptNames(context: Context): Promise<string[]> {
+  return Object.values(await readAll(context)).flatMap(({ interns }) => Object.keys(interns));
+}
+
 async function readAll(context: Context): Promise<Record<string, Trust>> {
   const file = trustFile(context);
   const text = await readPrivateFile(file, false).catch((error) => {
