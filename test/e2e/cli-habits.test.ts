@@ -142,3 +142,16 @@ it.each([
   expect(told.stdout).toContain(`1 hour ${word}`);
   expect(Math.abs(record.daemon_clock_ahead - seconds)).toBeLessThan(30);
 });
+
+it('api prints the status and headers of the answer, and sends headers of the person’s', async () => {
+  const api = await listen((req, res) => send(res, { status: 200, body: { got: req.headers['x-mine'] } }));
+  const env = { ORI_BASE_URL: `${api.url}/v1`, ORI_TOKEN: 'token' };
+  const { stdout } = await runOri(home, ['api', '/interns', '-i', '-H', 'X-Mine: 1'], env);
+  const own = await runOri(home, ['api', '/interns', '-H', 'Authorization: Bearer x'], env);
+  await api.stop();
+  expect(stdout).toMatch(/^HTTP 200\n[\s\S]*content-type: [\s\S]*\n\n\{\n {2}"got": "1"\n\}\n$/);
+  expect(own).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('authorization cannot be set with -H'),
+  });
+});

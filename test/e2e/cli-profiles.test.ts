@@ -41,6 +41,10 @@ it('keeps a session for each profile, and lists them', async () => {
   expect(await home.ori(['logout', '--profile', 'work'])).toMatchObject({ exit: 0 });
   expect(await home.ori(['whoami', '--profile', 'work'])).toMatchObject({ exit: 3 });
   expect(await home.ori(['whoami'])).toMatchObject({ exit: 0 });
+  await world.signIn(home, { user: 'grace', args: ['--profile', 'work'] });
+  const all = await home.ori(['logout', '--all']);
+  expect(all).toMatchObject({ exit: 0, stdout: expect.stringMatching(/ada[\s\S]*grace/) });
+  expect(await home.ori(['profiles', '--json'])).toMatchObject({ stdout: '[]\n' });
 });
 
 it('takes names that differ only by case for one profile, as some disks do', async () => {

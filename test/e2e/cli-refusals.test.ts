@@ -158,7 +158,7 @@ it('stops waiting for a daemon when interrupted', async () => {
 
 it.each([
   [['nonsense'], 2],
-  [[], 2],
+  [[], 0],
   [['sign', INTERN_ID, '--data', ''], 2],
   [['sign', INTERN_ID, '--path', '/a?b', '--data', ''], 2],
   [['sign', 'int_../x', '--path', '/a', '--data', ''], 2],

@@ -45,6 +45,14 @@ it('names the proxy that it cannot reach', async () => {
   expect((await home.ori(['interns', 'list'], around)).stderr).not.toContain('PROXY');
 });
 
+it('does without a proxy that it cannot use, but for https requests', async () => {
+  await using home = await world.newHome({ HTTPS_PROXY: 'socks5://127.0.0.1:1080', ORI_TOKEN: 'token' });
+  expect(await home.ori(['--version'])).toMatchObject({ exit: 0, stderr: '' });
+  const { exit, stderr } = await home.ori(['interns', 'list']);
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('HTTPS_PROXY: expected an address')]);
+  expect((await home.ori(['login', '--no-browser'], { env: { ORI_TOKEN: '' } })).exit).toBe(2);
+});
+
 it('sends nothing to a server whose certificate it cannot trust', async () => {
   await using home = await world.newSignedIn({ NODE_EXTRA_CA_CERTS: certificate });
   world.requests.length = 0;

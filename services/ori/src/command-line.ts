@@ -31,8 +31,8 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
     .configureHelp({ showGlobalOptions: true, helpWidth: columns })
     .configureOutput({
       writeOut: (text) => host.stdout.write(text),
-      // Help for people; a script gets only the error.
-      writeErr: (text) => json || host.stderr.write(text),
+      // The help of a group alone; a script gets only the error.
+      writeErr: (text) => json || host.stdout.write(text),
       outputError: () => {},
     })
     .helpCommand(false)
@@ -84,7 +84,8 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
   program
     .command('logout')
     .description('end the session, here and at the issuer')
-    .action(async () => (await import('./commands/logout.ts')).logout(context()));
+    .option('--all', 'of every profile')
+    .action(async (options) => (await import('./commands/logout.ts')).logout(context(), options));
   declareRequests(program, context, wrapped);
   program.commandsGroup('About ori:');
   program

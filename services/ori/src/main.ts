@@ -45,9 +45,7 @@ export async function main(): Promise<void> {
     if (proxy !== undefined) http.setGlobalProxyFromEnv({ ...proxy });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    writeSync(2, `ori: ${error.message}.\n`);
-    process.exitCode = 2;
-    return;
+    (await import('./adapters/http-request.ts')).refuseHttps(error.message);
   }
   const { run } = await import('./program.ts');
   const exit = await run(process.argv.slice(2), {

@@ -141,13 +141,45 @@ it('keeps its help within 80 columns', async () => {
 });
 
 it.each(['bash', 'zsh', 'fish'])('tells the completion of %s what may follow', async (shell) => {
-  const after = async (...words: string[]) => (await ori('completion', shell, '--', ...words, '')).stdout;
+  const after = async (...words: string[]) => (await ori('completion', shell, '--', ...words)).stdout;
   const names = async (...words: string[]) =>
     (await after(...words)).split('\n').map((line) => line.split(/[:\t]/)[0]);
-  expect(await names()).toEqual(expect.arrayContaining(['login', 'call', 'doctor', '--verbose']));
-  expect(await names('doctor', 'call')).toEqual(expect.arrayContaining(['--content-type', '-H', '--json']));
-  expect(await names('interns', 'ls')).toContain('--status');
-  expect(await names('completion')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
-  const described = (await after('doctor')).includes('report what changed on the way');
+  expect(await names('')).toEqual(expect.arrayContaining(['login', 'call', 'doctor']));
+  expect(await names('-')).toEqual(expect.arrayContaining(['-v', '--verbose']));
+  expect(await names('profiles', 'use', '')).toEqual(['']);
+  expect(await names('doctor', 'call', '-')).toEqual(
+    expect.arrayContaining(['--content-type', '-H', '--json']),
+  );
+  expect(await names('interns', 'ls', '')).toContain('--status');
+  expect(await names('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']));
+  const described = (await after('doctor', '')).includes('report what changed on the way');
   expect(described).toBe(shell !== 'bash');
+});
+
+it.each([[[]], [['interns']], [['--verbose']]])(
+  'prints the help of a group alone, %j, to stdout',
+  async (args) => {
+    const { exit, stdout, stderr } = await ori(...args);
+    expect([exit, stderr]).toEqual([EXIT.ok, '']);
+    expect(stdout).toMatch(/^Usage: ori/);
+  },
+);
+
+it.each([
+  [['status'], 'ori whoami'],
+  [['auth', 'login'], 'ori login'],
+  [['api', '/interns', '--jq', '.'], '| jq FILTER'],
+  [['logn'], 'Did you mean one of log, login?'],
+])('says for %j what is meant', async (args, meant) => {
+  const { exit, stderr } = await ori(...args);
+  expect([exit, stderr]).toEqual([EXIT.usage, expect.stringContaining(meant)]);
+});
+
+it('follows an alias to the help of its command', async () => {
+  expect((await ori('interns', 'ls', '--nonsense')).stderr).toContain('See: ori interns list --help');
+});
+
+it('names what Git Bash makes of a path', async () => {
+  const { stderr } = await ori('call', 'greeter', 'C:/Program Files/Git/api/invoke', '-d', '{}');
+  expect(stderr).toContain('export MSYS_NO_PATHCONV=1');
 });

@@ -5,6 +5,7 @@ import { createProgram } from './command-line.ts';
 import type { HostEnvironment } from './commands/context.ts';
 import { CliError, isCliError } from './core/errors.ts';
 import { EXIT } from './core/exit-codes.ts';
+import { subcommandOf } from './text/completion.ts';
 import { recordOf } from './text/failure-record.ts';
 
 /**
@@ -18,7 +19,7 @@ export async function run(args: readonly string[], host: HostEnvironment): Promi
     await program.parseAsync(args, { from: 'user' });
     return EXIT.ok;
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
+    if (error instanceof CommanderError && (error.exitCode === 0 || isHelp(error, json))) return EXIT.ok;
     const { profile } = program.opts<{ profile?: string }>();
     return report(toFailure(error, named(program, args)), host, { json, profile });
   }
@@ -29,7 +30,7 @@ function named(program: Command, args: readonly string[]): string {
   let command = program;
   let path = program.name();
   for (const arg of args) {
-    const sub = command.commands.find((candidate) => candidate.name() === arg);
+    const sub = subcommandOf(command, arg);
     if (sub === undefined) continue;
     command = sub;
     path += ` ${sub.name()}`;
@@ -42,7 +43,30 @@ function toFailure(error: unknown, command: string): unknown {
   const next = `See: ${command} --help`;
   if (isCliError(error, 'usage')) return new CliError('usage', { next, ...error.facts });
   if (!(error instanceof CommanderError)) return error;
-  return new CliError('usage', { detail: explainUsage(error), next });
+  return new CliError('usage', { detail: `${explainUsage(error)}${meantBy(error)}`, next });
+}
+
+/** A group of commands alone, such as `ori` or `ori interns`, prints its help. */
+const isHelp = ({ code }: CommanderError, json: boolean): boolean => code === 'commander.help' && !json;
+
+/** What other tools call our commands. commander itself finds those that are spelled nearly the same. */
+const MEANT: Readonly<Record<string, string>> = {
+  status: 'ori whoami',
+  auth: 'ori login',
+  signin: 'ori login',
+  config: 'ori profiles',
+  context: 'ori profiles use',
+  logs: 'ori log',
+  list: 'ori interns list',
+  ls: 'ori interns list',
+  run: 'ori call',
+  '--jq': 'ori api PATH | jq FILTER',
+};
+
+function meantBy({ message }: CommanderError): string {
+  const [, word = ''] = /^error: unknown (?:command|option) '([^']*)'/.exec(message) ?? [];
+  const meant = Object.hasOwn(MEANT, word) && !message.includes('Did you mean') ? MEANT[word] : undefined;
+  return meant === undefined ? '' : ` Did you mean ${meant}?`;
 }
 
 /** Writes a failure to stderr, as text or as JSON, and returns its exit code. */

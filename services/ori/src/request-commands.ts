@@ -48,6 +48,8 @@ export function declareRequests(
     )
     .option('-d, --data <json>', 'body')
     .option('--paginate', 'print the records of all pages of a list')
+    .option('-i, --include', 'also print status and headers of the answer')
+    .option('-H, --header <header>', "another header, 'Name: value'; may be repeated", collect)
     .addHelpText('after', wrapped(API_HELP))
     .action(async (path, options) => (await import('./commands/api.ts')).api(context(), path, options));
   takingCall(program.command('call'))

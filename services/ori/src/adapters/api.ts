@@ -36,6 +36,8 @@ export interface ApiRequest {
   /** JSON text. */
   readonly body?: string;
   readonly trace?: Traceparent;
+  /** Additional headers, by name in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -61,12 +63,12 @@ export async function requestApi(
 /** The same, without the retry for a nonce. */
 export async function requestOnce(
   url: string,
-  { method, credential, body, trace }: ApiRequest,
+  { method, credential, body, trace, headers: more }: ApiRequest,
   interrupted: AbortSignal,
 ): Promise<ApiAnswer> {
   const target = new URL(url);
   const peer = { what: 'the API', address: target.origin };
-  const headers: OutgoingHttpHeaders = { accept: 'application/json', 'user-agent': USER_AGENT };
+  const headers: OutgoingHttpHeaders = { accept: 'application/json', 'user-agent': USER_AGENT, ...more };
   if (credential !== undefined) {
     const { accessToken, key } = credential;
     headers.authorization = `${key === undefined ? 'Bearer' : 'DPoP'} ${accessToken}`;

@@ -3,6 +3,19 @@ import type { LookupFunction } from 'node:net';
 import { explainSystemError } from '@ori/faces/system-error';
 import { CliError } from '../core/errors.ts';
 
+let unusableProxy: string | undefined;
+
+/** From now on, https requests fail with this reason: they must not go around the proxy that the person wants. */
+export function refuseHttps(reason: string): void {
+  unusableProxy = reason;
+}
+
+/** Throws CliError `usage` if a request to this address needs a proxy that cannot be used. */
+export function requireProxy({ protocol }: URL): void {
+  if (protocol !== 'https:' || unusableProxy === undefined) return;
+  throw new CliError('usage', { detail: `${unusableProxy}.`, next: 'Set it to an http proxy, or unset it.' });
+}
+
 /** The target of a request, as named in messages. */
 export interface Peer {
   readonly what: string;
@@ -40,6 +53,7 @@ export async function openRequest(
   limits: RequestLimits,
   peer: Peer,
 ): Promise<OpenedRequest> {
+  requireProxy(origin);
   const isTls = origin.protocol === 'https:';
   const { request: open } = isTls ? await import('node:https') : await import('node:http');
   const request = open({

@@ -2,6 +2,7 @@ import { clockAheadSeconds } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { readBounded } from './bounded.ts';
+import { requireProxy } from './http-request.ts';
 import { USER_AGENT } from './user-agent.ts';
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -23,6 +24,7 @@ export function createIssuerFetch(address: string, signal: AbortSignal) {
     /** The last refresh token in an answer, even if the rest of that answer is refused. */
     lastRefreshToken: () => refreshToken,
     async fetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+      requireProxy(new URL(input instanceof Request ? input.url : input));
       const headers = new Headers(init?.headers);
       headers.set('user-agent', USER_AGENT);
       // A cache would answer with its old Date.

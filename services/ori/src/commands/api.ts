@@ -1,9 +1,11 @@
 import { requestApi, TokenRefused } from '../adapters/api.ts';
 import { CliError } from '../core/errors.ts';
+import { parseHeaders } from '../core/extra-headers.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { type ApiAnswer, judgeAnswer } from '../core/refusal.ts';
 import { withAccessToken } from './access.ts';
 import type { Context } from './context.ts';
+import { headOf } from './daemon-answer.ts';
 
 export interface ApiOptions {
   readonly method?: string;
@@ -11,6 +13,10 @@ export interface ApiOptions {
   readonly field?: readonly string[];
   readonly data?: string;
   readonly paginate?: boolean;
+  /** Additional headers, `Name: value`. */
+  readonly header?: readonly string[];
+  /** Prints status and headers before the body. */
+  readonly include?: boolean;
 }
 
 /** A longer list is treated as endless. */
@@ -21,7 +27,9 @@ const PAGES_MAX = 200;
  * all pages. Throws the CliError of a refusal.
  */
 export async function api(context: Context, path: string, options: ApiOptions): Promise<void> {
-  const { data, field = [], paginate = false } = options;
+  const { data, field = [], paginate = false, include = false } = options;
+  const headers = parseApiHeaders(options.header ?? []);
+  if (include && (paginate || context.json)) throw usage('--include excludes --paginate and --json.');
   const hasBody = data !== undefined || (field.length > 0 && !paginate);
   const method = (options.method ?? (hasBody ? 'POST' : 'GET')).toUpperCase();
   if (!/^[A-Z]{1,16}$/.test(method)) throw usage('--method takes a method, such as PATCH.');
@@ -37,26 +45,40 @@ export async function api(context: Context, path: string, options: ApiOptions): 
     isRead ? fields.map(([name, value]): [string, string] => [name, String(value)]) : [],
   );
   if (!paginate) {
-    const answer = await request(context, { method, path, query, body });
+    const answer = await request(context, { method, path, query, body, headers });
+    if (include) context.terminal.print(...headOf(answer), '');
     const value = parseJson(answer.body);
     if (value === undefined) context.terminal.print(...answer.body.split('\n'));
     else context.terminal.printJson(value);
     return;
   }
-  context.terminal.printJson(await allPages(context, path, query));
+  context.terminal.printJson(await allPages(context, path, query, headers));
+}
+
+/** `-H`, without what the session sets. Throws CliError `usage`. */
+function parseApiHeaders(lines: readonly string[]): Record<string, string> {
+  const headers = parseHeaders(lines);
+  const own = Object.keys(headers).find((name) => /^(?:authorization|dpop|content-type)$/.test(name));
+  if (own !== undefined) throw usage(`${own} cannot be set with -H.`);
+  return headers;
 }
 
 /**
  * The records of all pages of a list, which names the next one by a cursor, or counts its records. Throws CliError
  * `answer_not_understood` for anything else, and the errors of `withAccessToken`.
  */
-export async function allPages(context: Context, path: string, query: URLSearchParams): Promise<unknown[]> {
+export async function allPages(
+  context: Context,
+  path: string,
+  query: URLSearchParams,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<unknown[]> {
   const records: unknown[] = [];
   const first = Number(query.get('offset') ?? new URLSearchParams(path.split('?', 2)[1]).get('offset'));
   const notUnderstood = (why: string) =>
     new CliError('answer_not_understood', { what: 'the API', address: path, why });
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-    const page = parseJson((await request(context, { method: 'GET', path, query })).body);
+    const page = parseJson((await request(context, { method: 'GET', path, query, headers })).body);
     if (typeof page !== 'object' || page === null || !('data' in page) || !Array.isArray(page.data))
       throw notUnderstood('it is not a list');
     records.push(...page.data);
@@ -76,14 +98,18 @@ interface Request {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly body?: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-async function request(context: Context, { method, path, query, body }: Request): Promise<ApiAnswer> {
+async function request(
+  context: Context,
+  { method, path, query, body, headers }: Request,
+): Promise<ApiAnswer> {
   return withAccessToken(context, async (session, credential) => {
     const url = addressBelow(session.base_url, path);
     for (const [name, value] of query) url.searchParams.set(name, value);
     context.terminal.detail(`${method} ${url.href}`);
-    const asked = { method, credential, ...(body !== undefined && { body }) };
+    const asked = { method, credential, headers, ...(body !== undefined && { body }) };
     const answer = await requestApi(url.href, asked, context.interrupted);
     if (answer.status === 401) throw new TokenRefused(answer);
     // A redirect is not followed, and is not the answer either.

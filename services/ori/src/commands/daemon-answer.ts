@@ -97,7 +97,8 @@ export async function textOf(answer: DaemonResponse, origin: URL): Promise<strin
   return new TextDecoder().decode(await collect(answer, origin, 'it is too long'));
 }
 
-function headOf({ status, headers }: DaemonAnswer): string[] {
+/** Status and headers, a line each. */
+export function headOf({ status, headers }: Pick<DaemonAnswer, 'status' | 'headers'>): string[] {
   const lines = Object.entries(headers).flatMap(([name, value = '']) =>
     [value].flat().map((one) => `${name}: ${one}`),
   );

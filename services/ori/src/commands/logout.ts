@@ -9,10 +9,24 @@ import { type Context, sessionPlace } from './context.ts';
 import { nameOf } from './whoami.ts';
 
 /**
- * Ends the session: removes it, then revokes the refresh token and an opaque access token at the issuer (RFC 7009). Throws
+ * Ends the session, or with `all` that of every profile: removes it, then revokes the refresh token and an opaque access token at the issuer (RFC 7009). Throws
  * CliError `revocation_failed` if the session was removed but may still be valid, `keychain_unusable` if it stays.
  */
-export async function logout(context: Context): Promise<void> {
+export async function logout(context: Context, { all = false } = {}): Promise<void> {
+  if (!all) return logoutOne(context);
+  const { findProfiles } = await import('./profiles.ts');
+  let failed: unknown;
+  for (const { name } of await findProfiles(context)) {
+    context.terminal.note(`${name}:`);
+    await logoutOne({ ...context, profileOption: name }).catch((error: unknown) => {
+      context.terminal.note(error instanceof CliError ? messageOf(error).what : 'It failed.');
+      failed ??= error;
+    });
+  }
+  if (failed !== undefined) throw failed;
+}
+
+async function logoutOne(context: Context): Promise<void> {
   const place = sessionPlace(context);
   await withSessionLock(place.lock, context.interrupted, async () => {
     const session = await sessionToEnd(place);

@@ -80,15 +80,15 @@ export function expectedAfter(program: Command, words: readonly string[], curren
     else command = below;
   }
   if (pending !== undefined) return { candidates: [], value: /<(.*)>/.exec(pending.flags)?.[1] ?? '' };
-  if (current.startsWith('-')) {
+  const { registeredArguments, commands } = command;
+  const argument = registeredArguments[given] ?? registeredArguments.find(({ variadic }) => variadic);
+  if (current.startsWith('-') || (commands.length === 0 && argument === undefined)) {
     return {
       candidates: known().flatMap(({ short, long, description }) =>
         [short, long].flatMap((name) => (name ? [{ name, description }] : [])),
       ),
     };
   }
-  const { registeredArguments, commands } = command;
-  const argument = registeredArguments[given] ?? registeredArguments.find(({ variadic }) => variadic);
   const candidates = [
     ...commands.map((sub) => ({ name: sub.name(), description: sub.description() })),
     ...(argument?.argChoices ?? []).map((name) => ({ name, description: argument?.description ?? '' })),

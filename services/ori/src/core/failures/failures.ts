@@ -98,8 +98,10 @@ export const FAILURES = {
   }),
   path_not_signable: failure.usage<{ path: string }>({
     what: ({ path }) => `A proof cannot cover the path ${shortened(path)}`,
-    next: () =>
-      'A path begins with / and has at most 2048 printable ASCII characters, without space, # and ?. Percent-encode others; a query is not possible.',
+    next: ({ path }) =>
+      /^[A-Za-z]:[\\/]/.test(path)
+        ? 'Git Bash and MSYS rewrite what looks like a path of their own. Turn that off for ori: export MSYS_NO_PATHCONV=1'
+        : 'A path begins with / and has at most 2048 printable ASCII characters, without space, # and ?. Percent-encode others; a query is not possible.',
   }),
   intern_id_malformed: failure.usage<{ internId: string }>({
     what: ({ internId }) => `${shortened(internId)} is not an intern id.`,

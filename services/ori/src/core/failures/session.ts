@@ -78,7 +78,8 @@ export const SESSION_FAILURES = {
   token_key_unusable: failure.usage<{ file?: string; why: string }>({
     what: ({ file, why }) =>
       `The token in ORI_TOKEN is bound to a key (DPoP), and ${file === undefined ? 'ORI_DPOP_KEY' : `the key in ${file}`} ${why}.`,
-    next: () => 'Set ORI_DPOP_KEY to the file of the private key (JWK) that the token was requested with.',
+    next: () =>
+      'If it is from ori token, unset ORI_TOKEN: ori then uses the session, and its key. Otherwise set ORI_DPOP_KEY to the file of the private key (JWK) that the token was requested with.',
   }),
   profile_malformed: failure.usage<{ profile: string }>({
     what: ({ profile }) => `${profile} is not a profile name.`,
