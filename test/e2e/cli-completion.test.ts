@@ -9,7 +9,7 @@ import { SHELLS, type Shell } from '../../services/ori/src/text/completion.ts';
 import { ORI } from './cli-process.ts';
 import { listen } from './cli-world.ts';
 
-const STAND_IN = 'ori() { echo "<$*>"; }; ori-linux-x64() { echo "<$*>"; }';
+const STAND_IN = 'ori() { echo "<$*>"; }; ori-proof() { echo "<$*>"; }';
 
 /** How each shell starts without its user's files, and how it is told to load the script. */
 const STARTS: Readonly<Record<Shell, { command: string; setUp: string }>> = {
@@ -21,7 +21,7 @@ const STARTS: Readonly<Record<Shell, { command: string; setUp: string }>> = {
   fish: {
     command: 'fish --no-config -i',
     setUp:
-      'function ori; echo "<$argv>"; end; function ori-linux-x64; echo "<$argv>"; end; source ./ori.fish',
+      'function ori; echo "<$argv>"; end; function ori-proof; echo "<$argv>"; end; source ./ori.fish',
   },
 };
 
@@ -37,7 +37,7 @@ const TYPED = [
   ['ori sign --file bod\t', '<sign --file body.json>'],
   ['ori profiles use wo\t', '<profiles use work>'],
   ['ori call gree\t', '<call greeter>'],
-  ['ori-linux-x64 call gree\t', '<call greeter>'],
+  ['ori-proof call gree\t', '<call greeter>'],
 ] as const;
 
 const isInstalled = (program: string): boolean => {
@@ -56,7 +56,7 @@ for (const shell of SHELLS) {
     const folder = await mkdtemp(join(tmpdir(), 'ori-completion-'));
     await writeFile(join(folder, `ori.${shell}`), execFileSync(process.execPath, [ORI, 'completion', shell]));
     await writeFile(join(folder, 'body.json'), '{}');
-    for (const name of ['ori', 'ori-linux-x64']) await symlink(ORI, join(folder, name));
+    for (const name of ['ori', 'ori-proof']) await symlink(ORI, join(folder, name));
     // An intern whose name a shell would carry out is not offered.
     const names = ['greeter', '$(touch carried-out)'];
     const data = names.map((name) => ({ id: 'int_1', name, status: 'running', hostname: null, model: null }));

@@ -8,8 +8,8 @@ export interface Candidate {
   readonly description?: string;
 }
 
-/** The command as packages install it, and the files of `npm run build`. */
-const NAMES = 'ori ori-linux-x64 ori-linux-arm64';
+/** What packages install the command as, and the file of `npm run build`. */
+const NAMES = 'ori ori-proof ori-linux-x64 ori-linux-arm64';
 
 /** The scripts ask `ori` itself what may follow the words before the cursor; where that is nothing, shells offer files. */
 export const COMPLETION_SCRIPTS: Readonly<Record<Shell, string>> = {
