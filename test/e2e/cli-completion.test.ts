@@ -20,8 +20,7 @@ const STARTS: Readonly<Record<Shell, { command: string; setUp: string }>> = {
   },
   fish: {
     command: 'fish --no-config -i',
-    setUp:
-      'function ori; echo "<$argv>"; end; function ori-proof; echo "<$argv>"; end; source ./ori.fish',
+    setUp: 'function ori; echo "<$argv>"; end; function ori-proof; echo "<$argv>"; end; source ./ori.fish',
   },
 };
 

@@ -168,7 +168,8 @@ export function readyCall(
       const attempt = earlier === undefined ? undefined : { proof: earlier, lost };
       return deliver(delivery, attempt).catch(tellOfQuestion);
     },
-    sendUnproven: async () => readAnswer(await present(context, { ...sending, path, body, proof: {} })),
+    sendUnproven: async () =>
+      readAnswer(await present(context, { ...sending, headers: given, path, body, proof: {} })),
     [Symbol.asyncDispose]: () => body[Symbol.asyncDispose](),
   };
 }
