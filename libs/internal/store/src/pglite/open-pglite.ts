@@ -43,7 +43,9 @@ async function startEngine(): Promise<PGlite> {
   const { PGlite } = await import('@electric-sql/pglite');
   // An empty cluster as initdb creates it. Running initdb would take longer than the rest of the start.
   const { dataDir: emptyCluster } = await import('@electric-sql/pglite-prepopulatedfs');
-  return PGlite.create({ loadDataDir: await emptyCluster() });
+  // By default PostgreSQL fills 128 MB, which hold each page of a small database a second time.
+  const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=4MB'];
+  return PGlite.create({ loadDataDir: await emptyCluster(), startParams });
 }
 
 async function asStoreError<T>(work: () => Promise<T>): Promise<T> {
