@@ -15,12 +15,36 @@ async function* bodyOf(isBroken: boolean): AsyncGenerator<Buffer> {
   yield Buffer.from('"out"}');
 }
 
+const context = {
+  terminal: { note() {} },
+  interrupted: new AbortController().signal,
+} as unknown as Context;
+
+test('asks a daemon that says nothing for less time than one that says that the call runs', async () => {
+  const running = {
+    status: 409,
+    headers: {},
+    body: Readable.from([Buffer.from('{"error":{"code":"call_running"}}')]),
+    end() {},
+  };
+  const ended = {
+    ...running,
+    status: 410,
+    body: Readable.from([Buffer.from('{"error":{"code":"answer_lost"}}')]),
+  };
+  const answers = [running, ended];
+  const asking = { context, seconds: 60, patienceSeconds: 1 };
+  const silent = questionsAbout(PROOF, { ...asking, ask: async () => ({ proof: PROOF }) });
+  expect((await silent('its connection was cut')).outcome).toBe('nothing');
+  const told = questionsAbout(PROOF, {
+    ...asking,
+    ask: async () => ({ proof: PROOF, answer: await readAnswer(answers.shift() as never) }),
+  });
+  expect((await told('its connection was cut')).outcome).toBe('lost');
+});
+
 test('asks again for a kept refusal that does not arrive whole', async () => {
   const cuts = [true, false];
-  const context = {
-    terminal: { note() {} },
-    interrupted: new AbortController().signal,
-  } as unknown as Context;
   const ask = questionsAbout(PROOF, {
     context,
     seconds: 60,

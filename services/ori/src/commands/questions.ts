@@ -18,6 +18,8 @@ export interface Asking {
   readonly context: Context;
   /** How long the daemon is asked for an answer. */
   readonly seconds: number;
+  /** The same for a daemon that says nothing, if that is less. */
+  readonly patienceSeconds?: number | undefined;
   /** Signs a request without a body for this path and sends it. */
   readonly ask: (path: string, silenceSeconds: number) => Promise<Attempt>;
 }
@@ -34,7 +36,8 @@ export type Asked = QuestionAnswer & { readonly kept?: DaemonAnswer };
 export type Ask = (why?: string, patienceSeconds?: number) => Promise<Asked>;
 
 /** Asks about one call, as often as necessary, until its time is over, which begins with the first question. */
-export function questionsAbout(proof: ProofHeaderValues, { context, seconds, ask }: Asking): Ask {
+export function questionsAbout(proof: ProofHeaderValues, asking: Asking): Ask {
+  const { context, seconds, ask, patienceSeconds: limit = seconds } = asking;
   const { terminal, interrupted } = context;
   const path = questionPath(String(proof['x-ori-invoke-nonce']));
   let fromMs: number | undefined;
@@ -66,7 +69,8 @@ export function questionsAbout(proof: ProofHeaderValues, { context, seconds, ask
     let last: Asked = { outcome: 'nothing', isFinal: false };
     for (;;) {
       const nextMs = Math.max(pauseMs(asked), (last.retryAfterSeconds ?? 0) * 1000);
-      const patienceMs = 1000 * (last.outcome === 'running' ? seconds : Math.min(seconds, patienceSeconds));
+      const patienceMs =
+        1000 * (last.outcome === 'running' ? seconds : Math.min(seconds, limit, patienceSeconds));
       const leftMs = fromMs + patienceMs - performance.now() - nextMs;
       if (leftMs <= 0 || last.isFinal) return last;
       await waited(nextMs, interrupted);

@@ -68,6 +68,7 @@ export interface CallRequest {
   readonly earlier?: ProofHeaderValues | undefined;
   /** Called with each proof of this call, before it is sent. */
   readonly onSigned?: ((proof: ProofHeaderValues) => void) | undefined;
+  readonly patienceSeconds?: Delivery['patienceSeconds'];
   readonly isMissing?: Delivery['isMissing'];
   readonly isDiagnosing?: boolean;
 }
@@ -113,7 +114,7 @@ export function readyCall(
   { path, headers: given, body, ...request }: CallRequest,
 ): ReadyCall {
   const { contentType = CONTENT_TYPE_DEFAULT, silenceSeconds = SILENCE_SECONDS_DEFAULT } = request;
-  const { onFlushed, onSigned, earlier, isMissing, isDiagnosing } = request;
+  const { onFlushed, onSigned, earlier, patienceSeconds, isMissing, isDiagnosing } = request;
   // The same each time that the call is sent, so that a daemon can tell a repeated call from another one.
   const headers = { 'idempotency-key': `"${randomUUID()}"`, ...given };
   const trace = takeTrace(context, given['traceparent']);
@@ -139,6 +140,7 @@ export function readyCall(
     origin,
     keeper,
     seconds: silenceSeconds,
+    patienceSeconds,
     pauseNamed,
     isMissing,
     isDiagnosing,

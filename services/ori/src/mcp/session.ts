@@ -19,6 +19,8 @@ const SESSION = 'mcp-session-id';
 const VERSION = 'mcp-protocol-version';
 const INITIALIZED = 'notifications/initialized';
 const CANCELLED = 'notifications/cancelled';
+/** How long a daemon that has died is asked for an answer: most clients wait for a minute. */
+const PATIENCE_SECONDS = 30;
 /** How long a cancellation may take, and how long after the end of stdin, in milliseconds. */
 const CANCELLATION_MS = 10_000;
 const LAST_CANCELLATION_MS = 500;
@@ -84,7 +86,16 @@ export function createMcpSession(given: McpSessionOptions) {
       const carried = isOutside ? {} : agreed;
       const headers = { accept: ACCEPT, ...carried, ...headersOfStateless(said) };
       const isMissing = (answer: DaemonAnswer) => isStream(answer) && life.isWaiting();
-      const request = { path, headers, body: bodyOf(line), silenceSeconds, onFlushed, isMissing };
+      const patienceSeconds = PATIENCE_SECONDS;
+      const request = {
+        path,
+        headers,
+        body: bodyOf(line),
+        silenceSeconds,
+        patienceSeconds,
+        onFlushed,
+        isMissing,
+      };
       life.sent();
       const { answer } = await readyCall({ ...context, terminal, interrupted }, target, request).send();
       const refusal = isGood(answer) ? '' : await textOf(answer, origin);
