@@ -100,7 +100,11 @@ def answer(command: Command) -> Command:
         verdicts, untils = zip(*[judge(rooted, each) for each in command["answers"]], strict=True)
         return {"verdict": "done", "verdicts": verdicts, "untils": untils}
     if do == "hello":
-        return {"verdict": "ready", "name": "ori-proof for Python", "features": ["store-clock", "interns", "store-limit"]}
+        return {
+            "verdict": "ready",
+            "name": "ori-proof for Python",
+            "features": ["store-clock", "interns", "store-limit"],
+        }
     now: Any = command.get("now", command.get("storeSince"))
     if now is not None:
         clock.update(verifier=now, store=command.get("storeNow", now))

@@ -19,7 +19,7 @@ NO_STORE = re.compile(r"(?:^|,)[ \t]*no-store[ \t]*(?:,|$)", re.IGNORECASE)
 
 
 def leads_to_question(path: str) -> bool:
-    """Whether a server that decodes escapes, merges slashes, resolves dots or ignores case may take it for one (V20)."""
+    """Whether a server that decodes escapes, merges slashes, resolves dots or ignores case may do so (V20)."""
     if "%" not in path and "well-known" not in path.lower():
         return False
     segments: list[str] = []

@@ -65,7 +65,7 @@ class ProofMiddleware:
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         verifier = self._verifier
-        if not is_guarded(target_of(environ), self._paths, verifier):
+        if not is_guarded(target_of(environ), self._paths):
             environ[PROVEN] = None
             return self._app(environ, start_response)
         try:
