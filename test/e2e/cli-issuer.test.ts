@@ -88,6 +88,11 @@ it('requests the scopes of the last sign-in of the profile, until others are nam
   expect(await requested('--scope', 'vault:read interns')).toBe(`${session} vault:read interns`);
 });
 
+/** `--trust` takes what was shown before. */
+async function beShown(): Promise<void> {
+  expect(await runOri(home, ['login', '--no-browser'])).toMatchObject({ exit: 3 });
+}
+
 /** What an issuer such as Entra needs: no `resource`, scopes of its own, and one redirect address. */
 function needs(members: Record<string, unknown>): void {
   metadata = { ...metadata, 'x-ori_sign_in': [{ issuer: issuer.url, ...members }] };
@@ -98,6 +103,7 @@ it('asks an issuer as the API says, and renews that way too', async () => {
   const scopes = ['api://ori/vault.read', 'api://ori/interns'];
   needs({ client_id: 'from-the-api', scopes, resource: false, redirect_port });
   issuer.idToken = { claims: { aud: 'from-the-api' } };
+  await beShown();
   const { asked, exit, stderr } = await follow(['--trust']);
   expect(asked).toMatchObject({
     client_id: 'from-the-api',
@@ -118,6 +124,7 @@ it('asks an issuer as the API says, and renews that way too', async () => {
 
 it('signs a device in without `resource` where the issuer gets none', async () => {
   needs({ resource: false });
+  await beShown();
   expect(await runOri(home, ['login', '--device', '--trust'])).toMatchObject({ exit: 0 });
   expect(issuer.tokenRequests.map(({ form }) => form.has('resource'))).toEqual([false]);
 });
@@ -170,6 +177,7 @@ it('refuses an issuer that is not the API’s only one', async () => {
 it('keeps the client of the profile at the same issuer, where the API names none', async () => {
   needs({ client_id: 'once-named' });
   issuer.idToken = { claims: { aud: 'once-named' } };
+  await beShown();
   await follow(['--trust']);
   needs({});
   expect((await follow()).asked['client_id']).toBe('once-named');

@@ -52,6 +52,9 @@ const LESS = 'asks for less';
 type Row = [what: string, change: () => Change, first: string, later?: string, mcp?: string];
 const DOCUMENT: readonly Row[] = [
   ['resource changed', () => with_('resource', 'https://a.example/v1'), 'resource_mismatch'],
+  // RFC 9728, section 3.3: identical. It would be sent as it is.
+  ['resource with a slash', () => with_('resource', `${world.baseUrl}/`), 'resource_mismatch'],
+  ['resource with dots', () => with_('resource', world.baseUrl.replace('/v1', '/./v1')), 'resource_mismatch'],
   [
     'authorization_servers changed',
     () => with_('authorization_servers', [other()]),
@@ -71,14 +74,14 @@ const DOCUMENT: readonly Row[] = [
   ['scopes_supported removed', () => with_('scopes_supported', undefined), USUAL],
   ['algorithms removed', () => with_('dpop_signing_alg_values_supported', undefined), USUAL],
   ['no bound session required', () => with_('dpop_bound_access_tokens_required', false), USUAL],
-  ['x-ori_sign_in removed', () => with_('x-ori_sign_in', undefined), USUAL, DIFFERS, DIFFERS],
-  ['x-ori_sign_in issuer changed', () => withSignIn('issuer', other()), USUAL, DIFFERS, DIFFERS],
+  ['x-ori_sign_in removed', () => with_('x-ori_sign_in', undefined), USUAL],
+  ['x-ori_sign_in issuer changed', () => withSignIn('issuer', other()), USUAL],
   ['x-ori_sign_in client_id changed', () => withSignIn('client_id', 'wiki'), DIFFERS],
   ['x-ori_sign_in client_id removed', () => withSignIn('client_id', undefined), USUAL],
   ['x-ori_sign_in scopes changed', () => withSignIn('scopes', ['files:write']), DIFFERS],
   ['x-ori_sign_in scopes added', () => withSignIn('scopes', ['vault:read', 'files:write']), DIFFERS],
   ['x-ori_sign_in scopes without one', () => withSignIn('scopes', []), LESS],
-  ['x-ori_sign_in scopes removed', () => withSignIn('scopes', undefined), USUAL, DIFFERS, DIFFERS],
+  ['x-ori_sign_in scopes removed', () => withSignIn('scopes', undefined), USUAL],
   ['x-ori_sign_in resource changed', () => withSignIn('resource', false), DIFFERS],
   ['x-ori_sign_in resource removed', () => withSignIn('resource', undefined), USUAL],
   ['x-ori_sign_in redirect_port added', () => withSignIn('redirect_port', port), USUAL],
@@ -96,6 +99,10 @@ function judge({ outcome, asked, shown }: Attempt): string {
   return scopes.includes('vault:read') ? USUAL : LESS;
 }
 
+async function trustedBy(home: OriHome): Promise<Record<string, unknown>> {
+  return JSON.parse(await readFile(trustFileOf(home), 'utf8'))[world.baseUrl].signIn;
+}
+
 async function expectBound(home: OriHome): Promise<void> {
   const { stdout } = await runOri(home, ['whoami', '--json']);
   expect(JSON.parse(stdout)).toMatchObject({ bound: true });
@@ -106,7 +113,7 @@ describe('what a server in between makes of the document of the API', () => {
     await using stranger = await world.newHome();
     await using home = await world.newHome();
     expect((await world.login(home)).outcome).toBe('signed in');
-    const before = await readFile(trustFileOf(home), 'utf8');
+    const before = await trustedBy(home);
     world.document = change();
     const attempts = [await world.login(stranger), await world.login(home), await world.mcp(home)];
     expect(attempts.map(judge)).toEqual([first, later, mcp]);
@@ -116,7 +123,10 @@ describe('what a server in between makes of the document of the API', () => {
     ] as const)
       if (attempt?.outcome === 'signed in') await expectBound(by);
       else expect(attempt?.asked).toBeUndefined();
-    if (later !== LESS) expect(await readFile(trustFileOf(home), 'utf8')).toBe(before);
+    // What a first sign-in may ask for, a later one may.
+    const { scope: _scope, ...others } = await trustedBy(home);
+    expect(before).toMatchObject(others);
+    if (later === DIFFERS) expect(await trustedBy(home)).toEqual(before);
   });
 });
 
@@ -139,6 +149,67 @@ it('accepts other terms with --trust, names them, and keeps them', async () => {
   expect(refused.shown).toContain('ori login --trust');
   expect((await world.login(home, '--trust')).outcome).toBe('signed in');
   expect((await world.login(home)).outcome).toBe('signed in');
+});
+
+it('accepts with --trust exactly what was shown, and not what a server in between says next', async () => {
+  await using home = await world.newHome();
+  expect((await world.login(home, '--trust')).outcome).toBe('signed in');
+  world.document = withSignIn('scopes', ['files:read']);
+  expect((await world.login(home, '--trust')).outcome).toBe(DIFFERS);
+  world.document = withSignIn('scopes', ['files:write']);
+  const next = await world.login(home, '--trust');
+  expect([next.outcome, next.asked]).toEqual([DIFFERS, undefined]);
+  expect(next.shown).toContain('scopes: openid offline_access files:write instead of');
+  expect((await world.login(home, '--trust')).outcome).toBe('signed in');
+});
+
+it('does not take ori mcp, which nobody watches, for having shown anything', async () => {
+  await using home = await world.newHome();
+  await world.login(home);
+  world.document = withSignIn('client_id', 'wiki');
+  expect((await world.mcp(home)).outcome).toBe(DIFFERS);
+  expect((await world.login(home, '--trust')).outcome).toBe(DIFFERS);
+});
+
+it('takes what is usual after a first sign-in that a server in between has narrowed', async () => {
+  await using home = await world.newHome();
+  world.document = withSignIn('scopes', []);
+  expect(judge(await world.login(home))).toBe(LESS);
+  world.document = (document) => document;
+  expect(judge(await world.login(home))).toBe(USUAL);
+});
+
+it.each(['../../v1/keys', 'int_first?x=', 'int_first\nX: y', 'a/b#c', ''])(
+  'sends nothing to an intern whose id in the list is %j, and keeps nothing of it',
+  async (id) => {
+    await using home = await world.newHome();
+    await world.login(home);
+    const before = await readFile(trustFileOf(home), 'utf8');
+    world.interns = (list) => ({ ...list, data: [{ ...(list['data'] as object[])[0], id }] });
+    const refused = await runOri(home, ['sign', 'first', '--path', '/', '--data', '', '--json']);
+    expect(refused).toMatchObject({ exit: 6, stderr: expect.stringContaining('answer_not_understood') });
+    expect(world.requests.map(({ method }) => method)).toEqual(['GET']);
+    expect(await readFile(trustFileOf(home), 'utf8')).toBe(before);
+  },
+);
+
+it('prints no client name of a megabyte, and a list of any length', async () => {
+  await using home = await world.newHome();
+  world.document = withSignIn('client_id', 'x'.repeat(1_000_000));
+  const long = await world.login(home);
+  expect(long.outcome).toContain('is not RFC 9728 metadata');
+  expect(long.shown.length).toBeLessThan(1000);
+  world.document = (document) => document;
+  await world.login(home);
+  world.interns = (list) => {
+    const [first] = list['data'] as object[];
+    return {
+      ...list,
+      data: Array.from({ length: 75_000 }, (_, index) => ({ ...first, id: `int_${index}` })),
+    };
+  };
+  const listed = await runOri(home, ['interns', 'list']);
+  expect([listed.exit, listed.stdout.split('\n').length]).toEqual([0, 75_002]);
 });
 
 describe('a token for another address', () => {

@@ -90,6 +90,8 @@ describe.each(FOREIGN_PROVIDERS.filter(({ missing }) => missing === undefined))(
   }
 
   test('a person signs in, calls an intern, again with a renewed token, and signs out', async () => {
+    // Shows the terms, which --trust then takes.
+    await runOri(home, ['login', '--no-browser', '--timeout', '1']);
     const login = startOri(home, ['login', '--no-browser', '--trust']);
     const [, url = ''] = await login.told(/sign in:\n {2}(\S+)\n/);
     await fetch(await provider.visit(new URL(url)));

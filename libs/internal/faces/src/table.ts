@@ -20,7 +20,7 @@ export function renderTable(
   const cells = rows.map((row) => Object.values(row).map(toText));
   const texts = [head.map((title) => title.toUpperCase()), ...cells];
   const widths = narrowed(
-    head.map((_, column) => Math.max(...texts.map((row) => widthOf(row[column] ?? '')))),
+    head.map((_, column) => texts.reduce((max, row) => Math.max(max, widthOf(row[column] ?? '')), 0)),
     columns,
     head.indexOf('id'),
   );

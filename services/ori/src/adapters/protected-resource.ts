@@ -1,24 +1,29 @@
 import { z } from 'zod';
-import { metadataAddress, parseBaseAddress } from '../core/address.ts';
+import { metadataAddress } from '../core/address.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { requestApi } from './api.ts';
 
+/** It is shown to the person, who cannot read more. */
+const Word = z.string().max(1024);
+const Words = z.array(Word).max(100);
+
 const MetadataShape = z.object({
-  resource: z.string(),
-  authorization_servers: z.array(z.string()).min(1),
-  scopes_supported: z.array(z.string()).optional(),
+  resource: Word,
+  authorization_servers: Words.min(1),
+  scopes_supported: Words.optional(),
   dpop_bound_access_tokens_required: z.boolean().optional(),
   'x-ori_sign_in': z
     .array(
       z.object({
-        issuer: z.string(),
-        client_id: z.string().min(1).optional(),
-        scopes: z.array(z.string()).optional(),
+        issuer: Word,
+        client_id: Word.min(1).optional(),
+        scopes: Words.optional(),
         resource: z.boolean().optional(),
         redirect_port: z.int().min(1).max(65_535).optional(),
       }),
     )
+    .max(100)
     .optional(),
 });
 
@@ -42,7 +47,8 @@ export async function fetchProtectedResource(baseUrl: string, choice: IssuerChoi
   const metadata = MetadataShape.safeParse(parseJson(answer.body));
   if (!metadata.success) throw new CliError('metadata_unusable', { url, why: 'it is not RFC 9728 metadata' });
   const { resource, authorization_servers, scopes_supported } = metadata.data;
-  if (!isSameAddress(resource, baseUrl)) throw new CliError('resource_mismatch', { baseUrl, resource });
+  // Section 3.3: identical. It is sent as it is here.
+  if (resource !== baseUrl) throw new CliError('resource_mismatch', { baseUrl, resource });
   const issuer = chooseIssuer(baseUrl, authorization_servers, choice);
   const signIn = metadata.data['x-ori_sign_in']?.find((one) => one.issuer === issuer);
   return {
@@ -67,12 +73,4 @@ function chooseIssuer(baseUrl: string, issuers: readonly string[], { named, last
   if (named !== undefined || others.length > 0)
     throw new CliError('issuer_not_chosen', { baseUrl, issuers, named });
   return first;
-}
-
-function isSameAddress(resource: string, baseUrl: string): boolean {
-  try {
-    return parseBaseAddress(resource) === baseUrl;
-  } catch {
-    return false;
-  }
 }

@@ -48,7 +48,7 @@ export async function api(context: Context, path: string, options: ApiOptions): 
     const answer = await request(context, { method, path, query, body, headers });
     if (include) context.terminal.print(...headOf(answer), '');
     const value = parseJson(answer.body);
-    if (value === undefined) context.terminal.print(...answer.body.split('\n'));
+    if (value === undefined) for (const line of answer.body.split('\n')) context.terminal.print(line);
     else context.terminal.printJson(value);
     return;
   }
@@ -81,7 +81,7 @@ export async function allPages(
     const page = parseJson((await request(context, { method: 'GET', path, query, headers })).body);
     if (typeof page !== 'object' || page === null || !('data' in page) || !Array.isArray(page.data))
       throw notUnderstood('it is not a list');
-    records.push(...page.data);
+    for (const record of page.data) records.push(record);
     if ('next_cursor' in page && typeof page.next_cursor === 'string') {
       query.set('starting_after', page.next_cursor);
       continue;

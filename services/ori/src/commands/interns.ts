@@ -18,6 +18,6 @@ export async function internsList(context: Context, filter: InternFilter): Promi
 export async function internsGet(context: Context, named: string): Promise<void> {
   const intern = findIntern(await internsOf(context), named);
   const shown = Object.entries(intern).filter(([, value]) => typeof value === 'string' && value !== '');
-  const width = Math.max(...shown.map(([name]) => name.length));
+  const width = shown.reduce((max, [name]) => Math.max(max, name.length), 0);
   context.terminal.result(intern, ...shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`));
 }

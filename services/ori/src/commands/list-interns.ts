@@ -1,3 +1,4 @@
+import { isInternId } from '@ori/proof/wire';
 import { z } from 'zod';
 import { CliError, isCliError } from '../core/errors.ts';
 import { allPages } from './api.ts';
@@ -5,7 +6,8 @@ import type { Context } from './context.ts';
 
 // Loose, so that fields of later servers appear in --json.
 const InternShape = z.looseObject({
-  id: z.string(),
+  // It becomes part of an address, and is kept.
+  id: z.string().refine(isInternId),
   name: z.string(),
   status: z.string(),
   hostname: z.string().nullable(),

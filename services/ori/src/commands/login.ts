@@ -28,7 +28,7 @@ import { GIVEN } from '../core/signed-as.ts';
 import { CLIENT_DEFAULT, foreignAudience, requireTrusted, type Trust } from '../core/trust.ts';
 import { credentialOf, noteClock } from './access.ts';
 import { baseUrlToSignIn, type Context, chosenBaseUrl, sessionPlace, variable } from './context.ts';
-import { readTrust, storeTrust } from './trust.ts';
+import { changeTrust, readTrust, storeTrust } from './trust.ts';
 import { describeSession, mayNotSign, nameOf } from './whoami.ts';
 
 const TOKEN_BYTES_MAX = 64 * 1024;
@@ -79,7 +79,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const { session, key, terms } = made;
   const { why } = await withSessionLock(place.lock, context.interrupted, async () => {
     const keeping = { keeper: keeper ?? 'keychain', only: keeper !== undefined } as const;
-    if (terms !== undefined) await storeTrust(context, baseUrl, () => ({ signIn: terms }));
+    if (terms !== undefined)
+      await storeTrust(context, baseUrl, () => ({ signIn: terms, refused: undefined }));
     if (options.withToken) await storeTrust(context, baseUrl, forgetGiven);
     if (key !== undefined)
       await writeProofKey(place, key, keeping, (await lastSession(place))?.key_thumbprint);
@@ -104,7 +105,7 @@ function requireKeeper(context: Context): Keeper | undefined {
 /** Throws CliError `sign_in_differs` before the sign-in, or after it for what only the token shows. */
 async function signIn(context: Context, baseUrl: string, options: LoginOptions): Promise<NewSession> {
   const { terminal, interrupted } = context;
-  const { signIn: trusted } = await readTrust(context, baseUrl);
+  const { signIn: trusted, refused } = await readTrust(context, baseUrl);
   if (trusted === undefined && options.asBefore) throw new CliError('not_signed_in', {});
   terminal.note(`Signing in to ${baseUrl}`);
   const choice = { named: options.issuer, last: trusted?.issuer };
@@ -136,11 +137,20 @@ async function signIn(context: Context, baseUrl: string, options: LoginOptions):
     audience: trusted?.audience ?? '',
   };
   const chosenTerms = { issuer: options.issuer, client, scope: options.scope, bound: chosenNow.unbound };
-  const isAccepted = (member: keyof Terms) =>
-    (options.trust === true && member !== 'bound') ||
+  const isAccepted = (member: keyof Terms, now: Terms) =>
+    (options.trust === true && member !== 'bound' && refused?.[member] === now[member]) ||
     (member in chosenTerms && chosenTerms[member as keyof typeof chosenTerms] !== undefined);
   terminal.note(tellTerms(asked));
-  requireTrusted(asked, trusted, isAccepted);
+  /** What is refused is shown to the person, who may then accept it, and nothing else, with `--trust`. */
+  const requireTerms = async (terms: Terms) => {
+    try {
+      requireTrusted(terms, trusted, isAccepted);
+    } catch (error) {
+      if (!options.asBefore) await changeTrust(context, baseUrl, () => ({ refused: terms }));
+      throw error;
+    }
+  };
+  await requireTerms(asked);
   const key = asked.bound ? await createProofKey(issuer) : undefined;
   const signedIn = await askPerson(context, issuer, options, {
     scope: asked.scope,
@@ -171,7 +181,7 @@ async function signIn(context: Context, baseUrl: string, options: LoginOptions):
   requireGranted(chosen.scope, session.scope);
   const audience = foreignAudience(accessToken, [baseUrl, api.issuer, userinfo_endpoint]).join(' ');
   const got = { ...asked, bound, audience };
-  requireTrusted(got, trusted, isAccepted);
+  await requireTerms(got);
   if (!bound) terminal.note(tellUnbound(chosen.unbound, asked.bound));
   return { session, key: bound ? key : undefined, terms: { ...got, chosen } };
 }

@@ -4,6 +4,9 @@ import { CliError, isCliError } from '../core/errors.ts';
 import { parseTrust, type Trust, trustOf } from '../core/trust.ts';
 import { type Context, sessionPlace, trustFile } from './context.ts';
 
+/** Members to replace; an undefined one is removed. */
+type TrustChange = { readonly [Member in keyof Trust]?: Trust[Member] | undefined };
+
 /**
  * What the profile trusts at a base address. Throws CliError `trust_damaged` and `session_file_exposed`: without it, a
  * server in between could have anything trusted anew.
@@ -16,7 +19,7 @@ export async function readTrust(context: Context, baseUrl: string): Promise<Trus
 export async function changeTrust(
   context: Context,
   baseUrl: string,
-  change: (trust: Trust) => Partial<Trust>,
+  change: (trust: Trust) => TrustChange,
 ): Promise<void> {
   const { lock } = sessionPlace(context);
   await withSessionLock(lock, context.interrupted, () => storeTrust(context, baseUrl, change));
@@ -26,7 +29,7 @@ export async function changeTrust(
 export async function storeTrust(
   context: Context,
   baseUrl: string,
-  change: (trust: Trust) => Partial<Trust>,
+  change: (trust: Trust) => TrustChange,
 ): Promise<void> {
   const all = await readAll(context);
   const before = trustOf(all, baseUrl);

@@ -15,6 +15,8 @@ export interface Chosen {
 export interface Trust {
   /** The terms of the last sign-in; undefined before the first. */
   readonly signIn?: Terms & { readonly chosen: Chosen };
+  /** The terms of a sign-in that was refused: what `--trust` accepts. */
+  readonly refused?: Terms;
   /** The id of each intern that was named in a command, by its name. */
   readonly interns: Readonly<Record<string, string>>;
   /** The origin of the daemon of each intern, by its id. */
@@ -38,14 +40,15 @@ const isLess =
   (before, now) =>
     before[member] && !now[member];
 const hasMore =
-  (member: 'scope' | 'audience'): Compare =>
+  (member: 'scope' | 'audience', usual: readonly string[] = []): Compare =>
   (before, now) =>
-    wordsOf(now[member]).some((word) => !wordsOf(before[member]).includes(word));
+    wordsOf(now[member]).some((word) => !usual.includes(word) && !wordsOf(before[member]).includes(word));
 
 const IS_WEAKER: Readonly<Record<keyof Terms, Compare>> = {
   issuer: differsIn('issuer'),
-  client: differsIn('client'),
-  scope: hasMore('scope'),
+  // Ours is as good as at a first sign-in, whatever a server in between made of an earlier one.
+  client: (before, now) => now.client !== CLIENT_DEFAULT && before.client !== now.client,
+  scope: hasMore('scope', OUR_SCOPES),
   resource: isLess('resource'),
   bound: isLess('bound'),
   audience: hasMore('audience'),
@@ -61,13 +64,13 @@ const MEMBERS = Object.keys(IS_WEAKER) as (keyof Terms)[];
 export function requireTrusted(
   now: Terms,
   trusted: Terms | undefined,
-  isAccepted: (member: keyof Terms) => boolean,
+  isAccepted: (member: keyof Terms, now: Terms) => boolean,
 ): void {
   const usual = { client: CLIENT_DEFAULT, scope: OUR_SCOPES.join(' '), resource: true, audience: '' };
   const before: Terms = trusted ?? { issuer: now.issuer, bound: now.bound, ...usual };
-  const differences = MEMBERS.filter((member) => IS_WEAKER[member](before, now) && !isAccepted(member)).map(
-    (member): Difference => ({ member, before: before[member], now: now[member] }),
-  );
+  const differences = MEMBERS.filter(
+    (member) => IS_WEAKER[member](before, now) && !isAccepted(member, now),
+  ).map((member): Difference => ({ member, before: before[member], now: now[member] }));
   if (differences.length > 0) throw new CliError('sign_in_differs', { differences });
 }
 
@@ -90,7 +93,8 @@ export function parseTrust(text: string): Record<string, Trust> | undefined {
     isRecord(one['daemons']) &&
     isRecord(one['users'] ?? {}) &&
     Array.isArray(one['keepers'] ?? []) &&
-    isSignIn(one['signIn']);
+    isSignIn(one['signIn']) &&
+    (one['refused'] === undefined || areTerms(one['refused']));
   return Object.values(value).every(isTrust) ? (value as Record<string, Trust>) : undefined;
 }
 
@@ -105,11 +109,13 @@ export function ownValue<T>(record: Readonly<Record<string, T>>, name: string): 
 }
 
 function isSignIn(value: unknown): boolean {
-  if (value === undefined) return true;
+  return value === undefined || (areTerms(value) && isRecord(value['chosen']));
+}
+
+function areTerms(value: unknown): value is Record<string, unknown> {
   const isText = (member: keyof Terms) => member !== 'resource' && member !== 'bound';
   return (
     isRecord(value) &&
-    isRecord(value['chosen']) &&
     MEMBERS.every((member) => typeof value[member] === (isText(member) ? 'string' : 'boolean'))
   );
 }

@@ -27,6 +27,11 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
     change: { 'let binds = BINDS in': 'let binds = document in' },
     refutes: 'accepted-as-asked',
   },
+  'the client does not compare whose proof the signer has answered with': {
+    in: PINNED,
+    change: { 'if x = u then\n': '' },
+    refutes: 'sent-as-oneself',
+  },
   'a later list of interns moves a name': {
     in: PINNED,
     change: {

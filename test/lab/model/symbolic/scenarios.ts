@@ -7,6 +7,7 @@ export const QUERIES = [
   'intern-isolation',
   'token-alone',
   'named-as-shown',
+  'sent-as-oneself',
   'key-of-its-time',
   'reachable',
 ] as const;

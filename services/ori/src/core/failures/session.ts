@@ -47,7 +47,7 @@ export const SESSION_FAILURES = {
     what: ({ differences }) =>
       `The sign-in is not what this profile trusts: ${differences.map(tellDifference).join('; ')}.`,
     next: ({ differences }) =>
-      `Nothing was stored or sent. If you expected it: ori login${differences.some(({ member }) => member !== 'bound') ? ' --trust' : ''}${differences.some(({ member }) => member === 'bound') ? ' --unbound' : ''}`,
+      `Nothing was sent. If you expected exactly this: ori login${differences.some(({ member }) => member !== 'bound') ? ' --trust' : ''}${differences.some(({ member }) => member === 'bound') ? ' --unbound' : ''}`,
   }),
   trust_damaged: failure.usage<{ file: string }>({
     what: ({ file }) => `${file} does not contain what a profile trusts.`,
