@@ -102,7 +102,7 @@ export function lossOf(answer: DaemonAnswer): CliError<'answer_lost'> | undefine
  * The answer, whose body is continued with that of the kept answer if it breaks off, or ends before it is whole: some proxies end a
  * cut stream as if it were complete, or add a text of their own.
  */
-function completed(answer: DaemonAnswer, ask: Ask, { origin, isMissing }: Delivery): DaemonAnswer {
+function completed(answer: DaemonAnswer, ask: Ask, { context, origin, isMissing }: Delivery): DaemonAnswer {
   const address = origin.origin;
   async function* body(): AsyncIterable<Buffer> {
     const given = createHash('sha256');
@@ -145,7 +145,12 @@ function completed(answer: DaemonAnswer, ask: Ask, { origin, isMissing }: Delive
     } = await ask(failure?.facts.why, failure ? undefined : DOUBT_SECONDS);
     if (kept?.status !== answer.status) {
       kept?.end();
-      if (failure === undefined) return undefined;
+      if (failure === undefined) {
+        if (outcome === 'not_understood') context.terminal.note(tellOutcome(outcome, asked));
+        if (outcome !== 'nothing') return undefined;
+        const why = 'nobody says whether it is whole';
+        throw new CliError('answer_lost', { address, why, isBegun: true, outcome });
+      }
       throw new CliError('answer_lost', { ...failure.facts, outcome: ofCall(outcome), asked });
     }
     const cut = failure ?? new CliError('answer_lost', { address, why: 'it is too long', isBegun: true });
