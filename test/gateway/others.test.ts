@@ -1,9 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runOri } from '../e2e/cli-in-process.ts';
+import { INTERN_ID, startCliWorld } from '../e2e/cli-world.ts';
+import { guarded } from '../e2e/mcp-world.ts';
+import { startCuttingHop } from '../env/cutting-hop.ts';
 import { freePort } from '../env/ports.ts';
 import { openRoom } from '../env/room.ts';
 import { askRaw, requestBytes } from './ask-raw.ts';
@@ -101,6 +105,45 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keep
     if (program !== undefined)
       expect(await fetch(`http://127.0.0.1:${port}/`).catch(() => 'ended')).toBe('ended');
   });
+
+  it.skipIf(program === undefined).each([0, 20, 200])(
+    'has a call whose answer is lost behind it, after %d bytes, asked for and carried out once',
+    async (bytes) => {
+      await using world = await startCliWorld();
+      await using home = await world.newSignedIn();
+      let ran = 0;
+      const handler = (_req: IncomingMessage, res: ServerResponse) => {
+        ran += 1;
+        res.end(`paid ${'x'.repeat(500)}`);
+      };
+      await using losing = await guarded(world, handler, { answers: true });
+      let isLost = false;
+      const lose = (head: string) => {
+        if (isLost || !head.startsWith('POST /api/pay')) return undefined;
+        isLost = true;
+        return { answer: bytes };
+      };
+      await using hop = await startCuttingHop(() => Number(new URL(losing.url).port), lose);
+      await using room = await openRoom(`ori-${name}-losing`);
+      const at = await freePort();
+      const mine = {
+        ...env,
+        HOME: room.directory,
+        ORI_LISTEN: name === 'caddy' ? `http://:${at}` : `127.0.0.1:${at}`,
+        ORI_DAEMON: hop.address,
+        ORI_RUN: room.directory,
+      };
+      await startProxy(room, { program: program ?? '', args: args(at, hop.port), env: mine, port: at });
+      // Caddy would use the connection of the first request again, whose answer the hop passes on.
+      const open = () => new Promise((resolve) => hop.server.getConnections((_, count) => resolve(count)));
+      await expect.poll(open).toBe(0);
+      const daemonUrl = `http://127.0.0.1:${at}`;
+      const call = ['call', INTERN_ID, '/api/pay', '--data', '{}', '--timeout', '20', '--daemon', daemonUrl];
+      const { exit, stdout, stderr } = await runOri(home, call);
+      expect([exit, stdout.length, ran]).toEqual([0, 505, 1]);
+      expect(stderr).toContain('asking the daemon for it');
+    },
+  );
 
   const sign = (path: string) => [...Object.entries(daemon.signer.sign({ path, body: BODY })), TYPE];
 
