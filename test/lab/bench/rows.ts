@@ -7,6 +7,7 @@ import { logRow } from './rows/log.ts';
 import { signGatewayRow, signRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
 import { startRow } from './rows/start.ts';
+import { storesRow } from './rows/stores.ts';
 import { verifyRow } from './rows/verify.ts';
 
 /** Every comparison, in the order of the table. */
@@ -20,5 +21,6 @@ export const ROWS: readonly Row[] = [
   verifyRow,
   answersRow,
   logRow,
+  storesRow,
   startRow,
 ];

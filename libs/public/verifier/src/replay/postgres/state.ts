@@ -19,10 +19,10 @@ AS $$ SELECT pg_catalog.concat_ws(':',
   extract(epoch FROM pg_catalog.pg_postmaster_start_time())) $$;
 `;
 
-/** Why this server cannot be trusted to keep spends, or null. */
+/** Why this server cannot be trusted to keep spends, or null. Its callers have the owner's rights and names already: having them again costs. */
 const UNSAFE = `
 CREATE OR REPLACE FUNCTION ori_replay.unsafe(verifier_now double precision, tolerance integer, acks integer)
-RETURNS text ${OWNED} AS $$
+RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   names text := current_setting('synchronous_standby_names');
 BEGIN
