@@ -4,6 +4,7 @@ import { costRow } from './rows/cost.ts';
 import { garbageRow } from './rows/garbage.ts';
 import { guardRow } from './rows/guard.ts';
 import { logRow } from './rows/log.ts';
+import { pythonRow } from './rows/python.ts';
 import { signGatewayRow, signRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
 import { startRow } from './rows/start.ts';
@@ -19,6 +20,7 @@ export const ROWS: readonly Row[] = [
   signGatewayRow,
   guardRow,
   verifyRow,
+  pythonRow,
   answersRow,
   logRow,
   storesRow,
