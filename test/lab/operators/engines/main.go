@@ -14,6 +14,7 @@ import (
 	"github.com/argoproj/gitops-engine/pkg/engine"
 	"github.com/argoproj/gitops-engine/pkg/sync"
 	"github.com/argoproj/gitops-engine/pkg/utils/kube"
+	"github.com/fluxcd/cli-utils/pkg/kstatus/polling"
 	"github.com/fluxcd/pkg/ssa"
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -118,7 +119,8 @@ func flux(ctx context.Context, config *rest.Config, objects []*unstructured.Unst
 	if err != nil {
 		return result, err
 	}
-	manager := ssa.NewResourceManager(kubeClient, nil, ssa.Owner{Field: "kustomize-controller", Group: "kustomize.toolkit.fluxcd.io"})
+	poller := polling.NewStatusPoller(kubeClient, kubeClient.RESTMapper(), polling.Options{})
+	manager := ssa.NewResourceManager(kubeClient, poller, ssa.Owner{Field: "kustomize-controller", Group: "kustomize.toolkit.fluxcd.io"})
 	manager.SetOwnerLabels(objects, "ori", "flux-system")
 	options := ssa.DefaultApplyOptions()
 	options.ForceSelector = map[string]string{"kustomize.toolkit.fluxcd.io/force": "enabled"}
