@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { exportJWK, generateKeyPair } from 'jose';
-import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import PinnedProvider, { type KoaContextWithOIDC } from 'oidc-provider';
 import { serve } from '../env/serve.ts';
 import { startBetterAuth } from './foreign-better-auth.ts';
 import { GLEWLWYD, startGlewlwyd } from './foreign-glewlwyd.ts';
@@ -44,7 +44,7 @@ export interface ForeignLaunch {
 const { BETTER_AUTH_HOME, KEYCLOAK_HOME } = process.env;
 
 export const FOREIGN_PROVIDERS: readonly ForeignLaunch[] = [
-  { name: 'oidc-provider', start: startOidcProvider },
+  { name: 'oidc-provider', start: () => startOidcProvider() },
   {
     name: 'Glewlwyd',
     missing: GLEWLWYD === undefined ? "Debian's package `glewlwyd` is not installed" : undefined,
@@ -68,7 +68,7 @@ const SCOPE = 'openid corp/vault.read corp/interns';
 const CLIENT = 'desk-app-17';
 
 /** With its own sign-in pages, and tokens of RFC 9068 that name scopes, person and time in claims of a company's own. */
-async function startOidcProvider(): Promise<ForeignProvider> {
+export async function startOidcProvider(Provider = PinnedProvider): Promise<ForeignProvider> {
   const served = await serve(createServer());
   const { server, url: issuer } = served;
   const { privateKey } = await generateKeyPair('PS256', { extractable: true });

@@ -4,8 +4,13 @@ const STEPS_MAX = 12;
  * Follows redirects and submits the form of each page like a person with a browser, until an address of another origin.
  *
  * @param answers values of inputs by name; other inputs keep theirs
+ * @param origins of the provider's pages
  */
-export async function visitForms(start: URL, answers: Readonly<Record<string, string>>): Promise<URL> {
+export async function visitForms(
+  start: URL,
+  answers: Readonly<Record<string, string>>,
+  origins: readonly string[] = [start.origin],
+): Promise<URL> {
   const cookies = new Map<string, string>();
   let url = start;
   let form: URLSearchParams | undefined;
@@ -24,25 +29,40 @@ export async function visitForms(start: URL, answers: Readonly<Record<string, st
     const page = await response.text();
     form = undefined;
     if (location === null) {
-      const action = attribute(/<form\s[^>]+>/.exec(page)?.[0] ?? '', 'action');
-      if (action === '') throw new Error(`${url.pathname} answered ${response.status} without a form`);
-      form = new URLSearchParams();
-      // Of several buttons, the first agrees.
-      let isPressed = false;
-      for (const [input] of page.matchAll(/<input\s[^>]+>/g)) {
-        const name = attribute(input, 'name');
-        const isButton = attribute(input, 'type') === 'submit';
-        if (name !== '' && !(isButton && isPressed))
-          form.set(name, answers[name] ?? attribute(input, 'value'));
-        isPressed ||= isButton;
-      }
-      url = new URL(action, url);
+      const markup = pageForm(page);
+      const action = attribute(/<form\s[^>]*>|<form>/.exec(markup)?.[0] ?? '', 'action');
+      if (markup === '') throw new Error(`${url.pathname} answered ${response.status} without a form`);
+      form = fill(markup, answers);
+      url = action === '' ? url : new URL(action, url);
     } else {
       url = new URL(location, url);
-      if (url.origin !== start.origin) return url;
+      if (!origins.includes(url.origin)) return url;
     }
   }
   throw new Error(`the sign-in did not end within ${STEPS_MAX} steps`);
+}
+
+/** The first form that is not for choosing a language. */
+function pageForm(page: string): string {
+  const forms = [...page.matchAll(/<form[\s>].*?<\/form>/gs)].map(([markup]) => markup);
+  return forms.find((markup) => /type="(?:password|hidden|submit)"|<button/.test(markup)) ?? '';
+}
+
+function fill(markup: string, answers: Readonly<Record<string, string>>): URLSearchParams {
+  const form = new URLSearchParams();
+  // Of several buttons, the first agrees.
+  let isPressed = false;
+  for (const [field] of markup.matchAll(/<(?:input|button)\s[^>]*>/g)) {
+    const name = attribute(field, 'name');
+    const isButton = field.startsWith('<button') || attribute(field, 'type') === 'submit';
+    const value = answers[name] ?? attribute(field, 'value');
+    if (name !== '' && !(isButton && isPressed)) {
+      if (attribute(field, 'type') === 'checkbox') form.append(name, value || 'on');
+      else form.set(name, value);
+    }
+    isPressed ||= isButton;
+  }
+  return form;
 }
 
 function attribute(tag: string, name: string): string {

@@ -179,3 +179,25 @@ test('a key is found by id and algorithm together', async () => {
   expect((await keyFor(issuer, { alg: 'RS256' }))?.type).toBe('public');
   issuer.close();
 });
+
+test('a document that comes later than a request waits for it serves the next one, and is fetched once', async () => {
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  let asked = 0;
+  const slow = createIssuer({
+    issuer: 'https://slow.test',
+    coolDownSeconds: 1,
+    keysStaleSeconds: 300,
+    timeoutMs: 20,
+    fetch: (_url, init) => {
+      asked += 1;
+      init?.signal?.addEventListener('abort', () => resolve(Response.error()));
+      return promise;
+    },
+  });
+  await expect(slow.metadata()).rejects.toMatchObject({ code: 'issuer_unavailable' });
+  const issuer = 'https://slow.test';
+  resolve(Response.json({ issuer, jwks_uri: `${issuer}/jwks` }));
+  expect(await slow.metadata()).toMatchObject({ issuer });
+  expect(asked).toBe(1);
+  slow.close();
+});

@@ -12,6 +12,11 @@ const METADATA_FRESH_SECONDS = 600;
 const METADATA_STALE_SECONDS = 86_400;
 const DOCUMENT_BYTES_MAX = 262_144;
 
+/**
+ * How long a fetch of a document may take: longer than a request waits for it. Some issuers make their keys when they are
+ * first asked, and begin anew if the request is given up.
+ */
+const FETCH_MS_MAX = 5000;
 /** A `Date` has whole seconds, and takes time to arrive. */
 const CLOCK_NOISE_SECONDS = 1;
 
@@ -21,6 +26,7 @@ export interface IssuerOptions {
   readonly coolDownSeconds: number;
   /** How much longer its keys are used while it cannot be reached. */
   readonly keysStaleSeconds: number;
+  /** How long a request waits for a document, in milliseconds. */
   readonly timeoutMs: number;
   /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
@@ -37,9 +43,13 @@ export interface IssuerMetadata {
 
 export function createIssuer(options: IssuerOptions) {
   const { issuer, coolDownSeconds, keysStaleSeconds, timeoutMs } = options;
+  const orUnavailable = <T>(document: Promise<T>): Promise<T> =>
+    within(timeoutMs, document).catch((cause) => {
+      throw new IdentityError('issuer_unavailable', 'the issuer does not answer', { cause });
+    });
   const limits = {
     coolDownSeconds,
-    timeoutMs,
+    timeoutMs: Math.max(timeoutMs, FETCH_MS_MAX),
     bytesMax: DOCUMENT_BYTES_MAX,
     fetch: options.fetch ?? fetch,
   };
@@ -151,8 +161,15 @@ function metadataOf(issuer: string) {
   });
 }
 
-function orUnavailable<T>(document: Promise<T>): Promise<T> {
-  return document.catch((cause) => {
-    throw new IdentityError('issuer_unavailable', 'the issuer does not answer', { cause });
+/** Rejects if the document takes longer; its fetch goes on for those who ask later. */
+async function within<T>(timeoutMs: number, document: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new DOMException('no answer in time', 'TimeoutError')), timeoutMs);
   });
+  try {
+    return await Promise.race([document, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
