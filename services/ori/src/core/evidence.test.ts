@@ -17,6 +17,10 @@ it.each([
   [answer(503, 'replay_store_unavailable'), 'nothing', false],
   [answer(429), 'nothing', false],
   [answer(502), 'nothing', false],
+  [answer(500), 'nothing', false],
+  [answer(408), 'nothing', false],
+  [answer(499), 'nothing', false],
+  [answer(503, 'keys_unavailable'), 'nothing', false],
   [answer(404, 'answers_not_kept'), 'not_kept', true],
   // A daemon that does not know the question, or a gateway that does not pass it on.
   [answer(404), 'not_understood', true],

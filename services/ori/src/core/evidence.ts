@@ -121,7 +121,9 @@ export function judgeQuestion(answer: Answered, call: Signed, question: Signed):
   const isCertain = question.user === call.user && lateSeconds >= 0 && lateSeconds <= CERTAIN_SECONDS;
   if (outcome === 'not_received' && !isCertain) return { outcome: 'lost', isFinal: true };
   if (outcome !== undefined && outcome !== 'running') return { outcome, isFinal: true };
-  const isPassing = PASSING.has(said) || status === 429 || (status > 500 && status !== 501 && status !== 505);
+  // What a gateway says in place of the daemon is no answer to a question, as it is none to a call.
+  const isOfGateway = evidenceOf(answer) === 'failed' && code !== 'internal_error';
+  const isPassing = PASSING.has(said) || status === 429 || status === 503 || isOfGateway;
   if (outcome === undefined && !isPassing) return { outcome: 'not_understood', status, isFinal: true };
   const seconds = retryAfterSeconds(headers);
   return { outcome: outcome ?? 'nothing', isFinal: false, retryAfterSeconds: seconds };
