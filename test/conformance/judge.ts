@@ -45,7 +45,7 @@ export function createJudge(others?: string): (exchange: Exchange, answer: Verdi
     if (command.do === 'race') return raceDifference(answer, others);
     if (command.do === 'start' || command.do === 'restart') accepted.clear();
     const { internId, nonce, issuedAt } = answer.proof ?? {};
-    if (nonce !== undefined) {
+    if (nonce !== undefined && answer.verdict === 'ok') {
       const proof = `${internId} ${nonce} ${issuedAt}`;
       if (accepted.has(proof)) return 'accepted twice';
       accepted.add(proof);

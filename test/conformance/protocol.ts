@@ -10,6 +10,7 @@ export type Command =
   | ({ do: 'present' } & At & RequestCommand)
   | ({ do: 'race'; requests: RequestCommand[] } & At)
   | ({ do: 'begin'; request: string } & At & Head)
+  | ({ do: 'answer'; nonce: string; status: number; rawHeaders: string[]; bodyBase64: string } & At)
   | { do: 'body'; request: string; bodyBase64: string }
   | ({ do: 'finish'; request: string; bodyBase64: string } & At);
 
@@ -23,6 +24,8 @@ export interface Verdict {
   verdict: string;
   proof?: { user: string; internId: string; version: 1 | 2; issuedAt: number; nonce?: string };
   retryAfterSeconds?: number;
+  /** With `kept`. Names are in lower case; null, expected only: the header is absent. */
+  answer?: { status: number; headers: Record<string, string | null>; bodyBase64: string };
   /** For a race: the verdicts in the order of its requests. */
   verdicts?: Verdict[];
   /** Only in the answer to `hello`. */
@@ -69,7 +72,7 @@ export function exchangesOf({
   const store = { storeSince, ...(storeEntriesMax !== undefined && { storeEntriesMax }) };
   return [
     { command: { do: 'start', verifier, ...store, jwks }, expected: { verdict: expect } },
-    ...steps.map(({ expect: verdict, or, proof, retryAfterSeconds, ...rest }) => {
+    ...steps.map(({ expect: verdict, or, proof, answer, retryAfterSeconds, ...rest }) => {
       const { signingInput: _, ...command } = rest as Command & { signingInput?: string };
       return {
         command,
@@ -77,6 +80,7 @@ export function exchangesOf({
           verdict,
           ...(or === undefined ? {} : { or }),
           ...(proof === undefined ? {} : { proof }),
+          ...(answer === undefined ? {} : { answer }),
           ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
         },
       };
@@ -117,10 +121,24 @@ export function differenceOf(expected: Expected, answer: Verdict): string | unde
   if (expected.proof !== undefined && !isSameProof(expected.proof, answer.proof)) {
     return `expected proof ${JSON.stringify(expected.proof)}, got ${JSON.stringify(answer.proof)}`;
   }
+  if (expected.answer !== undefined && !isSameAnswer(expected.answer, answer.answer)) {
+    return `expected ${JSON.stringify(expected.answer)}, got ${JSON.stringify(answer.answer)}`;
+  }
   const { retryAfterSeconds: seconds } = expected;
   return seconds === undefined || seconds === answer.retryAfterSeconds
     ? undefined
     : `expected retryAfterSeconds ${seconds}, got ${answer.retryAfterSeconds}`;
+}
+
+/** Other headers than those expected are left to the program. */
+function isSameAnswer(expected: NonNullable<Verdict['answer']>, given: Verdict['answer']): boolean {
+  const isThere = ([name, value]: [string, string | null]) => (given?.headers[name] ?? null) === value;
+  return (
+    given !== undefined &&
+    given.status === expected.status &&
+    given.bodyBase64 === expected.bodyBase64 &&
+    Object.entries(expected.headers).every(isThere)
+  );
 }
 
 function isSameProof(expected: NonNullable<Verdict['proof']>, given: Verdict['proof']): boolean {

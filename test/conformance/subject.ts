@@ -1,5 +1,6 @@
 import { ProofError, parseJwkSet, UnavailableError, type VerificationKey } from '@ori/proof';
 import {
+  type Answers,
   createVerifier,
   memoryReplayStore,
   type OpenProof,
@@ -11,10 +12,15 @@ import {
 } from '@ori/verifier';
 import type { Command, RequestCommand, Verdict } from './protocol.ts';
 
+type Recorder = ReturnType<Answers['record']>;
+type Answer = Awaited<NonNullable<ReturnType<Answers['ask']>>>;
+
 /** `@ori/verifier` with the memory store behind the conformance protocol; see README.md. */
 export function createSubject(): (command: Command) => Verdict | Promise<Verdict> {
   const clock = { verifierMs: 0, storeMs: 0 };
   const open = new Map<string, OpenProof>();
+  /** The calls that run, by nonce. */
+  const running = new Map<string, Recorder>();
   const policies: ReplayPolicy[] = [];
   let store: ReplayStore;
   let entriesMax: number | undefined;
@@ -27,6 +33,10 @@ export function createSubject(): (command: Command) => Verdict | Promise<Verdict
       store.attach?.(policy);
     },
     spend: (spend) => store.spend(spend),
+    answers: {
+      keep: (call, end) => store.answers?.keep(call, end),
+      ask: (question) => store.answers?.ask(question) ?? 'lost',
+    },
   };
 
   function restart(): void {
@@ -51,7 +61,19 @@ export function createSubject(): (command: Command) => Verdict | Promise<Verdict
   }
 
   async function present(request: RequestCommand): Promise<Verdict> {
-    return await verdictOf(() => verifier.verify({ ...request, body: bytesOf(request.bodyBase64) }));
+    return await verdictOf(
+      () => verifier.verify({ ...request, body: bytesOf(request.bodyBase64) }),
+      toVerdict,
+    );
+  }
+
+  /** A call runs from here on; a question is answered. */
+  async function toVerdict(proof: VerifiedProof): Promise<Verdict> {
+    const { answers } = verifier;
+    const answer = await answers?.ask(proof);
+    if (answer !== undefined) return ofAnswer(answer);
+    if (answers !== undefined) running.set(proof.nonce ?? '', answers.record(proof));
+    return ofProof(proof);
   }
 
   return (command) => {
@@ -61,7 +83,7 @@ export function createSubject(): (command: Command) => Verdict | Promise<Verdict
         return {
           verdict: 'ready',
           name: '@ori/verifier',
-          features: ['store-clock', 'interns', 'store-limit'],
+          features: ['store-clock', 'interns', 'store-limit', 'answers'],
         };
       case 'start':
         return refusable(() => {
@@ -101,9 +123,44 @@ export function createSubject(): (command: Command) => Verdict | Promise<Verdict
           open.delete(command.request);
           begun.update(bytesOf(command.bodyBase64));
           return begun.finish();
-        });
+        }, toVerdict);
+      case 'answer': {
+        const recorder = running.get(command.nonce);
+        recorder?.begin(command.status, joined(command.rawHeaders));
+        recorder?.end(bytesOf(command.bodyBase64));
+        running.delete(command.nonce);
+        return { verdict: 'done' };
+      }
     }
   };
+}
+
+function ofProof({ user, internId, version, nonce, ...proof }: VerifiedProof): Verdict {
+  const issuedAt = proof.issuedAt.getTime() / 1000;
+  return {
+    verdict: 'ok',
+    proof: { user, internId, version, issuedAt, ...(nonce === undefined ? {} : { nonce }) },
+  };
+}
+
+function ofAnswer({ status, headers, body }: Answer): Verdict {
+  if (headers['ori-answer'] === 'kept') {
+    const bodyBase64 = Buffer.from(body).toString('base64');
+    return { verdict: 'kept', answer: { status, headers, bodyBase64 } };
+  }
+  const pause = headers['retry-after'];
+  const verdict: string = JSON.parse(String(body)).error.code;
+  return { verdict, ...(pause !== undefined && { retryAfterSeconds: Number(pause) }) };
+}
+
+function joined(rawHeaders: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    const value = rawHeaders[index + 1] ?? '';
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+  }
+  return headers;
 }
 
 const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64');
@@ -117,16 +174,14 @@ function refusable(use: () => void): Verdict {
   }
 }
 
-async function verdictOf(judge: () => Promise<VerifiedProof> | undefined): Promise<Verdict> {
+async function verdictOf(
+  judge: () => Promise<VerifiedProof> | undefined,
+  toVerdict: (proof: VerifiedProof) => Promise<Verdict> | Verdict = ofProof,
+): Promise<Verdict> {
   try {
     const proof = await judge();
     if (proof === undefined) return { verdict: 'continue' };
-    const { user, internId, version, nonce } = proof;
-    const issuedAt = proof.issuedAt.getTime() / 1000;
-    return {
-      verdict: 'ok',
-      proof: { user, internId, version, issuedAt, ...(nonce === undefined ? {} : { nonce }) },
-    };
+    return await toVerdict(proof);
   } catch (error) {
     if (error instanceof UnavailableError) return { verdict: error.code };
     if (!(error instanceof ProofError)) throw error;

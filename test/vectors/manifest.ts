@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { QUESTION_CHECKS } from '../conformance/daemon/answer-checks.ts';
+import { ANSWER_CHECKS, QUESTION_CHECKS } from '../conformance/daemon/answer-checks.ts';
 import { ANSWER_SENTENCES } from '../conformance/daemon/answers.ts';
 import { CHECKS, SLOW_CHECKS } from '../conformance/daemon/checks.ts';
 import { KEY_CHECKS } from '../conformance/daemon/key-checks.ts';
@@ -15,6 +15,7 @@ export const DAEMON_CHECKS: readonly { sentence: string; title: string }[] = [
   ...SLOW_CHECKS,
   ...KEY_CHECKS,
   ...QUESTION_CHECKS,
+  ...ANSWER_CHECKS,
   ...ANSWER_SENTENCES.map((sentence) => ({ sentence, title: 'answers every refusal as required' })),
 ];
 

@@ -11,6 +11,11 @@ export type RefusalCode =
   | 'nonce_replayed'
   | 'replay_store_full'
   | 'answers_not_kept'
+  /** To a question. */
+  | 'call_running'
+  | 'answer_lost'
+  | 'answer_too_large'
+  | 'call_not_received'
   | 'proof_before_fence';
 
 /** Absent members have the defaults of SPEC.md. */
@@ -20,6 +25,8 @@ export interface VerifierConfiguration {
   clockToleranceSeconds?: number | undefined;
   acceptV1?: boolean | undefined;
   contentType?: string | undefined;
+  /** Only for programs with the feature `answers`. */
+  answers?: boolean | undefined;
 }
 
 export interface VerifiedFacts {

@@ -63,10 +63,13 @@ const BEYOND_REQUESTS: ReadonlySet<string> = new Set([
   'replay_store_unsafe',
 ]);
 
+/** What questions are told (REPLAY-STORES.md, N16 to N20). */
+const TO_QUESTIONS = ['kept', 'call_running', 'answer_lost', 'answer_too_large', 'call_not_received'];
+
 test('the vectors produce every code that a request alone can cause', () => {
   const provoked = REFUSAL_CODES.filter((code) => !BEYOND_REQUESTS.has(code));
   expect(new Set(steps.map(({ expect: verdict }) => verdict))).toEqual(
-    new Set(['continue', 'done', 'ok', 'refused', ...provoked]),
+    new Set(['continue', 'done', 'ok', 'refused', ...provoked, ...TO_QUESTIONS]),
   );
 });
 

@@ -99,18 +99,23 @@ export function createBench(
     return answer;
   }
 
+  let isFenced = false;
+
   return {
     daemon,
     path,
     bodyBytesMax,
     request,
     tell,
+    /** Whether the daemon refused by a fence that it set within this run, minutes ago at most (REPLAY-STORES.md, N4). */
+    sawFence: (): boolean => isFenced,
     /** Sends requests until one is past the fence. */
     async ready(): Promise<void> {
       for (let attempt = 0; attempt < 6; attempt++) {
         const answer = await tell();
         if (answer.status === 200) return;
         const code = codeOf(answer);
+        isFenced ||= code === 'proof_before_fence';
         // A first fetch may time out on a busy machine; it is repeated after 10 s.
         if (code !== 'proof_before_fence' && code !== 'keys_unavailable') {
           throw new Error(`a good proof: ${textOf(answer)}`);

@@ -11,7 +11,7 @@ const USAGE = `Usage: npm run conformance -- --daemon [options] URL
   --path PATH           the guarded route; /api/invoke by default
   --body-bytes-max N    the largest body that the daemon accepts; 1,000,000 by default
   --fetch               the daemon is of class "request": what its server hides is "unseen"
-  --answers             the daemon keeps answers (N14 to N21)
+  --answers             the daemon keeps answers (N14 to N23), and its handler obeys README.md
   --keys-port N         where the key set is served; by default 9000 for a daemon with a URL, otherwise a free port
   --only TEXT           only checks whose sentence or title contains it
   --json FILE           also write the results

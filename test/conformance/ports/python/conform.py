@@ -12,7 +12,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[4] / "libs/public/python/src"))
 
 from ori_proof import LocalKeys, MemoryStore, OpenProof, Refused, RootedSet, Verifier, read_key_set
-from ori_proof.store import Policy, Spend
+from ori_proof.answers import Recorder
+from ori_proof.store import Asked, Call, CallEnd, Policy, Question, Spend
 
 Command = dict[str, Any]
 
@@ -22,11 +23,15 @@ NAMES = {
     "clockToleranceSeconds": "clock_tolerance_seconds",
     "acceptV1": "accept_v1",
     "contentType": "content_type",
+    "answers": "answers",
 }
+FEATURES = ["store-clock", "interns", "store-limit", "answers"]
 clock = {"verifier": 0.0, "store": 0.0}
 keys = LocalKeys({"keys": []})
 begun: dict[str, OpenProof] = {}
 attached: list[Policy] = []
+# The calls that run, by nonce.
+running: dict[str, Recorder] = {}
 
 
 class Store:
@@ -45,6 +50,12 @@ class Store:
 
     def spend(self, spend: Spend) -> str:
         return self.store.spend(spend)
+
+    def keep(self, call: Call, end: CallEnd) -> None:
+        self.store.keep(call, end)
+
+    def ask(self, question: Question) -> Asked:
+        return self.store.ask(question)
 
 
 store = Store()
@@ -65,9 +76,32 @@ def begin(request: Command) -> OpenProof:
 def finish(proof: OpenProof, body: str) -> Command:
     proof.update(base64.b64decode(body))
     accepted = proof.finish()
+    if verifier.answers is not None and accepted.nonce is not None:
+        question = verifier.answers.question(accepted.user, accepted.path, accepted.issued_at, clock["verifier"])
+        if question is not None:
+            return to_question(question)
+        running[accepted.nonce] = verifier.answers.record(accepted.user, accepted.nonce)
     names: Command = {"user": accepted.user, "internId": accepted.intern_id, "version": accepted.version}
     names["issuedAt"] = accepted.issued_at
     return {"verdict": "ok", "proof": names if accepted.nonce is None else {**names, "nonce": accepted.nonce}}
+
+
+def to_question(question: Question) -> Command:
+    assert verifier.answers is not None
+    status, headers, body = verifier.answers.ask(question)
+    if "ori-answer" in headers:
+        kept = {"status": status, "headers": headers, "bodyBase64": base64.b64encode(body).decode()}
+        return {"verdict": "kept", "answer": kept}
+    waits = {"retryAfterSeconds": int(headers["retry-after"])} if "retry-after" in headers else {}
+    return {"verdict": json.loads(body)["error"]["code"], **waits}
+
+
+def end(command: Command) -> Command:
+    recorder, headers = running.pop(command["nonce"]), command["rawHeaders"]
+    recorder.begin(command["status"], zip(headers[::2], headers[1::2], strict=True))
+    recorder.add(base64.b64decode(command["bodyBase64"]))
+    recorder.end()
+    return {"verdict": "done"}
 
 
 def present(request: Command) -> Command:
@@ -100,11 +134,7 @@ def answer(command: Command) -> Command:
         verdicts, untils = zip(*[judge(rooted, each) for each in command["answers"]], strict=True)
         return {"verdict": "done", "verdicts": verdicts, "untils": untils}
     if do == "hello":
-        return {
-            "verdict": "ready",
-            "name": "ori-proof for Python",
-            "features": ["store-clock", "interns", "store-limit"],
-        }
+        return {"verdict": "ready", "name": "ori-proof for Python", "features": FEATURES}
     now: Any = command.get("now", command.get("storeSince"))
     if now is not None:
         clock.update(verifier=now, store=command.get("storeNow", now))
@@ -119,6 +149,8 @@ def answer(command: Command) -> Command:
         use(command["verifier"])
     if do == "restart":
         store.lose()
+    if do == "answer":
+        return end(command)
     if do == "present":
         return present(command)
     if do == "race":

@@ -116,12 +116,14 @@ class MemoryStore:
     def ask(self, question: Question) -> Asked:
         call, timestamp, _ = question
         with self._lock:
-            if (record := self._records.of(call)) is not None:
-                return record.end if record.user == call.user else "not_received"
+            record = self._records.of(call)
+            if record is not None and record.user == call.user:
+                return record.end
             ledger, now = self._ledger_of(call.policy), self._now()
             since = max(self._fence(call.policy, now), ledger.unrecorded)
             is_certain = ledger.marks_from is None and timestamp - QUESTION_SECONDS_MAX > since
-            if "x" + call.nonce not in ledger.spent:
+            # Of another person's call nobody learns that there is one.
+            if record is None and "x" + call.nonce not in ledger.spent:
                 if call.nonce in ledger.spent:
                     return "lost"
                 self._require_room(2, now)

@@ -121,6 +121,19 @@ describe.each(Object.keys(STORES))('in %s', (kind) => {
     await expect(spend(second)).rejects.toMatchObject({ code: 'nonce_replayed' });
   });
 
+  // SPEC.md N21.
+  test('another person is told of a call what is told of none, near a fence too', async () => {
+    const { stores, spend, ask } = await world(kind);
+    const [first, second] = stores;
+    await spend(first);
+    const none = randomBytes(16).toString('base64url');
+    expect([await ask(second, 'mallory', undefined, 0), await ask(second, 'mallory', none, 0)]).toEqual([
+      'lost',
+      'lost',
+    ]);
+    expect(await ask(second)).toBe('running');
+  });
+
   test('a question about an unknown nonce voids it, once for all', async () => {
     const { stores, spend, ask } = await world(kind);
     const [first, second] = stores;

@@ -94,13 +94,14 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}) {
     keep: ({ policy, nonce }, end) => records.end(policy.internId, nonce, end),
     ask({ policy, user, nonce, timestamp }) {
       const record = records.of(policy.internId, nonce);
-      if (record !== undefined) return record.user === user ? record.end : 'not_received';
+      if (record?.user === user) return record.end;
       const ledger = ledgerOf(policy.internId);
       const wallMs = now();
       const seconds = wallMs / 1000;
       const since = Math.max(fenceSeconds(policy, wallMs), ledger.unrecorded);
       const isCertain = ledger.marksFrom === undefined && timestamp - QUESTION_SECONDS_MAX > since;
-      if (ledger.has([voidOf(nonce)])) return isCertain ? 'not_received' : 'lost';
+      // Of another person's call nobody learns that there is one.
+      if (record !== undefined || ledger.has([voidOf(nonce)])) return isCertain ? 'not_received' : 'lost';
       if (ledger.has([nonce])) return 'lost';
       requireRoom(2, Math.floor(seconds - RETENTION_SECONDS_MAX));
       // As late as a proof could be that any verifier accepts.

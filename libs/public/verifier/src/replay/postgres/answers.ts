@@ -39,15 +39,18 @@ BEGIN
       verifier_now, known_event, known_identity, known_lsn, retention, tolerance, acks, wait_ms) s;
   SELECT * INTO record FROM ori_replay.answer a
     WHERE a.intern_id = intern AND a.nonce = of_nonce AND a.until >= ori_replay.clock();
-  IF FOUND THEN
-    verdict := CASE record.person WHEN asker THEN 'recorded' ELSE 'not_received' END;
+  IF record.person = asker THEN
+    verdict := 'recorded';
     outcome := record.outcome;
     IF outcome = 'running' AND NOT EXISTS (SELECT FROM ori_replay.process p
       WHERE p.process = record.process AND p.seen >= ori_replay.clock() - ${LIFE_SECONDS}) THEN outcome := 'lost'; END IF;
     RETURN;
   END IF;
   outcome := 'lost';
-  IF verdict = 'spent' THEN
+  IF record.person IS NOT NULL THEN
+    -- Of another person's call nobody learns that there is one.
+    IF verdict = 'replayed' THEN verdict := 'spent'; END IF;
+  ELSIF verdict = 'spent' THEN
     INSERT INTO ori_replay.spent AS s VALUES (intern, '2'::bytea || of_nonce, latest), (intern, 'x'::bytea || of_nonce, latest)
       ON CONFLICT (intern_id, id) DO UPDATE SET stamped = excluded.stamped;
   ELSIF EXISTS (SELECT FROM ori_replay.spent s WHERE s.intern_id = intern AND s.id = 'x'::bytea || of_nonce) THEN

@@ -142,13 +142,19 @@ return {'spent', fence_text}
 
 /**
  * Answers a question: ARGV[7] is the time when it was signed, ARGV[8] the 16 bytes of the nonce that it asks about, ARGV[9] the person.
- * KEYS[2] is the record of that call. An unknown nonce is spent, as late as a proof could be that any verifier accepts, and marked by `x`.
+ * KEYS[2] is the record of that call; to others it is as if there were none. An unknown nonce is spent, as late as a proof could be that any
+ * verifier accepts, and marked by `x`.
  */
 const ASK = `${OPEN}
+local function unknown()
+  local since = math.max(fence + tolerance, mark('unrecorded') or -1)
+  if mark('v1') or tonumber(ARGV[7]) - ${QUESTION_SECONDS_MAX} <= since then return {'recorded', fence_text, 'lost'} end
+  return {'not_received', fence_text}
+end
 local record = redis.call('GET', KEYS[2])
 if record then
   local person, process, outcome = string.match(record, '^([^\\n]*)\\n([^\\n]*)\\n(.*)$')
-  if person ~= ARGV[9] then return {'not_received', fence_text} end
+  if person ~= ARGV[9] then return unknown() end
   local seen = mark('alive:' .. process)
   if outcome == 'running' and not (seen and now - seen <= ${LIFE_SECONDS}) then outcome = 'lost' end
   return {'recorded', fence_text, outcome}
@@ -159,9 +165,7 @@ if not known then
   if redis.call('ZADD', spent, 'NX', latest_timestamp, '2' .. ARGV[8]) == 0 then return {'recorded', fence_text, 'lost'} end
   redis.call('ZADD', spent, 'NX', latest_timestamp, 'x' .. ARGV[8])
 end
-local since = math.max(fence + tolerance, mark('unrecorded') or -1)
-if mark('v1') or tonumber(ARGV[7]) - ${QUESTION_SECONDS_MAX} <= since then return {'recorded', fence_text, 'lost'} end
-return {'not_received', fence_text}
+return unknown()
 `;
 
 /** Version 1: ARGV[8] is the 32 bytes of its id. */
