@@ -20,8 +20,8 @@ export interface SuiteOptions {
   readonly only: string | undefined;
   /** The daemon keeps answers (REPLAY-STORES.md, N14 to N21). */
   readonly answers?: boolean;
-  /** The checks that take 30 s, and those that need a daemon each. */
-  readonly leftOut?: readonly ('slow' | 'key sets')[];
+  /** The checks that take 30 s, those that need a daemon each, and those of requests alone. */
+  readonly leftOut?: readonly ('slow' | 'key sets' | 'requests')[];
 }
 
 /** The result of one check. */
@@ -149,7 +149,7 @@ export async function runSuite(
     outcomes.push({ sentence, title, difference, isUnseen });
   }
 
-  const isIn = (kind: 'slow' | 'key sets') => options.leftOut?.includes(kind) !== true;
+  const isIn = (kind: 'slow' | 'key sets' | 'requests') => options.leftOut?.includes(kind) !== true;
   const keyChecks = KEY_CHECKS.filter((check) => isIn('key sets') && wanted(check));
   const inTurn = async (): Promise<void> => {
     for (let check = keyChecks.shift(); check !== undefined; check = keyChecks.shift()) {
@@ -166,7 +166,10 @@ export async function runSuite(
   await bench.ready();
   const slowChecks = SLOW_CHECKS.filter((check) => isIn('slow') && wanted(check));
   const slow = Promise.all(slowChecks.map((check) => judge(check, bench)));
-  const checks = [...CHECKS, ...(options.answers === true ? ANSWER_CHECKS : QUESTION_CHECKS)].filter(wanted);
+  const checks = [
+    ...(isIn('requests') ? CHECKS : []),
+    ...(options.answers === true ? ANSWER_CHECKS : QUESTION_CHECKS),
+  ].filter(wanted);
   tell(`requests: ${checks.length} checks`);
   for (const check of checks) await judge(check, bench);
   await Promise.all([slow, keysDone]);
