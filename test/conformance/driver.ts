@@ -13,6 +13,8 @@ export class DriverError extends Error {
 }
 
 const ANSWER_MS = 10_000;
+/** A JVM or an interpreter starts before the first answer. */
+const FIRST_ANSWER_MS = 60_000;
 
 interface Asked {
   resolve(answer: Verdict): void;
@@ -28,6 +30,7 @@ export function startDriver(
   const waiting: Asked[] = [];
   let failure: DriverError | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let limitMs = FIRST_ANSWER_MS;
 
   function fail(why: string): void {
     failure ??= new DriverError(why);
@@ -38,11 +41,12 @@ export function startDriver(
 
   function watch(): void {
     clearTimeout(timer);
-    if (waiting.length > 0) timer = setTimeout(() => fail(`no answer within ${ANSWER_MS} ms`), ANSWER_MS);
+    if (waiting.length > 0) timer = setTimeout(() => fail(`no answer within ${limitMs} ms`), limitMs);
   }
 
   createInterface({ input: program.stdout }).on('line', (line) => {
     const next = waiting.shift();
+    limitMs = ANSWER_MS;
     if (next === undefined) return fail(`an answer without a command: ${line.slice(0, 200)}`);
     watch();
     const answer = readAnswer(line);

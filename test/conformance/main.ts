@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { ELSEWHERE } from '../vectors/elsewhere.ts';
 import { SCENARIOS } from '../vectors/read.ts';
+import { sentencesOfSpec } from '../vectors/sentences.ts';
 import { testDaemon } from './daemon/main.ts';
 import { type Driver, DriverError, startDriver } from './driver.ts';
 import { drawQuestion } from './generated.ts';
@@ -20,6 +22,10 @@ The protocol is described in test/conformance/README.md.`;
 
 /** Commands sent ahead of their answers: enough to keep a program busy. */
 const SCENARIOS_AHEAD = 4;
+
+/** Sentences that only a signer or a client can meet. */
+const isAboutOthers = (id: string): boolean =>
+  /^[SCA]/.test(id) || ELSEWHERE[id]?.startsWith('about ') === true;
 
 async function main(args: readonly string[]): Promise<number> {
   const { options, command } = readArguments(args);
@@ -62,6 +68,9 @@ async function main(args: readonly string[]): Promise<number> {
   }
   if (failed.length > 40) console.log(`\n… and ${failed.length - 40} more`);
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 1)}\n`);
+  const tried = new Set(able.flatMap(({ sentences }) => sentences));
+  const left = [...sentencesOfSpec().keys()].filter((id) => !tried.has(id) && !isAboutOthers(id));
+  console.log(`\nnot run: ${left.join(' ')}`);
   const steps = results.reduce((sum, result) => sum + result.steps, 0);
   console.log(
     `\n${results.length - failed.length} of ${results.length} scenarios as expected, ${steps} commands`,

@@ -17,7 +17,7 @@ export function table(results: readonly Result[]): string {
   );
   const byCode = [...codes].toSorted(([, a], [, b]) => b.length - a.length);
   return [
-    `${'section'.padEnd(10)}${pad('passed', 8)}${pad('failed', 8)}${pad('skipped', 9)}`,
+    `${'section'.padEnd(10)}${pad('passed', 8)}${pad('failed', 8)}${pad('not run', 9)}`,
     ...rows,
     ...(byCode.length === 0 ? [] : ['', 'expected -> got']),
     ...byCode.map(([code, times]) => `${pad(times.length, 6)}  ${code}`),

@@ -115,7 +115,7 @@ const HEADERS: readonly Check[] = [
   refuses('V3', 'a request without a proof', MISSING, { headers: drop(...ALWAYS, ...V2) }),
   ...V2.map((name) => refuses('V4', `a request without ${name}`, MALFORMED, { headers: drop(name) })),
   refuses('V4', 'a user with a comma', MALFORMED, { headers: replace('x-ori-invoke-user', 'a,b') }),
-  accepts('F1', 'white space around the values of headers', {
+  accepts('F1', 'values around which the server took white space away', {
     // Not of Host: workerd answers 500 to that by itself.
     headers: (headers) =>
       headers.map(([name, value]) => [name, name.toLowerCase() === 'host' ? value : `\t ${value} \t`]),
@@ -142,6 +142,13 @@ const REQUESTS: readonly Check[] = [
   refuses('V8', 'a query', UNCOVERABLE, ({ path }) => ({ target: `${path}?admin=1` })),
   ...TARGETS.map(([sentence, title, sent, isRaw]) =>
     refuses(sentence, title, [], ({ path }) => ({ target: sent(path) }), isRaw),
+  ),
+  refuses(
+    'V8',
+    'a target in absolute form whose origin is that of Host',
+    [],
+    ({ path, daemon }) => ({ target: `http://${daemon.url.host}${path}` }),
+    true,
   ),
   refuses('V9', 'a request without a media type', UNCOVERABLE, { headers: drop('Content-Type') }),
   refuses('V9', 'a second Content-Type', [], { headers: append(['Content-Type', 'text/plain']) }, true),

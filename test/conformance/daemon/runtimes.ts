@@ -61,7 +61,7 @@ export async function judgeCell(
   await using keyServer = await startKeyServer();
   const options = { path: '/api/invoke', bodyBytesMax, isFetch, only: undefined, leftOut };
   const outcomes = await runSuite(startedBy(command, keyServer, 'ignore'), options, () => {});
-  const judged = linesOf(outcomes).filter(({ state }) => state !== 'vectors' && state !== 'tests');
+  const judged = linesOf(outcomes).filter(({ state }) => state !== 'not run');
   return Object.fromEntries(
     judged.map(({ id, state, detail }) => [id, state === 'FAILED' ? `FAILED ${detail}` : state]),
   );

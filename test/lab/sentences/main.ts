@@ -1,0 +1,92 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startDriver } from '../../conformance/driver.ts';
+import { ask, type Question } from '../../conformance/judge.ts';
+import { exchangesOf } from '../../conformance/protocol.ts';
+import { TRIALS } from '../../conformance/races.ts';
+import { SCENARIOS } from '../../vectors/read.ts';
+import { MUTANTS, type Mutant, SURVIVORS } from './mutants.ts';
+
+// node test/lab/sentences/main.ts [TEXT]: breaks a sentence of SPEC.md in our own verifier, and names the vector that accuses it. Writes
+// table.tsv, and fails for a mutant that survives without a reason. The wrong daemons: MUTANTS=all vitest run …/wrong-answers.test.ts.
+
+const ROOT = join(import.meta.dirname, '../../..');
+const PORTS = 'test/conformance/ports/python';
+
+const QUESTIONS: (Question & { readonly sentences: readonly string[] })[] = [
+  ...SCENARIOS.map((scenario) => ({ ...scenario, exchanges: exchangesOf(scenario) })),
+  ...TRIALS.map((trial) => ({ ...trial, sentences: [] })),
+];
+
+/** A copy of both verifiers, whose packages import one another and not those of the checkout. */
+async function copy(): Promise<string> {
+  const tree = await mkdtemp(join(tmpdir(), 'ori-mutant-'));
+  for (const folder of ['libs/public', 'test/conformance', 'test/vectors'])
+    await cp(join(ROOT, folder), join(tree, folder), { recursive: true });
+  const modules = join(tree, 'node_modules');
+  await mkdir(join(modules, '@ori'), { recursive: true });
+  for (const name of await readdir(join(ROOT, 'node_modules')))
+    if (name !== '@ori' && !name.startsWith('.'))
+      await symlink(join(ROOT, 'node_modules', name), join(modules, name));
+  for (const name of ['proof', 'verifier', 'remote-json'])
+    await symlink(join(tree, 'libs/public', name), join(modules, '@ori', name));
+  return tree;
+}
+
+/** The title of the first vector that accuses the program, those of the sentence first; undefined if none does. */
+async function killerOf(tree: string, [sentence, file]: Mutant): Promise<string | undefined> {
+  const command = file.startsWith('python/')
+    ? ['python3', join(tree, PORTS, 'conform.py')]
+    : [process.execPath, join(tree, 'test/conformance/serve.ts')];
+  const own = QUESTIONS.filter(({ sentences }) => sentences.includes(sentence));
+  await using driver = startDriver(command, 'ignore');
+  try {
+    const { features = [] } = await driver.ask({ do: 'hello' });
+    for (const question of [...own, ...QUESTIONS]) {
+      const { needs = [] } = question as { needs?: readonly string[] };
+      if (!needs.every((need) => features.includes(need))) continue;
+      const { differences } = await ask(driver, question);
+      if (differences.length > 0) return question.title;
+    }
+  } catch (error) {
+    return `the program ended: ${String(error).slice(0, 60)}`;
+  }
+  return undefined;
+}
+
+const [only = ''] = process.argv.slice(2);
+const rows: string[] = [];
+let failures = 0;
+const tree = await copy();
+try {
+  for (const mutant of MUTANTS) {
+    const [sentence, file, from, to] = mutant;
+    const name = `${sentence}\t${file.replace(/.*\//, '')}\t${JSON.stringify(from)} -> ${JSON.stringify(to)}`;
+    if (!name.includes(only)) continue;
+    const path = join(tree, 'libs/public', file);
+    const text = await readFile(path, 'utf8');
+    if (text.split(from).length < 2) throw new Error(`${file} has no ${from}`);
+    await writeFile(
+      path,
+      text.replace(from, () => to),
+    );
+    const killer = await killerOf(tree, mutant);
+    await writeFile(path, text);
+    const reason = SURVIVORS[`${sentence} ${from}`];
+    if (killer === undefined && reason === undefined) failures += 1;
+    const row = `${name}\t${killer ?? `SURVIVES: ${reason ?? 'no reason'}`}`;
+    rows.push(row);
+    if (killer === undefined || only !== '') console.log(row);
+  }
+} finally {
+  await rm(tree, { recursive: true });
+}
+if (only === '')
+  await writeFile(
+    join(import.meta.dirname, 'table.tsv'),
+    `sentence\tfile\tmutant\tkilled by\n${rows.join('\n')}\n`,
+  );
+const sentences = new Set(rows.map((row) => row.split('\t')[0]));
+console.log(`${rows.length} mutants of ${sentences.size} sentences, ${failures} survive without a reason`);
+process.exitCode = failures === 0 ? 0 : 1;
