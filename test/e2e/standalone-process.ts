@@ -39,7 +39,7 @@ export interface RunningStandalone extends AsyncDisposable {
 export async function makeStandaloneHome(): Promise<StandaloneHome> {
   const folder = await mkdtemp(join(tmpdir(), 'ori-standalone-'));
   const stateFile = join(folder, '.ori', 'standalone.json');
-  await symlink(join(ROOT, 'services'), join(folder, 'services'));
+  for (const name of ['services', 'deploy']) await symlink(join(ROOT, name), join(folder, name));
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   // As npm runs a script: its line in a shell, to which npm forwards signals; but in this folder.
   const run = (script: 'start' | 'token', args: readonly string[], env: Environment = {}): ChildProcess =>

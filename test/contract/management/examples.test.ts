@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { clearRevokedSessions, revokeSessions } from '@ori/administration/sessions';
+import { PRESENTATIONS } from '@ori/api/refusals';
 import { DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 import type { Database } from '@ori/store/database';
 import { createApiKey } from '@ori/store/writes/api-keys';
@@ -206,6 +207,15 @@ const PROVOKED: Readonly<Record<string, (send: Send, family: string) => Promise<
     const { subject } = world.theirs;
     return send({ bearer: await world.issuer.token({ subject, scope: 'interns' }) });
   },
+  [PRESENTATIONS.insufficient_user_authentication.message]: async (send) => {
+    const { userId, subject } = world.ours;
+    const began = Math.floor(Date.now() / 1000) - 100;
+    const session = await world.issuer.token({ subject, scope: 'interns', claims: { auth_time: began } });
+    await revokeSessions(world.store, { userId });
+    const reply = await send({ bearer: session });
+    await clearRevokedSessions(world.store, { userId });
+    return reply;
+  },
   'Requests addressed to a regional hostname are refused for intern operations.': (send) =>
     send({ headers: ['Host', 'eu.ori.example'] }),
   'Not found.': (send, family) =>
@@ -243,8 +253,9 @@ const post = (key: string) =>
 /** Uses up two keys, and loses the answer of one. */
 async function useKeys(): Promise<void> {
   for (const key of ['used', 'lost']) expect((await post(key)).status).toBe(201);
-  const lost = createHash('sha256').update('lost').digest('hex');
-  await sql`update idempotency_keys set sealed_answer = 'x.x.x.x.x' where key_hash = ${lost}`.execute(
+  await sql`
+    update idempotency_keys set sealed_answer = 'x.x.x.x.x'
+    where key_hash = (select key_hash from idempotency_keys order by created_at desc limit 1)`.execute(
     world.store.kysely,
   );
 }
