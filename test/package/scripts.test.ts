@@ -27,6 +27,9 @@ const RUN_BY: Readonly<Record<string, readonly [file: string, words: string]>> =
   reference: ['test/check/openapi.ts', 'renderGenerated()'],
   'test:watch': ['test/package/scripts.test.ts', "'test:watch'"],
   'test:wings': ['.ci/run', "vitest run --project '!quick' --project '!isolated'"],
+  'test:mcp': ['.github/workflows/nightly.yml', 'npm run test:mcp'],
+  providers: ['.github/workflows/nightly.yml', 'npm run providers'],
+  operators: ['.github/workflows/nightly.yml', 'npm run operators'],
   'setup:runtimes': ['test/conformance/daemon/runtimes.ts', 'setUpRuntimes()'],
 };
 
