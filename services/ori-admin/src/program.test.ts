@@ -1,5 +1,8 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { createSigningKey } from '@ori/proof/signing';
 import { Sink } from '@ori/test-env/sink';
 import { expect, it } from 'vitest';
 import { EXIT, EXIT_MEANINGS } from './exit-codes.ts';
@@ -27,6 +30,7 @@ const COMMANDS = {
   key: ['create', 'list', 'disable'],
   intern: ['list', 'icon', 'delete'],
   'signing-key': ['add', 'rotate', 'list', 'retire', 'revoke'],
+  'answer-key': ['make'],
   byok: ['create', 'list', 'rotate', 'disable', 'enable', 'delete'],
   kek: ['generate', 'list', 'promote', 'reseal', 'remove', 'wrap', 'unwrap'],
   audit: ['list', 'export', 'compare', 'verify', 'keys'],
@@ -112,4 +116,21 @@ it.each([
 
 it('hides the refused option from the help', async () => {
   expect((await admin('byok', 'create', '--help')).stdout).not.toMatch(/--key\b(?!-)/);
+});
+
+it('makes an answer key once, in a file of its owner alone', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'answer-key-')), 'answer.key');
+  const { stdout, stderr } = await admin('answer-key', 'make', file);
+  const text = readFileSync(file, 'utf8');
+  expect(text).toMatch(/^[\w-]{43}\n$/);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const x = Buffer.from(createSigningKey(Buffer.from(text, 'base64url')).publicKey).toString('base64url');
+  expect(stdout).toBe(`${x}\n`);
+  expect(stderr).toContain(`answer_keys: ["${x}"]`);
+  expect(await admin('answer-key', 'make', file)).toMatchObject({
+    exit: EXIT.usage,
+    stdout: '',
+    stderr: expect.stringContaining('it already exists'),
+  });
+  expect(readFileSync(file, 'utf8')).toBe(text);
 });

@@ -4,6 +4,7 @@ import { describeSettings } from '@ori/runtime/describe-settings';
 import { VERSION } from '@ori/runtime/version';
 import { CommanderError } from 'commander';
 import { Command } from './command.ts';
+import { addAnswerKeyCommands } from './commands/answer-key.ts';
 import { addApplyCommand } from './commands/apply.ts';
 import { addAuditCommands } from './commands/audit.ts';
 import { addByokCommands } from './commands/byok.ts';
@@ -85,6 +86,7 @@ function createProgram(host: HostEnvironment): Command {
     addKeyCommands,
     addInternCommands,
     addSigningKeyCommands,
+    addAnswerKeyCommands,
     addRootCommands,
     addByokCommands,
     addKekCommands,
