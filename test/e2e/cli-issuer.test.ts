@@ -55,6 +55,27 @@ it('signs in at a correct issuer, and sends the verifier and the resource with t
   });
 });
 
+it.each([
+  ['stays', 1000, 1000, undefined],
+  ['never was', undefined, 1000, undefined],
+  ['moves', 1000, 1001, 'dated your sign-in anew'],
+  ['is dropped', 1000, undefined, 'left the time of your sign-in'],
+])('says once if the time of the sign-in %s at the first renewal', async (_what, before, after, told) => {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const give = (auth_time?: number) => {
+    issuer.tokenMembers = { access_token: `${part({ alg: 'none' })}.${part({ auth_time })}.` };
+  };
+  give(before);
+  await signIn();
+  give(after);
+  const renewals: string[] = [];
+  for (let turn = 0; turn < 2; turn++) {
+    await home.changeSession({ expires_at: 1 });
+    renewals.push((await runOri(home, ['token'])).stderr);
+  }
+  expect(renewals).toEqual([told === undefined ? '' : expect.stringContaining(told), '']);
+});
+
 it('says that the issuer does not bind sessions, and unbinds no profile that was bound', async () => {
   const { stderr } = await signIn();
   expect(stderr).toContain('not bound to a key, because the issuer does not offer DPoP');

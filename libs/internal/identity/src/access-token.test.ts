@@ -285,14 +285,35 @@ describe('with claims of other names', () => {
     expect(checkTokenClaims({ ...theirs, scp: ['vault:read', 'interns'] }, named, NOW).scopes).toEqual([]);
   });
 
+  test('reads a claim within another, unless one has just that name', () => {
+    const path = { subject: 'ext.uid', client: 'ext.app.id', scope: 'ext.scp', authTime: 'ext.auth_time' };
+    const nesting = { ...expected, claims: path };
+    const ext = { uid: 'u7', app: { id: 'ori-cli' }, scp: ['vault:read'], auth_time: 9 };
+    expect(checkIntrospection({ ...introspected, ext }, nesting, NOW)).toMatchObject({
+      subject: 'u7',
+      scopes: ['vault:read'],
+      authenticatedAt: 9,
+    });
+    const flat = { ...claims, ext, 'ext.uid': 'flat' };
+    expect(checkTokenClaims(flat, nesting, NOW).subject).toBe('flat');
+    const refusedFor = (changes: object) => () =>
+      checkTokenClaims({ ...claims, ext: { ...ext, ...changes } }, nesting, NOW);
+    expect(refusedFor({ uid: null })).toThrow(withClaim('ext.uid'));
+    expect(refusedFor({ app: { id: 'other' } })).toThrow(withClaim('client'));
+    expect(refusedFor({ app: 'ori-cli' })).toThrow(withClaim('ext.app.id'));
+    expect(() => checkTokenClaims({ ...claims, ext: [ext] }, nesting, NOW)).toThrow(withClaim('ext.uid'));
+  });
+
   test.each(['oid', 'cid', 'scp'])('requires the claim %s, and names it', (name) => {
     const lacking = { ...theirs, [name]: undefined };
     expect(() => checkTokenClaims(lacking, named, NOW, 'JWT')).toThrow(withClaim(name));
   });
 
   test('a name that every object has is no claim', () => {
-    const odd = { ...expected, claims: { subject: 'constructor' } };
-    expect(() => checkTokenClaims(claims, odd, NOW)).toThrow(REFUSED);
+    for (const subject of ['constructor', 'constructor.name', 'sub.length']) {
+      const odd = { ...expected, claims: { subject } };
+      expect(() => checkTokenClaims(claims, odd, NOW)).toThrow(REFUSED);
+    }
   });
 });
 

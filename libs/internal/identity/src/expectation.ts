@@ -22,7 +22,7 @@ export interface TokenExpectation {
   readonly introspectionWithoutAudience?: boolean;
 }
 
-/** Names of claims that differ from those of RFC 9068. */
+/** Names of claims that differ from those of RFC 9068; `a.b` is also `b` within `a`. */
 interface ClaimNames {
   /** Default: `sub`. */
   readonly subject?: string;

@@ -87,7 +87,7 @@ test.each([
   ['issuers[0].audience', { audience: 'x', clients: ['x'], tokenTypes: ['none'] }],
   ['issuers[0].audience', { audience: 'x', clients: ['w', 'x'], tokenTypes: ['at+jwt', 'JWT'] }],
   ['issuers[0].claims.subject', { claims: { subject: 'email' } }],
-  ['issuers[0].claims.subject', { claims: { subject: 'preferred_username' } }],
+  ['issuers[0].claims.subject', { claims: { subject: 'ext.preferred_username' } }],
   ['issuers[0].tokenTypes', { tokenTypes: [] }],
   ['issuers[0].tokenTypes[0]', { tokenTypes: ['id'] }],
   ['issuers[0].issuer', { issuer: 'one.test' }],

@@ -59,7 +59,7 @@ const issuerEntry = z.strictObject({
     .strictObject({
       subject: name
         .refine(
-          (claim) => !MUTABLE_CLAIMS.includes(claim),
+          (claim) => !MUTABLE_CLAIMS.includes(claim.split('.').at(-1) ?? ''),
           'is not allowed, because it can pass to another person',
         )
         .optional(),

@@ -6,7 +6,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 export function subjectIn(claims: Claims, { claims: names }: TokenExpectation): string {
   const name = names?.subject ?? 'sub';
-  const subject = own(claims, name);
+  const subject = claimAt(claims, name);
   if (!isString(subject) || subject === '' || subject.includes('\0') || !subject.isWellFormed())
     throw refused(name);
   return subject;
@@ -17,7 +17,7 @@ export function authTimeIn(
   { claims: names, requiresAuthTime }: TokenExpectation,
 ): number | undefined {
   const name = names?.authTime ?? 'auth_time';
-  const time = own(claims, name);
+  const time = claimAt(claims, name);
   if (!isTimeOrAbsent(time)) throw refused(name);
   if (time === undefined && requiresAuthTime) throw refused(name);
   return time;
@@ -26,7 +26,7 @@ export function authTimeIn(
 /** The scopes, as the issuer names them. Only a configured claim may be an array, like Okta's `scp`. */
 export function scopesIn(claims: Claims, { claims: names }: TokenExpectation): string[] {
   const name = names?.scope ?? 'scope';
-  const value = own(claims, name);
+  const value = claimAt(claims, name);
   if (value === undefined) return [];
   if (isString(value)) return value.split(' ').filter((word) => word !== '');
   if (names?.scope === undefined || !Array.isArray(value) || !value.every(isString)) throw refused(name);
@@ -45,14 +45,14 @@ export function ours(scopes: readonly string[], words: TokenExpectation['scopes'
 export function requireClient(claims: Claims, expected: TokenExpectation): void {
   const given = clientsIn(claims, expected);
   const { claims: names, clients } = expected;
-  const isMissing = names?.client !== undefined && own(claims, names.client) === undefined;
+  const isMissing = names?.client !== undefined && claimAt(claims, names.client) === undefined;
   if (isMissing || given.length === 0) throw refused(names?.client ?? 'client');
   if (!given.every((client) => isString(client) && clients.includes(client))) throw refused('client');
 }
 
 export function clientsIn(claims: Claims, { claims: names }: TokenExpectation): unknown[] {
   const places = new Set(['client_id', 'azp', ...(names?.client === undefined ? [] : [names.client])]);
-  return [...places].map((name) => own(claims, name)).filter((client) => client !== undefined);
+  return [...places].map((name) => claimAt(claims, name)).filter((client) => client !== undefined);
 }
 
 /**
@@ -69,6 +69,15 @@ export function thumbprintOf(cnf: unknown): string | undefined {
   const jkt = own(cnf as Claims, 'jkt');
   if (typeof jkt !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(jkt)) throw refused('cnf');
   return jkt;
+}
+
+/** The value of a claim that the settings name: `ext.uid` is the claim of that name, else `uid` within `ext`. */
+function claimAt(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return own(claims, name);
+  return name.split('.').reduce<unknown>((within, part) => {
+    const isObject = typeof within === 'object' && within !== null && !Array.isArray(within);
+    return isObject ? own(within as Claims, part) : undefined;
+  }, claims);
 }
 
 /** A claim's value. Some issuers write an absent claim as null. */

@@ -7,8 +7,8 @@ import { readSession, writeSession } from '../adapters/session-store.ts';
 import { toTheEnd } from '../adapters/to-the-end.ts';
 import { isClockWrong, tellClock } from '../core/clock.ts';
 import { CliError, isCliError } from '../core/errors.ts';
-import { tellFallback } from '../core/failures/session.ts';
-import { sessionOfToken } from '../core/given-token.ts';
+import { tellFallback, tellMovedSignIn } from '../core/failures/session.ts';
+import { claimsOf, sessionOfToken } from '../core/given-token.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
 import { isAlive, isFresh, renewSession, type Session } from '../core/session.ts';
 import { foreignAudience } from '../core/trust.ts';
@@ -162,6 +162,7 @@ async function refresh(context: Context, session: Session, refused: string | und
     if (others.length > 0)
       throw new CliError('session_ended', { why: `the issuer's token is for ${others.join(', ')}` });
     await store(renewed);
+    noteSignInTime(context, session, renewed);
     return renewed;
   } catch (error) {
     // A refused answer may contain the successor of the refresh token that was just spent.
@@ -176,6 +177,14 @@ async function refresh(context: Context, session: Session, refused: string | und
 async function storeRenewed(context: Context, session: Session, signal: AbortSignal): Promise<void> {
   const { why } = await writeSession({ ...sessionPlace(context), interrupted: signal }, session);
   if (why !== undefined) context.terminal.note(tellFallback(why));
+}
+
+/** Once: what the first renewal shows is so at each. */
+function noteSignInTime({ terminal }: Context, session: Session, renewed: Session): void {
+  if (session.renewed_at !== session.signed_in_at) return;
+  const [before, after] = [session, renewed].map((one) => claimsOf(one.access_token)['auth_time']);
+  const told = tellMovedSignIn(before, after);
+  if (told !== undefined) terminal.note(told);
 }
 
 export function noteClock({ terminal }: Context, { address, answers }: Issuer): void {

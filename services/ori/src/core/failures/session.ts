@@ -173,3 +173,14 @@ export function tellUnbound(isChosen: boolean | undefined, isOffered: boolean): 
   const why = isOffered ? 'because the issuer did not do so' : 'because the issuer does not offer DPoP';
   return `This session is not bound to a key, ${isChosen ? 'as you chose' : why}: anyone who gets its access token can use it, also a server between here and the API.`;
 }
+
+/**
+ * For the first renewal of a session: what the issuer changed in `auth_time` of its JWTs, by which
+ * `ori-admin user revoke-sessions` tells older sessions from newer ones.
+ */
+export function tellMovedSignIn(before: unknown, after: unknown): string | undefined {
+  if (typeof before !== 'number' || after === before) return undefined;
+  return typeof after === 'number'
+    ? 'The issuer dated your sign-in anew when it renewed the token (auth_time), so a revocation of your sessions would not end this one: tell the operator of the API.'
+    : 'The issuer left the time of your sign-in (auth_time) out of the renewed token: after a revocation of your sessions, or where the API requires it, sign in anew instead. Tell the operator of the API.';
+}
