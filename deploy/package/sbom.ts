@@ -18,7 +18,7 @@ type Lock = Record<string, LockedPackage>;
 interface Bom {
   serialNumber: string;
   readonly metadata: { readonly component: { name: string }; timestamp?: string };
-  components: { readonly 'bom-ref': string }[];
+  components: { readonly 'bom-ref': string; readonly name: string; readonly version: string; cpe?: string }[];
   dependencies: { readonly ref: string; dependsOn?: string[] }[];
 }
 
@@ -40,6 +40,10 @@ function main(): void {
   ) as Bom;
   bom.metadata.component.name = manifest.name;
   bom.components = bom.components.filter((component) => shipped.has(component['bom-ref']));
+  // Known vulnerabilities of Node are listed under this name, not under those of the packages that carry its binaries.
+  for (const component of bom.components)
+    if (component.name.startsWith('node-linux-'))
+      component.cpe = `cpe:2.3:a:nodejs:node.js:${component.version}:*:*:*:*:*:*:*`;
   bom.dependencies = bom.dependencies.filter(({ ref }) => shipped.has(ref));
   for (const dependency of bom.dependencies)
     dependency.dependsOn = dependency.dependsOn?.filter((ref) => shipped.has(ref)) ?? [];

@@ -20,7 +20,7 @@ test('the bill of materials names every runtime dependency at its version, and n
     bomFormat: string;
     serialNumber: string;
     metadata: { component: { name: string }; timestamp?: string };
-    components: { purl: string }[];
+    components: { purl: string; cpe?: string }[];
   };
   expect(bom.bomFormat).toBe('CycloneDX');
   expect(bom.metadata.component.name).toBe('ori-daemon-proof');
@@ -37,5 +37,8 @@ test('the bill of materials names every runtime dependency at its version, and n
     }
   }
   expect(demanded).toBeGreaterThan(50);
+  expect(bom.components.flatMap(({ cpe = [] }) => cpe)).toEqual(
+    Array(2).fill(`cpe:2.3:a:nodejs:node.js:${process.versions.node}:*:*:*:*:*:*:*`),
+  );
   expect([...named].filter((purl) => /\/(?:vitest|typescript|fast-check|fastify)@/.test(purl))).toEqual([]);
 });

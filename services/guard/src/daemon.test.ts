@@ -49,6 +49,16 @@ it.each([
   expect(codeOf(refused)).toBe('daemon_failed');
 });
 
+it.each(['100 Continue', '103 Early Hints\r\nLink: </a.css>'])(
+  'passes on what follows an interim answer that nobody asked for: %s',
+  async (interim) => {
+    const daemon = (_req: unknown, res: ServerResponse) =>
+      void res.socket?.end(`HTTP/1.1 ${interim}\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone`);
+    await using world = await openGuardWorld({ daemon });
+    expect(await world.raw(world.signed(CALL))).toMatchObject({ status: 200, body: 'done' });
+  },
+);
+
 it('takes an answer for whole that has neither a length nor chunks', async () => {
   const daemon = (_req: unknown, res: ServerResponse) => void res.socket?.end('HTTP/1.0 200 OK\r\n\r\nhalf');
   await using world = await openGuardWorld({ daemon });

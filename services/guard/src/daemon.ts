@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import http, { type ClientRequest, type ServerResponse } from 'node:http';
+import https from 'node:https';
 import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { readToEnd } from '@ori/http/read-to-end';
 import { LIMITS } from '@ori/runtime/limits';
-import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
 import { type GuardConfig, portOf } from './config.ts';
 import { headersForClient } from './headers.ts';
 
@@ -36,108 +37,98 @@ const CONNECT_MS = 2000;
 
 /** The daemon behind the guard. A call is never sent twice: if its connection breaks, it has failed. */
 export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardConfig) {
-  // Over HTTP/2, undici sends a call again that a stream refused.
-  const connectTo = buildConnector({ timeout: CONNECT_MS, allowH2: false });
-  const pool = new Pool(daemonUrl, {
-    connections: null,
-    pipelining: 1,
-    allowH2: false,
-    // The name that undici takes from the client's Host must not be the one of the daemon's certificate.
-    connect: ({ servername: _, ...address }, done) =>
-      connectTo(address, (...made) => {
-        if (made[1]) readToEnd(made[1]);
-        done(...made);
-      }),
-    headersTimeout: daemonAnswerMs,
-    bodyTimeout: 0,
-    keepAliveTimeout: daemonIdleMs,
-    keepAliveMaxTimeout: daemonIdleMs,
-  });
+  const url = new URL(daemonUrl);
+  const address = { host: url.hostname.replace(/^\[|\]$/g, ''), port: portOf(url) };
+  const { Agent, request } = url.protocol === 'https:' ? https : http;
+  const agent = new Agent({ keepAlive: true, timeout: daemonIdleMs });
+  const running = new Set<Promise<void>>();
   return {
     /**
      * Makes one call, once, and streams the answer as fast as the client reads it. Resolves at its end, or when the client disconnects.
      *
      * @throws {DaemonError} The answer may have begun.
      */
-    call: ({ method, path, headers, body }: Call, res: ServerResponse) =>
-      new Promise<void>((resolve, reject) => {
-        const request = { method, path, headers, body: body ?? null } as Dispatcher.DispatchOptions;
-        pool.dispatch(request, stream(res, LIMITS.writeTimeoutMs, { resolve, reject }));
-      }),
+    async call({ body, ...call }: Call, res: ServerResponse): Promise<void> {
+      const sent = request({ ...address, ...call, agent });
+      const done = passOn(sent, res, daemonAnswerMs);
+      running.add(done);
+      if (body === undefined || Buffer.isBuffer(body)) sent.end(body);
+      else body.on('error', (error) => sent.destroy(error)).pipe(sent);
+      await done.finally(() => running.delete(done));
+    },
     /** Resolves if the daemon accepts connections. */
     async check(): Promise<void> {
-      const url = new URL(daemonUrl);
-      const socket = connect(portOf(url), url.hostname.replace(/^\[|\]$/g, ''));
+      const socket = connect(address);
       socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('timed out connecting')));
       await once(socket, 'connect');
       socket.destroy();
     },
     /** Waits so long for the calls in progress: those of clients that left hold no connection of the guard open. */
     async close(graceMs: number): Promise<void> {
-      const late = setTimeout(() => void pool.destroy(), graceMs);
-      await pool.close();
+      const late = setTimeout(() => agent.destroy(), graceMs);
+      await Promise.allSettled(running);
       clearTimeout(late);
+      agent.destroy();
     },
   };
 }
 
 export type Daemon = ReturnType<typeof createDaemon>;
 
-/** Passes an answer on. A client that reads nothing for `writeTimeoutMs` is cut off, as if it had left: its answer may be kept. */
-function stream(
-  res: ServerResponse,
-  writeTimeoutMs: number,
-  { resolve, reject }: { resolve: () => void; reject: (error: Error) => void },
-): Dispatcher.DispatchHandler {
-  let gone: (() => void) | undefined;
+/** Passes an answer on. A client that reads nothing for {@link LIMITS.writeTimeoutMs} is cut off, as if it had left: its answer may be kept. */
+function passOn(sent: ClientRequest, res: ServerResponse, answerMs: number): Promise<void> {
+  const { writeTimeoutMs } = LIMITS;
+  let failure: DaemonFailure = 'connect';
+  let timer = setTimeout(() => sent.destroy(new Error('timed out connecting')), CONNECT_MS);
   let stalled: NodeJS.Timeout | undefined;
-  const settle = (act: () => void) => {
-    clearTimeout(stalled);
-    if (gone) res.off('close', gone);
-    act();
-  };
-  return {
-    onRequestStart(controller) {
-      gone = () => controller.abort(new ClientGone());
-      if (res.destroyed) return gone();
-      res.once('close', gone);
+  return new Promise<void>((resolve, reject) => {
+    const fail = (error: Error) => reject(new DaemonError(failure, error));
+    const leave = () => {
+      resolve();
+      sent.destroy();
+    };
+    const connected = () => {
+      failure = 'broken';
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        failure = 'time';
+        sent.destroy(new Error('timed out'));
+      }, answerMs);
+    };
+    res.once('close', leave);
+    sent.on('error', fail);
+    sent.once('socket', (socket) => {
+      readToEnd(socket);
+      if (sent.reusedSocket) connected();
+      else socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', connected);
+    });
+    sent.once('response', (answer) => {
+      clearTimeout(timer);
+      res.writeHead(answer.statusCode ?? 502, headersForClient(answer.rawHeaders));
+      // The client of a stream must not wait for its first event.
+      if (answer.headers['content-length'] === undefined) res.flushHeaders();
+      answer.on('error', fail);
+      answer.on('data', (chunk: Buffer) => {
+        if (res.write(chunk)) return;
+        answer.pause();
+        stalled = setTimeout(() => (res.socket ?? res).destroy(), writeTimeoutMs);
+      });
       res.on('drain', () => {
         clearTimeout(stalled);
-        controller.resume();
+        answer.resume();
       });
-    },
-    onResponseStart(controller, status) {
-      if (status < 200) return;
-      const headers = headersForClient((controller.rawHeaders ?? []) as Buffer[]);
-      res.writeHead(status, headers);
-      // The client of a stream must not wait for its first event.
-      if (!headers.some((text, index) => index % 2 === 0 && text.toLowerCase() === 'content-length'))
-        res.flushHeaders();
-    },
-    onResponseData(controller, chunk) {
-      if (res.write(chunk)) return;
-      controller.pause();
-      clearTimeout(stalled);
-      stalled = setTimeout(() => (res.socket ?? res).destroy(), writeTimeoutMs);
-    },
-    onResponseEnd() {
-      settle(() => {
+      answer.once('end', () => {
+        // A daemon may answer before it has read the call.
+        if (!sent.writableFinished) sent.destroy();
+        res.off('close', leave);
         const unread = setTimeout(() => res.destroy(), writeTimeoutMs);
         res.once('close', () => clearTimeout(unread)).end();
         resolve();
       });
-    },
-    onResponseError(_controller, error) {
-      settle(() => {
-        if (error instanceof ClientGone) resolve();
-        // undici calls this once it has a connection (with TLS, after the handshake), just before it writes.
-        else reject(new DaemonError(gone === undefined ? 'connect' : failureOf(error), error));
-      });
-    },
-  };
+    });
+    if (res.destroyed) leave();
+  }).finally(() => {
+    clearTimeout(timer);
+    clearTimeout(stalled);
+  });
 }
-
-class ClientGone extends Error {}
-
-const failureOf = (error: Error): DaemonFailure =>
-  error instanceof errors.HeadersTimeoutError ? 'time' : 'broken';

@@ -103,8 +103,7 @@ export function identityOf({
 }
 
 /** The daemon's headers for the client: without connection headers, and with the guard's request id. */
-export function headersForClient(rawHeaders: readonly (Buffer | string)[]): string[] {
-  const all = rawHeaders.map((text) => (typeof text === 'string' ? text : text.toString('latin1')));
+export function headersForClient(all: readonly string[]): string[] {
   const own = new Set<string>();
   for (let index = 0; index < all.length; index += 2) {
     if (all[index]?.toLowerCase() !== 'connection') continue;

@@ -10,5 +10,9 @@ it('finds the reason in causes and connection attempts', () => {
 
 it('returns the code if it has no description', () => {
   expect(explainSystemError(Object.assign(new Error('x'), { code: 'ENOBUFS' }))).toBe('ENOBUFS');
+  const parse = Object.assign(new Error('Parse Error'), { code: 'HPE_CLOSED_CONNECTION' });
+  expect(explainSystemError(parse)).toBe(
+    'its answer is not valid HTTP, or not one answer (HPE_CLOSED_CONNECTION)',
+  );
   expect(explainSystemError(new Error('words'))).toBe('words');
 });

@@ -30,6 +30,7 @@ const WHY: Readonly<Record<string, string>> = {
 /** Describes a system error, including those in causes and in the attempts of a connection. */
 export function explainSystemError(error: unknown): string {
   const code = systemErrorCode(error);
+  if (code?.startsWith('HPE_')) return `its answer is not valid HTTP, or not one answer (${code})`;
   if (code !== undefined) return (Object.hasOwn(WHY, code) ? WHY[code] : undefined) ?? code;
   return error instanceof Error ? error.message : 'for a reason unknown';
 }
