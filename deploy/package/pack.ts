@@ -25,6 +25,7 @@ const LIBRARIES: readonly { readonly name: string; readonly documents: Places }[
       'libs/public/proof/REPLAY-STORES.md': 'REPLAY-STORES.md',
       'libs/public/proof/ROOTED-KEY-SETS.md': 'ROOTED-KEY-SETS.md',
       'test/vectors/README.md': 'vectors/README.md',
+      'test/vectors/answer-proofs.json': 'vectors/answer-proofs.json',
       'test/vectors/manifest.json': 'vectors/manifest.json',
       'test/vectors/rooted-sets.json': 'vectors/rooted-sets.json',
       'test/vectors/signing.json': 'vectors/signing.json',

@@ -6,7 +6,7 @@ import { ANSWER_SENTENCES } from '../conformance/daemon/answers.ts';
 import { CHECKS, SLOW_CHECKS } from '../conformance/daemon/checks.ts';
 import { KEY_CHECKS } from '../conformance/daemon/key-checks.ts';
 import { ELSEWHERE } from './elsewhere.ts';
-import { ROOTED_SETS, SCENARIOS, SIGNING_VECTORS, textOf } from './read.ts';
+import { ANSWER_VECTORS, ROOTED_SETS, SCENARIOS, SIGNING_VECTORS, textOf } from './read.ts';
 import { sentencesOfSpec } from './sentences.ts';
 
 /** What the suite checks of a running daemon, by sentence. */
@@ -23,7 +23,7 @@ export const DAEMON_CHECKS: readonly { sentence: string; title: string }[] = [
 export function renderManifest(): string {
   const showing = (id: string, vectors: readonly { title: string; sentences: string[] }[]): string[] =>
     vectors.filter(({ sentences }) => sentences.includes(id)).map(({ title }) => title);
-  const contents = ['verdicts.json', 'signing.json', 'rooted-sets.json'].map((name) => {
+  const contents = ['verdicts.json', 'signing.json', 'rooted-sets.json', 'answer-proofs.json'].map((name) => {
     const text = textOf(name);
     const sha256 = createHash('sha256').update(text).digest('hex');
     return [name, { vectors: text.split('\n').length - 3, sha256 }];
@@ -34,6 +34,7 @@ export function renderManifest(): string {
       verdicts: showing(id, SCENARIOS),
       signing: showing(id, SIGNING_VECTORS),
       rootedSets: showing(id, ROOTED_SETS),
+      answers: showing(id, ANSWER_VECTORS),
       daemon: DAEMON_CHECKS.filter(({ sentence }) => sentence === id).map(({ title }) => title),
       productOnly: ELSEWHERE[id],
     },

@@ -50,9 +50,31 @@ interface RootedAnswer {
   until?: number;
 }
 
+/** An answer as a client received it. */
+export interface AnswerVector {
+  title: string;
+  sentences: string[];
+  /** Of the key that signed, 32 bytes in hex; only with `proven`. */
+  seed?: string;
+  /** The key that the client knows. */
+  x: string;
+  /** SHA-256 of the signing input of the call. */
+  call: string;
+  status: number;
+  /** One character for each byte. */
+  mediaType: string;
+  bodyBase64: string;
+  /** Only with `proven`; one character for each byte. */
+  signingInput?: string;
+  /** The value of `ori-answer-proof`. */
+  header: string;
+  expect: 'proven' | 'unproven';
+}
+
 /** The text of a file of this folder. */
 export const textOf = (name: string): string => readFileSync(join(import.meta.dirname, name), 'utf8');
 
 export const SCENARIOS: readonly Scenario[] = JSON.parse(textOf('verdicts.json')).scenarios;
 export const SIGNING_VECTORS: readonly SigningVector[] = JSON.parse(textOf('signing.json')).cases;
 export const ROOTED_SETS: readonly RootedSetVector[] = JSON.parse(textOf('rooted-sets.json')).sets;
+export const ANSWER_VECTORS: readonly AnswerVector[] = JSON.parse(textOf('answer-proofs.json')).answers;

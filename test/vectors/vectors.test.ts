@@ -4,13 +4,13 @@ import { expect, test } from 'vitest';
 import { REFUSAL_CODES } from '../../libs/public/verifier/src/refusal.ts';
 import { ELSEWHERE } from './elsewhere.ts';
 import { DAEMON_CHECKS, renderManifest } from './manifest.ts';
-import { ROOTED_SETS, SCENARIOS, SIGNING_VECTORS, textOf } from './read.ts';
+import { ANSWER_VECTORS, ROOTED_SETS, SCENARIOS, SIGNING_VECTORS, textOf } from './read.ts';
 import { sentencesOfSpec } from './sentences.ts';
 
 const SENTENCES = sentencesOfSpec();
 const steps = SCENARIOS.flatMap((scenario) => scenario.steps);
 const shown = new Set(
-  [...SCENARIOS, ...SIGNING_VECTORS, ...ROOTED_SETS].flatMap(({ sentences }) => sentences),
+  [...SCENARIOS, ...SIGNING_VECTORS, ...ROOTED_SETS, ...ANSWER_VECTORS].flatMap(({ sentences }) => sentences),
 );
 
 /** Ids cited as `SPEC.md K1, K2.` in a comment of any test of this repository. */
@@ -74,7 +74,7 @@ test('the vectors produce every code that a request alone can cause', () => {
 });
 
 test('no two vectors have the same title or the same request', () => {
-  const all = [...SCENARIOS, ...SIGNING_VECTORS, ...ROOTED_SETS];
+  const all = [...SCENARIOS, ...SIGNING_VECTORS, ...ROOTED_SETS, ...ANSWER_VECTORS];
   expect(new Set(all.map(({ title }) => title)).size).toBe(all.length);
   const questions = all.map(({ title, sentences, ...question }) => JSON.stringify(question));
   expect(new Set(questions).size).toBe(all.length);
