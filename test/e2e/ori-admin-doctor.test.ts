@@ -160,7 +160,7 @@ it('fails where the issuer cannot be asked about opaque tokens, and says why', a
   const { id, secret } = issuer.introspectionClient;
   const asked = (clientSecret: string) =>
     doctor({ SIGNER_INTROSPECTION_CLIENT_ID: id, SIGNER_INTROSPECTION_CLIENT_SECRET: clientSecret });
-  const check = `signer issuer ${issuer.url}`;
+  const check = `signer issuer ${issuer.url}: introspection`;
   const right = await asked(secret);
   expect(right.wrong).toEqual({});
   expect(right.all.find((one) => one.check === check)?.found).toContain('it answers about tokens');

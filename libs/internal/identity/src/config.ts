@@ -93,9 +93,10 @@ export function completeIdentity(
     issuersFile === undefined
       ? [onlyIssuer(config, baseUrl ?? '')]
       : readIssuersFile(issuersFile, defaults, (problem) => report(`ISSUERS_FILE: ${problem}`));
-  for (const { issuer } of issuers) {
+  for (const [index, { issuer }] of issuers.entries()) {
     if (issuer === '' || isHttpsOrLoopback(issuer)) continue;
-    report(`${issuersFile === undefined ? 'ISSUER' : 'ISSUERS_FILE'}: expected https, or http on loopback`);
+    const place = issuersFile === undefined ? 'ISSUER' : `ISSUERS_FILE: issuers[${index}].issuer`;
+    report(`${place}: expected https, or http on loopback`);
   }
   return { issuers, baseUrl: baseUrl ?? '' };
 }

@@ -123,6 +123,13 @@ test.each<[string, () => Response, string, string]>([
   ],
   ['a client without the right', () => new Response('', { status: 403 }), 'issuer_misconfigured', '403'],
   ['a wrong path', () => new Response('', { status: 404 }), 'issuer_misconfigured', 'introspection.endpoint'],
+  [
+    'a redirect for good',
+    () => Response.redirect('https://x.test', 308),
+    'issuer_misconfigured',
+    'introspection.endpoint',
+  ],
+  ['something else', () => Response.json({ keys: [] }), 'issuer_misconfigured', 'introspection.endpoint'],
   ['a redirect', () => Response.redirect('https://x.test'), 'issuer_unavailable', 'failed'],
   ['any token as active', active, 'issuer_misconfigured', 'that nobody has'],
   ['a client that may not, as 400', () => coded(400, 'unauthorized_client'), 'issuer_misconfigured', '400'],

@@ -94,7 +94,8 @@ export function createIntrospection(
       const nobodys = randomBytes(32).toString('base64url');
       const { active } = await tokenIntrospection(await configured(), nobodys, HINT).catch((cause) => {
         const failure = failureOf(cause);
-        throw failure.code === 'bearer_refused' ? misconfigured(failure.message, { cause }) : failure;
+        if (failure.code !== 'bearer_refused') throw failure;
+        throw misconfigured(`${failure.message}: check introspection.endpoint`, { cause });
       });
       if (active) throw misconfigured('the introspection endpoint calls a token active that nobody has');
     },
@@ -106,7 +107,8 @@ const misconfigured = (message: string, options?: ErrorOptions) =>
 
 /** What the endpoint answers to a client that it will not accept. */
 const REFUSED = [401, 403, 'invalid_client', 'unauthorized_client', 'insufficient_scope'];
-const NO_ENDPOINT = [404, 405, 410];
+/** There is no such endpoint, or it has moved for good: redirects are not followed. */
+const NO_ENDPOINT = [301, 308, 404, 405, 410];
 
 function failureOf(cause: unknown): IdentityError {
   const { status, code } = statusOf(cause);
@@ -123,6 +125,10 @@ function failureOf(cause: unknown): IdentityError {
     });
   if (NO_ENDPOINT.includes(status ?? 0))
     return misconfigured(`the introspection endpoint answers ${said}: check introspection.endpoint`, {
+      cause,
+    });
+  if (Object(cause).code === 'OAUTH_INVALID_RESPONSE')
+    return misconfigured('the introspection endpoint answers without active: check introspection.endpoint', {
       cause,
     });
   const explanation = said === '' ? undefined : `the introspection endpoint answers ${said}`;

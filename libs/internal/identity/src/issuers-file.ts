@@ -99,6 +99,8 @@ const issuerEntry = z.strictObject({
 const issuersFile = z.strictObject({ issuers: z.array(issuerEntry).min(1).max(20) });
 
 type Entry = z.output<typeof issuerEntry>;
+/** An entry as it is written. */
+export type IssuerEntry = z.input<typeof issuerEntry>;
 
 /**
  * Reads the file of issuers. One that contains a client secret must not be accessible to others.

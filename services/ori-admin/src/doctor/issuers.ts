@@ -1,34 +1,55 @@
 import { readBearer } from '@ori/identity/bearer';
 import type { IdentityConfig } from '@ori/identity/config';
 import { IdentityError } from '@ori/identity/identity-error';
+import { type IssuerSettings, OUR_SCOPES } from '@ori/identity/issuers-file';
 import { openIdentity } from '@ori/identity/open-identity';
 import { CheckFailed, examine, type Finding } from './finding.ts';
 import type { Prefix } from './settings.ts';
 
 const NO_API_KEY = { apiKey: () => ({}), now: Date.now };
 
-/** Each issuer of a service: its discovery document, and its keys. */
-export function lookAtIssuers(prefix: Prefix, config: IdentityConfig): Promise<Finding[]> {
-  const check = `${prefix.toLowerCase()} issuer`;
-  return Promise.all(
-    config.issuers.map((settings) =>
-      examine(
-        `${check} ${settings.issuer}`,
-        async () => {
-          const identity = openIdentity<never>({ ...config, issuers: [settings] }, NO_API_KEY);
-          try {
-            await identity.check();
-            await identity.askOnce();
-            const asked = settings.introspection === undefined ? '' : ', it answers about tokens';
-            return `its discovery document and its keys can be read${asked}, and ${lookAtBinding(prefix, config, identity.binds(settings.issuer))}`;
-          } finally {
-            identity.close();
-          }
-        },
-        'check the setting, and that this machine reaches the issuer',
-      ),
-    ),
-  );
+/** Each issuer of a service: its discovery document, its keys, what `ori login` will ask it for, and its introspection. */
+export async function lookAtIssuers(prefix: Prefix, config: IdentityConfig): Promise<Finding[]> {
+  const findings = config.issuers.map(async (settings) => {
+    const check = `${prefix.toLowerCase()} issuer ${settings.issuer}`;
+    const identity = openIdentity<never>({ ...config, issuers: [settings] }, NO_API_KEY);
+    try {
+      const documents = async () => {
+        await identity.check();
+        lookAtSignIn(settings);
+        return `its discovery document and its keys can be read, and ${lookAtBinding(prefix, config, identity.binds(settings.issuer))}`;
+      };
+      const ask = async () => {
+        await identity.askOnce();
+        return 'it answers about tokens';
+      };
+      const reached = 'that this machine reaches the issuer';
+      const asked = examine(`${check}: introspection`, ask, `check introspection.endpoint, and ${reached}`);
+      return await Promise.all([
+        examine(check, documents, `check the setting issuer, and ${reached}`),
+        ...(settings.introspection === undefined ? [] : [asked]),
+      ]);
+    } finally {
+      identity.close();
+    }
+  });
+  return (await Promise.all(findings)).flat();
+}
+
+/** @throws CheckFailed if the tokens that `ori login` gets would be refused */
+function lookAtSignIn({ clients, scopes, signIn }: IssuerSettings): void {
+  if (signIn.clientId !== undefined && !clients.includes(signIn.clientId))
+    throw new CheckFailed(
+      'ori login uses a client whose tokens are refused',
+      'list signIn.clientId among clients',
+    );
+  // Some issuers want a prefix that their tokens do not have.
+  const words = scopes?.['vault:read'] ?? ['vault:read'];
+  if (!signIn.scopes.some((asked) => words.some((word) => asked.endsWith(word))))
+    throw new CheckFailed(
+      'ori login asks for no scope that stands for vault:read',
+      'add one to signIn.scopes, or to scopes of the issuer',
+    );
 }
 
 /** Whether sessions are bound to keys, and what follows for a token in foreign hands. */
@@ -81,15 +102,24 @@ const FIXES: Readonly<Record<string, string>> = {
   ),
 };
 
-/** The advice for a claim that the settings name, by what it stands for. */
-function fixFor(claim: string, issuers: IdentityConfig['issuers']): string | undefined {
-  if (Object.hasOwn(FIXES, claim)) return FIXES[claim];
-  const standsFor = { subject: 'sub', client: 'client', scope: 'scope', authTime: 'auth_time' } as const;
-  for (const { claims = {} } of issuers) {
-    for (const [member, name] of Object.entries(claims))
-      if (name === claim) return FIXES[standsFor[member as keyof typeof standsFor]];
-  }
-  return undefined;
+/** The same, by the member of `claims` that names it: the token lacks it, or it is of another kind. */
+const NAMED_FIXES: Readonly<Record<string, string>> = {
+  subject: 'have the provider name the person there, or name another claim: claims.subject',
+  client: 'have the provider name its client there, or name another claim, or none: claims.client',
+  scope: 'request our scopes at the sign-in, or name the claim that has them: claims.scope',
+  authTime: 'have the provider add the time there, or name another claim, or none: claims.authTime',
+};
+
+function fixFor(claim: string, issuers: IdentityConfig['issuers']): string {
+  const named = issuers
+    .flatMap(({ claims = {} }) => Object.entries(claims))
+    .find(([, name]) => name === claim);
+  const fix =
+    NAMED_FIXES[named?.[0] ?? ''] ?? (Object.hasOwn(FIXES, claim) ? FIXES[claim] : undefined) ?? OTHERWISE;
+  if (claim !== 'aud') return fix;
+  const isAsked = issuers.some(({ introspection }) => introspection !== undefined);
+  const isLeftOut = issuers.some(({ signIn }) => !signIn.resource);
+  return `${fix}${isLeftOut ? '; or have ori ask for it: signIn.resource true' : ''}${isAsked ? '; or, if its introspection states none, set introspection.withoutAudience' : ''}`;
 }
 
 /** A token pasted in: whether the service accepts it, and if not, for which claim. */
@@ -97,23 +127,41 @@ export async function lookAtToken(config: IdentityConfig, token: string): Promis
   const identity = openIdentity<never>(config, NO_API_KEY);
   try {
     const found = await identity.identify(readBearer([`Bearer ${token}`]), 'doctor').catch(refuseFor(config));
-    if (found === undefined || !('token' in found)) {
+    if (found === undefined || !('token' in found)) throw nobodysOf(config);
+    const { subject, issuer, scopes, authenticatedAt } = found.token;
+    const settings = config.issuers.find((one) => one.issuer === issuer);
+    const missing = OUR_SCOPES.find(
+      (scope) => !scopes.includes(scope) && (scope === 'vault:read' || settings?.scopes?.[scope]),
+    );
+    if (missing !== undefined) {
+      const has = scopes.length === 0 ? 'none of our scopes' : scopes.join(' ');
       throw new CheckFailed(
-        'it is not a signed JWT, and no issuer is asked about other tokens',
-        'have the provider issue JWTs, or set introspection in the file of issuers',
+        `it has ${has}, not ${missing}${missing === 'vault:read' ? ', which signing needs' : ''}`,
+        'request the scope at the sign-in, name the claim that has it (claims.scope), or map its name (scopes)',
       );
     }
-    const { subject, scopes, authenticatedAt } = found.token;
-    if (!scopes.includes('vault:read')) {
-      const has = scopes.length === 0 ? 'none of our scopes' : scopes.join(' ');
-      const fix = 'request the scope at the sign-in, and map its name under scopes in the file of issuers';
-      throw new CheckFailed(`it has ${has}, and signing needs vault:read`, fix);
-    }
+    const { authTime } = settings?.claims ?? {};
+    if (authTime !== undefined && authenticatedAt === undefined)
+      throw new CheckFailed(`it has no ${authTime}`, NAMED_FIXES['authTime'] ?? OTHERWISE);
     const since = authenticatedAt === undefined ? 'without auth_time' : 'with auth_time';
     return `accepted: subject ${JSON.stringify(subject)}, scope ${scopes.join(' ')}, ${since}`;
   } finally {
     identity.close();
   }
+}
+
+const OTHERWISE = 'compare the token with deploy/openid-providers.md';
+
+function nobodysOf({ issuers }: IdentityConfig): CheckFailed {
+  if (issuers.some(({ introspection }) => introspection !== undefined))
+    return new CheckFailed(
+      'it is not a signed JWT, and has the prefix of no issuer that is asked about tokens',
+      'correct introspection.tokenPrefix',
+    );
+  return new CheckFailed(
+    'it is not a signed JWT, and no issuer is asked about other tokens',
+    'have the provider issue JWTs, or set introspection in the file of issuers',
+  );
 }
 
 const refuseFor =
@@ -122,6 +170,5 @@ const refuseFor =
     if (!(error instanceof IdentityError) || !['bearer_refused', 'certificate_bound'].includes(error.code))
       throw error;
     const claim = error.code === 'certificate_bound' ? 'cnf' : (error.claim ?? '');
-    const fix = fixFor(claim, issuers) ?? 'compare the token with deploy/openid-providers.md';
-    throw new CheckFailed(error.message, fix);
+    throw new CheckFailed(error.message, fixFor(claim, issuers));
   };
