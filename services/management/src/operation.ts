@@ -52,8 +52,6 @@ interface Description<Who extends Principal, Query extends z.ZodType, Body exten
   readonly status: 200 | 201;
   /** The interface's table of its statuses is closed: overload is 500 instead of 429 and 503. */
   readonly isClosed?: true;
-  /** It waits for the thread that applies patterns: one at a time for each account, in a third of the turns at most. */
-  readonly appliesPatterns?: true;
   /** The statuses that only some operations have. Without 403, a forbidden request gets 401. */
   readonly refusals: readonly (403 | 404 | 409)[];
   /**

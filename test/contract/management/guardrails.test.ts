@@ -306,3 +306,21 @@ describe('the size of a guardrail', () => {
     expect((await world.call({ path: `/guardrails/${id}` })).json.data).toMatchObject(names(300));
   });
 });
+
+it('finds the guardrail of one key and of one member in the lists of all assignments', async () => {
+  const created = await world.call({ method: 'POST', path: '/guardrails', json: { name: 'policy' } });
+  const at = `/guardrails/${created.json.data.id}/assignments`;
+  const { apiKeyHash, userId } = world.ours;
+  for (const [segment, field, filter, target] of [
+    ['keys', 'key_hashes', 'key_hash', apiKeyHash],
+    ['members', 'member_user_ids', 'user_id', userId],
+  ] as const) {
+    await world.call({ method: 'POST', path: `${at}/${segment}`, json: { [field]: [target] } });
+    const list = (value: string) =>
+      world.call({ path: `/guardrails/assignments/${segment}?${filter}=${value}` });
+    expect((await list(target)).json).toMatchObject({ total_count: 1, data: [{ [filter]: target }] });
+    const other = segment === 'keys' ? '0'.repeat(64) : 'user_unknown';
+    expect((await list(other)).json).toEqual({ data: [], total_count: 0 });
+  }
+  expect((await world.call({ path: '/guardrails/assignments/keys?key_hash=x' })).status).toBe(400);
+});

@@ -44,7 +44,6 @@ const INTERFACE: readonly [string, string, string, number, readonly number[]][] 
   ['getGuardrail', 'get', '/guardrails/{id}', 200, [401, 404, 500]],
   ['updateGuardrail', 'patch', '/guardrails/{id}', 200, [400, 401, 404, 500]],
   ['deleteGuardrail', 'delete', '/guardrails/{id}', 200, [401, 404, 500]],
-  ['evaluateGuardrail', 'post', '/guardrails/{id}/evaluate', 200, [400, 401, 404, 500]],
   ['listGuardrailKeyAssignments', 'get', '/guardrails/{id}/assignments/keys', 200, [401, 404, 500]],
   ['bulkAssignKeys', 'post', '/guardrails/{id}/assignments/keys', 200, [400, 401, 404, 500]],
   ['bulkUnassignKeys', 'post', '/guardrails/{id}/assignments/keys/remove', 200, [400, 401, 404, 500]],

@@ -1,22 +1,6 @@
 import { expect, it } from 'vitest';
-import { apply, judge } from './linear-patterns.ts';
+import { judge } from './linear-patterns.ts';
 import { PATTERN_SIZE_MAX, PATTERNS_SIZE_MAX } from './pattern-size.ts';
-
-const filter = (pattern: string, action: string, replacement = '[X]') => ({ pattern, action, replacement });
-
-it('applies each filter to what the ones before it left', () => {
-  const filters = [
-    filter('b+', 'redact', '[B]'),
-    filter('a', 'flag'),
-    filter('\\[B\\]', 'redact', 'c'),
-    filter('nothing', 'redact'),
-  ];
-  expect(apply({ text: 'abba b', filters })).toEqual({ counts: [2, 2, 2, 0], text: 'aca c' });
-});
-
-it('counts no empty match, and replaces none', () => {
-  expect(apply({ text: 'ab', filters: [filter('b*', 'redact')] })).toEqual({ counts: [1], text: 'a[X]' });
-});
 
 const sized = (size: number) => 'x'.repeat(size);
 

@@ -6,36 +6,6 @@ export interface Judgement {
   readonly refused?: { readonly index: number; readonly reason: string };
 }
 
-/** Filters to apply to a text, one after the other. */
-export interface Application {
-  readonly text: string;
-  readonly filters: readonly {
-    readonly pattern: string;
-    readonly action: string;
-    readonly replacement: string;
-  }[];
-}
-
-/** Applies the filters of an application in their order. */
-export function apply({ text, filters }: Application) {
-  const counts: number[] = [];
-  for (const { pattern, action, replacement } of filters) {
-    let count = 0;
-    const replaced = RE2JS.compile(pattern)
-      .matcher(text)
-      .replaceAll((match: string) => {
-        if (match !== '') count += 1;
-        return match === '' || action !== 'redact' ? match : replacement;
-      });
-    counts.push(count);
-    text = replaced;
-  }
-  return { counts, text };
-}
-
-/** How often each filter matched, and the text that remains. */
-export type Applied = ReturnType<typeof apply>;
-
 /** Judges patterns. The sizes are checked first, because that is cheap and bounds the cost of compiling. */
 export function judge(patterns: readonly string[]): Judgement {
   let total = 0;

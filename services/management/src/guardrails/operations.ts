@@ -3,8 +3,6 @@ import { found, type Manager, notFound, requireManager } from '../callers/caller
 import { Deleted } from '../fields.ts';
 import { type Call, jsonOperation, type Operation, type Services } from '../operation.ts';
 import { dataOf, renderPage } from '../page.ts';
-import { evaluate } from './evaluation/evaluate.ts';
-import { Evaluation, EvaluationRequest } from './evaluation/shape.ts';
 import {
   changeGuardrail,
   createGuardrail,
@@ -105,27 +103,7 @@ const remove = jsonOperation({
   },
 });
 
-const evaluation = jsonOperation({
-  ...one,
-  operationId: 'evaluateGuardrail',
-  method: 'POST',
-  path: '/guardrails/{id}/evaluate',
-  summary: 'Try a guardrail',
-  description:
-    'What the guardrail says about a model, a provider and a sample text, and by which entry. Nothing is stored or sent on. Names and postal addresses are not looked for: `not_evaluated` lists such filters. Whatever enforces the guardrail may find more than these patterns.',
-  returns: 'The verdicts.',
-  body: EvaluationRequest,
-  result: dataOf(Evaluation),
-  refusals: [404],
-  invalidExample: { body: { text: 1 } },
-  appliesPatterns: true,
-  async run({ principal, id, body, deadline }, { db, patterns }) {
-    const guardrail = renderGuardrail(found(await findGuardrail(db, principal, id)));
-    return { data: await evaluate(guardrail, body, patterns, principal.account, deadline.signal) };
-  },
-});
-
-export const GUARDRAIL_OPERATIONS: readonly Operation[] = [list, create, get, update, remove, evaluation];
+export const GUARDRAIL_OPERATIONS: readonly Operation[] = [list, create, get, update, remove];
 
 function requireLinear(
   { principal, body, deadline }: Call<Manager, unknown, z.output<typeof GuardrailUpdate>>,

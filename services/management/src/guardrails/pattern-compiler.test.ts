@@ -11,7 +11,6 @@ afterAll(() => patterns.close());
 
 const filters = (...list: string[]) =>
   list.map((pattern) => ({ pattern, action: 'redact' as const, label: null }));
-const APPLIED = [{ pattern: 'a', action: 'redact', replacement: 'b' }];
 const refusedAt = (index: number) =>
   expect.objectContaining({
     code: 'invalid_parameters',
@@ -97,17 +96,6 @@ it('refuses an account that 1,000 requests of others wait before', async () => {
   gone.abort(new Error('gone'));
   await expect(refused).rejects.toMatchObject({ code: 'busy', budget: 'patterns' });
   await Promise.allSettled(waiting);
-});
-
-it('drops an application that is abandoned while it waits', async () => {
-  const gone = new AbortController();
-  const applied = Promise.all(
-    [signal, gone.signal].map((at) =>
-      patterns.apply(APPLIED, 'aa', 'loud', at).catch(({ message }) => message),
-    ),
-  );
-  gone.abort(new Error('gone'));
-  expect(await applied).toEqual([{ counts: [2], text: 'bb' }, 'gone']);
 });
 
 it('compiles on another thread while this one continues', async () => {

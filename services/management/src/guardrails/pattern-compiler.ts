@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import { LIMITS } from '@ori/runtime/limits';
 import { Refusal } from '../refusal.ts';
-import type { Application, Applied, Judgement } from './linear-patterns.ts';
+import type { Judgement } from './linear-patterns.ts';
 import type { CustomFilter } from './shape.ts';
 
 /** As many as an account, and a process, may have in progress by default. */
@@ -30,17 +30,13 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}) {
   });
 
   async function compile(filters: readonly CustomFilter[]): Promise<void> {
-    const answer = await ask<Judgement>(
-      filters.map((filter) => filter.pattern),
-      'content_filters: the patterns are too large to compile.',
-    );
+    const answer = await ask(filters.map((filter) => filter.pattern));
     if (answer.refused === undefined) return;
     const { index, reason } = answer.refused;
     throw refused(`content_filters.${index}.pattern: ${reason}.`);
   }
 
-  /** @param tooCostly the refusal if it takes too much processor time */
-  async function ask<Answer>(question: readonly string[] | Application, tooCostly: string): Promise<Answer> {
+  async function ask(patterns: readonly string[]): Promise<Judgement> {
     worker ??= await startWorker();
     const thread = worker;
     const before = await thread.cpuUsage();
@@ -52,14 +48,14 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}) {
     const look = () => void thread.cpuUsage(before).then(abandonIfCostly, () => {});
     const watch = setInterval(look, cpuMs / 4);
     const slowest = setTimeout(() => abandoned.abort(), SLOWEST * cpuMs);
-    thread.postMessage(question);
+    thread.postMessage(patterns);
     try {
-      const [answer] = (await once(thread, 'message', abandoned)) as [Answer];
+      const [answer] = (await once(thread, 'message', abandoned)) as [Judgement];
       return answer;
     } catch (error) {
       await thread.terminate();
       worker = undefined;
-      if (abandoned.signal.aborted) throw refused(tooCostly);
+      if (abandoned.signal.aborted) throw refused('content_filters: the patterns are too large to compile.');
       throw error;
     } finally {
       clearInterval(watch);
@@ -81,24 +77,6 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}) {
     ): Promise<void> {
       if (filters === undefined || filters === null || filters.length === 0) return;
       await inPlace(account, { signal }, () => compile(filters));
-    },
-    /**
-     * Applies filters to a text, on the same thread and within the same limits.
-     *
-     * @throws Refusal `invalid_parameters` if it takes too long; BusyError
-     */
-    async apply(
-      filters: Application['filters'],
-      text: string,
-      account: string,
-      signal: AbortSignal,
-    ): Promise<Applied> {
-      const question = {
-        text,
-        filters: filters.map(({ pattern, action, replacement }) => ({ pattern, action, replacement })),
-      };
-      const tooCostly = 'text: it takes too long with these patterns.';
-      return await inPlace(account, { signal }, () => ask<Applied>(question, tooCostly));
     },
     async close(): Promise<void> {
       await worker?.terminate();

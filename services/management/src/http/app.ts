@@ -64,22 +64,13 @@ export function createApp({
       handler: (req, res) => answer(operation, req, res),
     }),
   );
-  const queue = {
+  const turns = createFairSemaphore({
+    budget: 'work',
     budgetPerKey: 'account',
     waitingPerKeyMax: LIMITS.requestsInFlightPerAccountMax,
     waitingMax: LIMITS.requestsInFlightMax,
-  } as const;
-  const turns = createFairSemaphore({
-    ...queue,
-    budget: 'work',
     permits: operationsMax,
     permitsPerKey: Math.ceil(operationsMax / 3),
-  });
-  const applying = createFairSemaphore({
-    ...queue,
-    budget: 'patterns',
-    permits: Math.ceil(operationsMax / 3),
-    permitsPerKey: 1,
   });
   const readers = new Map<Operation, JsonOperation | undefined>(
     operations.map((operation) => [operation, readerOf(operation, operations)]),
@@ -154,9 +145,9 @@ export function createApp({
     };
     if ('judge' in operation) await deadline.race(operation.judge(call, services));
     const { account } = principal;
-    const inTurn = () =>
-      turns(account, deadline, () => execute(operation, call, conditions, { services, reader, actor }));
-    const executed = operation.appliesPatterns ? applying(account, deadline, inTurn) : inTurn();
+    const executed = turns(account, deadline, () =>
+      execute(operation, call, conditions, { services, reader, actor }),
+    );
     sendExecuted(res, await deadline.race(executed));
   }
 

@@ -128,8 +128,6 @@ export function trialsOf(cast: Cast): readonly Trial[] {
     const path = `/guardrails/${guardrail.id}`;
     const plain = onOwn(guardrail, false, 200);
     trials.push({ call: { path }, expect: plain });
-    const tried = { method: 'POST', path: `${path}/evaluate`, json: { text: 'x' } };
-    trials.push({ call: tried, expect: plain });
     trials.push({ call: { method: 'PATCH', path, json: { name: 'renamed' } }, expect: plain });
     for (const [segment, member, targets] of [
       ['keys', 'key_hashes', cast.keyHashes],
