@@ -1,8 +1,9 @@
 import { Argument, Command, Help } from 'commander';
 import { VERSION } from './adapters/user-agent.ts';
-import type { Context, GlobalOptions, HostEnvironment } from './commands/context.ts';
 import { CliError } from './core/errors.ts';
 import { declareRequests, parsePort, parseSeconds } from './request-commands.ts';
+import type { Context, GlobalOptions, HostEnvironment } from './session/context.ts';
+import { openProfile, type Profile } from './session/profile.ts';
 import {
   COMPLETION_SCRIPTS,
   expectedAfter,
@@ -38,6 +39,7 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
     .helpCommand(false)
     .exitOverride();
   const context = (): Context => toContext(host, program.opts());
+  const profile = (): Profile => openProfile(context());
 
   program.commandsGroup('Sign in:');
   program
@@ -58,11 +60,11 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
     .option('--timeout <seconds>', 'how long to wait (300)', parseSeconds)
     .option('--redirect-port <port>', 'port of the redirect address (a free one)', parsePort)
     .addHelpText('after', wrapped(LOGIN_HELP))
-    .action(async (options) => (await import('./commands/login.ts')).login(context(), options));
+    .action(async (options) => (await import('./commands/login.ts')).login(profile(), options));
   program
     .command('whoami')
     .description('show who is signed in, where, and with which scopes')
-    .action(async () => (await import('./commands/whoami.ts')).whoami(context()));
+    .action(async () => (await import('./commands/whoami.ts')).whoami(profile()));
   const profiles = program
     .command('profiles')
     .description('list the profiles that have a session')
@@ -79,14 +81,14 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
     .argument('[url]', 'origin of its daemon, for later commands')
     .option('--unset', 'use the hostname that the API lists')
     .action(async (intern, url, options) =>
-      (await import('./commands/profile-daemons.ts')).profileDaemon(context(), intern, url, options),
+      (await import('./commands/profile-daemons.ts')).profileDaemon(profile(), intern, url, options),
     );
   program
     .command('logout')
     .description('end the session, here and at the issuer')
     .option('--all', 'of every profile')
     .action(async (options) => (await import('./commands/logout.ts')).logout(context(), options));
-  declareRequests(program, context, wrapped);
+  declareRequests(program, { context, profile }, wrapped);
   program.commandsGroup('About ori:');
   program
     .command('help')

@@ -5,8 +5,8 @@ import { Readable } from 'node:stream';
 import { Sink } from '@ori/test-env/sink';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { WAIT_SECONDS_DEFAULT } from './commands/login.ts';
-import { SILENCE_SECONDS_DEFAULT } from './commands/signed-call.ts';
 import { EXIT, EXIT_MEANINGS } from './core/exit-codes.ts';
+import { SILENCE_SECONDS_DEFAULT } from './delivery/signed-call.ts';
 import { run } from './program.ts';
 
 const ori = (...args: string[]) => oriWith({ HOME: '/nonexistent' }, ...args);

@@ -2,9 +2,9 @@ import { printable, printableJson, printableLines } from '@ori/faces/printable';
 import { explainUsage } from '@ori/faces/usage';
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './command-line.ts';
-import type { HostEnvironment } from './commands/context.ts';
 import { CliError, isCliError } from './core/errors.ts';
 import { EXIT } from './core/exit-codes.ts';
+import type { HostEnvironment } from './session/context.ts';
 import { subcommandOf } from './text/completion.ts';
 import { recordOf } from './text/failure-record.ts';
 

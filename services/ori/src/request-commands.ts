@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Context } from './commands/context.ts';
+import type { Context } from './session/context.ts';
+import type { Profile } from './session/profile.ts';
 import {
   API_HELP,
   CALL_HELP,
@@ -13,7 +14,7 @@ import {
 /** The commands that sign, send and examine requests to interns. */
 export function declareRequests(
   program: Command,
-  context: () => Context,
+  { context, profile }: { readonly context: () => Context; readonly profile: () => Profile },
   wrapped: (text: string) => string,
 ): void {
   program.commandsGroup('Sign requests of other programs:');
@@ -22,18 +23,18 @@ export function declareRequests(
     .option('--path <path>', 'path of the request, exactly as it will be sent')
     .option('--body-sha256 <hex>', 'SHA-256 of the request body, instead of the body')
     .addHelpText('after', wrapped(SIGN_HELP))
-    .action(async (intern, options) => (await import('./commands/sign.ts')).sign(context(), intern, options));
+    .action(async (intern, options) => (await import('./commands/sign.ts')).sign(profile(), intern, options));
   program
     .command('token')
     .description('print an access token for another program')
-    .action(async () => (await import('./commands/headers.ts')).token(context()));
+    .action(async () => (await import('./commands/headers.ts')).token(profile()));
   withBody(program.command('headers'))
     .description('print the headers that authorize one API request of another program')
     .argument('<method>', 'method of the request, such as POST')
     .argument('<url>', 'address of the request')
     .addHelpText('after', wrapped(HEADERS_HELP))
     .action(async (method, url, options) =>
-      (await import('./commands/headers.ts')).headers(context(), method, url, options),
+      (await import('./commands/headers.ts')).headers(profile(), method, url, options),
     );
   program.commandsGroup('Make requests:');
   program
@@ -51,14 +52,14 @@ export function declareRequests(
     .option('-i, --include', 'also print status and headers of the answer')
     .option('-H, --header <header>', "another header, 'Name: value'; may be repeated", collect)
     .addHelpText('after', wrapped(API_HELP))
-    .action(async (path, options) => (await import('./commands/api.ts')).api(context(), path, options));
+    .action(async (path, options) => (await import('./commands/api.ts')).api(profile(), path, options));
   takingCall(program.command('call'))
     .description('sign a request and send it to the daemon of an intern')
     .option('-i, --include', 'also print status and headers of the answer')
     .option('-o, --output <file>', 'write the body of the answer to a file')
     .addHelpText('after', wrapped(CALL_HELP))
     .action(async (intern, path, options) =>
-      (await import('./commands/call.ts')).call(context(), intern, path, options),
+      (await import('./commands/call.ts')).call(profile(), intern, path, options),
     );
   takingTarget(program.command('proxy').argument('<intern>', 'id or name of the intern'))
     .description('sign what other programs send to a local address')
@@ -66,7 +67,7 @@ export function declareRequests(
     .option('--allow-origin <origin>', 'also let web pages of this origin use it; may be repeated', collect)
     .addHelpText('after', wrapped(PROXY_HELP))
     .action(async (intern, options) =>
-      (await import('./commands/proxy.ts')).proxy(context(), intern, options),
+      (await import('./commands/proxy.ts')).proxy(profile(), intern, options),
     );
   takingTarget(program.command('mcp').argument('<intern>', 'id or name of the intern'))
     .description('connect an MCP client, by stdin and stdout, to the MCP server of an intern')
@@ -83,7 +84,7 @@ export function declareRequests(
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--port <port>', 'port to listen on', parsePort, 9087)
     .action(async (intern, options) =>
-      (await import('./commands/canary.ts')).canary(context(), intern, options),
+      (await import('./commands/canary.ts')).canary(profile(), intern, options),
     );
   const interns = program.command('interns').description('list and show interns');
   interns
@@ -93,19 +94,19 @@ export function declareRequests(
     .option('--status <statuses>', 'only with these statuses, comma-separated')
     .option('--workspace <id>', 'only in this workspace')
     .action(async ({ status, workspace: workspaceId }) =>
-      (await import('./commands/interns.ts')).internsList(context(), { status, workspaceId }),
+      (await import('./commands/interns.ts')).internsList(profile(), { status, workspaceId }),
     );
   interns
     .command('get')
     .alias('show')
     .description('show one intern')
     .argument('<intern>', 'id or name of the intern')
-    .action(async (intern) => (await import('./commands/interns.ts')).internsGet(context(), intern));
+    .action(async (intern) => (await import('./commands/interns.ts')).internsGet(profile(), intern));
   const log = program.command('log').description('check the signing log');
   takingPolicy(log.command('keys'))
     .description('list the keys of an intern in the signing log, by reading all of it')
     .argument('<intern>', 'id or name of the intern')
-    .action(async (intern, options) => (await import('./log/keys.ts')).logKeys(context(), intern, options));
+    .action(async (intern, options) => (await import('./log/keys.ts')).logKeys(profile(), intern, options));
   takingPolicy(takingBody(log.command('verify')))
     .description('verify that the proof of a call is in the signing log')
     .requiredOption('--headers <file>', 'the headers of the proof, as ori sign prints them')
@@ -114,14 +115,14 @@ export function declareRequests(
     .option('--proof <file>', 'a .tlog-proof file to verify offline, instead of asking the log')
     .option('--out <file>', 'write the .tlog-proof file, which verifies offline')
     .action(async (intern, options) =>
-      (await import('./log/verify.ts')).logVerify(context(), intern, options),
+      (await import('./log/verify.ts')).logVerify(profile(), intern, options),
     );
   const doctor = program.command('doctor').description('find out why a proof is refused');
   takingCall(doctor.command('call'))
     .description('call a daemon, and report what changed on the way')
     .addHelpText('after', wrapped(DOCTOR_CALL_HELP))
     .action(async (intern, path, options) =>
-      (await import('./commands/doctor-call.ts')).doctorCall(context(), intern, path, options),
+      (await import('./commands/doctor-call.ts')).doctorCall(profile(), intern, path, options),
     );
 }
 

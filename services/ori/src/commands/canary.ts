@@ -1,15 +1,15 @@
 import { hash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { VerificationKey } from '@ori/proof';
-import { createVerifier, memoryReplayStore } from '@ori/verifier';
+import { ProofError } from '@ori/proof';
 import { publishedKeys } from '../adapters/key-set.ts';
 import { listen } from '../adapters/listen.ts';
 import { CliError } from '../core/errors.ts';
+import { callOf, isSignedBy } from '../core/signed-by.ts';
+import { requestOwnProof } from '../delivery/sign.ts';
+import { takeTrace, untilInterrupted } from '../session/context.ts';
+import { takeInternId } from '../session/intern-id.ts';
+import { interruptedBy, type Profile, requireSession } from '../session/profile.ts';
 import { recordOf } from '../text/failure-record.ts';
-import { requireSession } from './access.ts';
-import { type Context, takeTrace, untilInterrupted } from './context.ts';
-import { takeInternId } from './intern-id.ts';
-import { requestOwnProof } from './sign-for.ts';
 
 const PATH = '/ori/canary';
 /** For one signing and its verification; Prometheus waits a little longer. */
@@ -22,26 +22,24 @@ export interface CanaryOptions {
 
 /**
  * Answers each scrape of Prometheus with the outcome of a synthetic call, until interrupted: a proof for the member who is
- * signed in, by the API, verified with the intern's published keys as a daemon would. Throws CliError `usage` if it cannot
- * listen there.
+ * signed in, by the API, verified with the intern's published keys. Throws CliError `usage` if it cannot listen there.
  */
-export async function canary(context: Context, intern: string, { host, port }: CanaryOptions): Promise<void> {
-  const { base_url: baseUrl } = await requireSession(context);
-  const internId = await takeInternId(context, intern);
-  let keys: readonly VerificationKey[] = [];
-  const verifier = createVerifier({ internId, keys: { current: () => keys }, replay: memoryReplayStore() });
+export async function canary(profile: Profile, intern: string, { host, port }: CanaryOptions): Promise<void> {
+  const { base_url: baseUrl } = await requireSession(profile);
+  const internId = await takeInternId(profile, intern);
   /** Throws whatever keeps a person's call from being accepted. */
-  async function signAndVerify(mine: Context): Promise<void> {
+  async function signAndVerify(mine: Profile): Promise<void> {
     const body = Buffer.from(JSON.stringify({ canary: randomUUID() }));
     const request = { internId, bodySha256: hash('sha256', body), path: PATH };
     const proof = await requestOwnProof(mine, request, takeTrace(mine));
-    keys = (await publishedKeys(baseUrl, internId, mine.interrupted)) ?? [];
-    const rawHeaders = [...Object.entries(proof), ['content-type', 'application/json']].flat();
-    await verifier.verify({ method: 'POST', target: PATH, rawHeaders, body });
+    const keys = (await publishedKeys(baseUrl, internId, mine.interrupted)) ?? [];
+    const isSigned = isSignedBy(keys, callOf(request, proof));
+    if (isSigned === undefined) throw new ProofError('key_unknown', 'no published key is for its time');
+    if (!isSigned) throw new ProofError('signature_invalid', 'no published key made it');
   }
   let running: Promise<string> | undefined;
   const server = createServer((_request, response) => {
-    running ??= run(context, signAndVerify).finally(() => {
+    running ??= run(profile, signAndVerify).finally(() => {
       running = undefined;
     });
     void running.then((page) =>
@@ -53,20 +51,19 @@ export async function canary(context: Context, intern: string, { host, port }: C
     { host, port },
     'Choose another address with --host and --port.',
   );
-  context.terminal.note(`Each scrape of ${host}:${port} signs once for ${internId}.`);
-  await untilInterrupted(context);
+  profile.terminal.note(`Each scrape of ${host}:${port} signs once for ${internId}.`);
+  await untilInterrupted(profile);
 }
 
 /** One synthetic call. @returns its outcome as a metric */
-async function run(context: Context, call: (context: Context) => Promise<void>): Promise<string> {
+async function run(profile: Profile, call: (profile: Profile) => Promise<void>): Promise<string> {
   const late = AbortSignal.timeout(PATIENCE_MS);
-  const mine = { ...context, interrupted: AbortSignal.any([context.interrupted, late]) };
   let code = 'ok';
   try {
-    await call(mine);
+    await call(interruptedBy(profile, late));
   } catch (error) {
     code = late.aborted ? 'timed_out' : codeOf(error);
-    context.terminal.event({ code }, `The synthetic signing failed: ${code}`);
+    profile.terminal.event({ code }, `The synthetic signing failed: ${code}`);
   }
   return `# TYPE ori_canary_up gauge\nori_canary_up ${code === 'ok' ? 1 : 0}\n`;
 }

@@ -1,9 +1,10 @@
 import { keeperOf } from '../adapters/kept-secret.ts';
+import type { Context } from '../session/context.ts';
+import { internsOf } from '../session/intern-id.ts';
+import { interruptedBy, openProfile, type Profile } from '../session/profile.ts';
+import { keptNames } from '../session/trust.ts';
 import type { Candidate } from '../text/completion.ts';
-import { type Context, sessionPlace, variable } from './context.ts';
-import { internsOf } from './intern-id.ts';
 import { findProfiles } from './profiles.ts';
-import { keptNames } from './trust.ts';
 
 /** How long a Tab may take, in milliseconds. */
 const PATIENCE_MS = 1500;
@@ -13,21 +14,19 @@ export async function valuesOf(context: Context, argument: string): Promise<read
   try {
     if (argument === 'profile' || argument === 'name') return await findProfiles(context);
     if (argument !== 'intern') return [];
-    return (await internCandidates(context)).filter(({ name }) => /^[\w.-]+$/.test(name));
+    return (await internCandidates(openProfile(context))).filter(({ name }) => /^[\w.-]+$/.test(name));
   } catch {
     return [];
   }
 }
 
 /** The interns that the API lists; where asking could need a person or fails, those that the profile has called by name. */
-async function internCandidates(context: Context): Promise<readonly Candidate[]> {
-  const kept = async () => (await keptNames(context)).map((name) => ({ name }));
-  const isAsked = variable(context, 'ORI_TOKEN') === undefined;
+async function internCandidates(profile: Profile): Promise<readonly Candidate[]> {
+  const kept = async () => (await keptNames(profile)).map((name) => ({ name }));
   // It could be locked, and ask to be unlocked.
-  if (isAsked && (await keeperOf(sessionPlace(context))) === 'keychain') return kept();
-  const interrupted = AbortSignal.any([context.interrupted, AbortSignal.timeout(PATIENCE_MS)]);
+  if (profile.token === undefined && (await keeperOf(profile.place)) === 'keychain') return kept();
   try {
-    const interns = await internsOf({ ...context, interrupted });
+    const interns = await internsOf(interruptedBy(profile, AbortSignal.timeout(PATIENCE_MS)));
     return interns.map(({ id, name, status }) => ({ name, description: `${id}, ${status}` }));
   } catch {
     return kept();

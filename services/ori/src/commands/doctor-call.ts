@@ -4,9 +4,9 @@ import type { RequestBody } from '../adapters/request-body.ts';
 import { type Change, changesOf, readDiagnosis, type SentCall, tellChange } from '../core/arrival.ts';
 import { clockAheadSeconds, isClockWrong, tellClock } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
-import type { Context } from './context.ts';
-import { type DaemonAnswer, isGood, refusalOf } from './daemon-answer.ts';
-import { type CallOptions, prepareCall } from './signed-call.ts';
+import { type DaemonAnswer, isGood, refusalOf } from '../delivery/daemon-answer.ts';
+import { type CallOptions, prepareCall } from '../delivery/signed-call.ts';
+import type { Profile } from '../session/profile.ts';
 
 /** Larger bodies are compared, but their change is not explained. */
 const GUESS_BYTES_MAX = 1024 * 1024;
@@ -26,14 +26,14 @@ interface Judgement {
  * `call_undiagnosed` or `daemon_refused` for a refusal, `call_not_judged` for another answer, `daemon_failed` for 5xx.
  */
 export async function doctorCall(
-  context: Context,
+  profile: Profile,
   intern: string,
   path: string,
   options: CallOptions,
 ): Promise<void> {
-  await using ready = await prepareCall(context, intern, path, options, { isDiagnosing: true });
+  await using ready = await prepareCall(profile, intern, path, options, { isDiagnosing: true });
   const { origin } = ready.origin;
-  const { terminal, json } = context;
+  const { terminal, json } = profile;
   const unproven = await ready.sendUnproven();
   unproven.end();
   if (isGood(unproven)) {

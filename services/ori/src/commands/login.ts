@@ -26,9 +26,10 @@ import { chooseScope, requireGranted, SIGNING_SCOPE } from '../core/scopes.ts';
 import { renewSession, type Session } from '../core/session.ts';
 import { GIVEN } from '../core/signed-as.ts';
 import { CLIENT_DEFAULT, foreignAudience, requireTrusted, type Trust } from '../core/trust.ts';
-import { credentialOf, noteClock } from './access.ts';
-import { baseUrlToSignIn, type Context, chosenBaseUrl, sessionPlace, variable } from './context.ts';
-import { changeTrust, readTrust, storeTrust } from './trust.ts';
+import { credentialOf, noteClock } from '../session/access.ts';
+import { variable } from '../session/context.ts';
+import { baseUrlToSignIn, type Profile } from '../session/profile.ts';
+import { changeTrust, readTrust, storeTrust } from '../session/trust.ts';
 import { describeSession, mayNotSign, nameOf } from './whoami.ts';
 
 const TOKEN_BYTES_MAX = 64 * 1024;
@@ -62,9 +63,9 @@ interface NewSession {
 }
 
 /** Signs in at the issuer that the API names, or reads a given token, and stores the session. */
-export async function login(context: Context, options: LoginOptions): Promise<void> {
+export async function login(context: Profile, options: LoginOptions): Promise<void> {
   const keeper = requireKeeper(context);
-  const place = sessionPlace(context);
+  const { place } = context;
   // A folder that cannot be written is found before the sign-in, not after it.
   for (const file of [place.file, place.keyFile]) await requireWritable(dirname(file));
   const baseUrl = baseUrlToSignIn(context, await lastSession(place));
@@ -96,21 +97,21 @@ function forgetGiven({ users: { [GIVEN]: _before, ...users } = {} }: Trust): Par
 }
 
 /** The value of `ORI_SESSION_STORE`; undefined means the keychain if this computer has one. */
-function requireKeeper(context: Context): Keeper | undefined {
+function requireKeeper(context: Profile): Keeper | undefined {
   const wanted = variable(context, 'ORI_SESSION_STORE');
   if (wanted === undefined || wanted === 'keychain' || wanted === 'file') return wanted;
   throw new CliError('usage', { detail: 'ORI_SESSION_STORE: expected "keychain" or "file".' });
 }
 
 /** Throws CliError `sign_in_differs` before the sign-in, or after it for what only the token shows. */
-async function signIn(context: Context, baseUrl: string, options: LoginOptions): Promise<NewSession> {
+async function signIn(context: Profile, baseUrl: string, options: LoginOptions): Promise<NewSession> {
   const { terminal, interrupted } = context;
   const { signIn: trusted, refused } = await readTrust(context, baseUrl);
   if (trusted === undefined && options.asBefore) throw new CliError('not_signed_in', {});
   terminal.note(`Signing in to ${baseUrl}`);
   const choice = { named: options.issuer, last: trusted?.issuer };
   const api = await fetchProtectedResource(baseUrl, choice, interrupted).catch((error) => {
-    const isNamed = baseUrl !== BASE_URL_DEFAULT || chosenBaseUrl(context) !== undefined;
+    const isNamed = baseUrl !== BASE_URL_DEFAULT || context.baseUrl !== undefined;
     throw isCliError(error, 'unreachable') && !isNamed ? new CliError('api_not_named', { baseUrl }) : error;
   });
   const client = variable(context, 'ORI_CLIENT_ID');
@@ -187,7 +188,7 @@ async function signIn(context: Context, baseUrl: string, options: LoginOptions):
 }
 
 function askPerson(
-  context: Context,
+  context: Profile,
   issuer: Issuer,
   options: LoginOptions,
   asked: SignInRequest,
@@ -205,7 +206,7 @@ function askPerson(
   });
 }
 
-function showDevice({ terminal }: Context, { address, userCode, completeAddress }: DevicePrompt): void {
+function showDevice({ terminal }: Profile, { address, userCode, completeAddress }: DevicePrompt): void {
   terminal.event(
     { verification_uri: address, user_code: userCode, verification_uri_complete: completeAddress },
     'On any device, open',
@@ -218,7 +219,7 @@ function showDevice({ terminal }: Context, { address, userCode, completeAddress 
 }
 
 /** An access token from stdin that the API accepts. */
-async function takeToken(context: Context, baseUrl: string): Promise<Session> {
+async function takeToken(context: Profile, baseUrl: string): Promise<Session> {
   const { stdin, interrupted } = context;
   if (stdin.isTTY) throw new CliError('token_unusable', { why: 'stdin is a terminal' });
   await using body = await bodyOfStream(stdin, 'stdin', interrupted);
@@ -231,13 +232,13 @@ async function takeToken(context: Context, baseUrl: string): Promise<Session> {
   return session;
 }
 
-async function startBrowser({ environment, terminal }: Context, url: string): Promise<void> {
+async function startBrowser({ environment, terminal }: Profile, url: string): Promise<void> {
   if (!(await openBrowser(url, environment))) {
     terminal.note('Cannot start a browser here: open the page yourself, or use --device.');
   }
 }
 
-function report(context: Context, session: Session): void {
+function report(context: Profile, session: Session): void {
   context.terminal.result(describeSession(session), `Signed in as ${nameOf(session)}.`);
   if (mayNotSign(session)) {
     context.terminal.note(`This session cannot sign: it was not granted ${SIGNING_SCOPE}.`);

@@ -5,7 +5,8 @@ import { withSessionLock } from '../adapters/session-lock.ts';
 import { readSession, type SessionPlace } from '../adapters/session-store.ts';
 import { CliError, isCliError, messageOf } from '../core/errors.ts';
 import { isJwt, type Session } from '../core/session.ts';
-import { type Context, sessionPlace } from './context.ts';
+import type { Context } from '../session/context.ts';
+import { chosenProfile, placeOf } from '../session/place.ts';
 import { nameOf } from './whoami.ts';
 
 /**
@@ -27,7 +28,7 @@ export async function logout(context: Context, { all = false } = {}): Promise<vo
 }
 
 async function logoutOne(context: Context): Promise<void> {
-  const place = sessionPlace(context);
+  const place = placeOf(context, chosenProfile(context));
   await withSessionLock(place.lock, context.interrupted, async () => {
     const session = await sessionToEnd(place);
     const existed = await removeKept(place);

@@ -4,14 +4,8 @@ import { writePrivateFile } from '../adapters/private-file.ts';
 import { readSession } from '../adapters/session-store.ts';
 import { CliError } from '../core/errors.ts';
 import type { Session } from '../core/session.ts';
-import {
-  type Context,
-  chosenProfile,
-  PROFILE_DEFAULT,
-  placeOf,
-  profileFile,
-  profilesFolder,
-} from './context.ts';
+import type { Context } from '../session/context.ts';
+import { chosenProfile, PROFILE_DEFAULT, placeOf, profileFile, profilesFolder } from '../session/place.ts';
 import { nameOf } from './whoami.ts';
 
 interface Profile {

@@ -15,16 +15,17 @@ import {
   requirePlace,
   requireSignable,
 } from '../core/proxy-request.ts';
-import { recordOf } from '../text/failure-record.ts';
-import { type Context, untilInterrupted } from './context.ts';
-import { createRepeats } from './repeats.ts';
+import { createRepeats } from '../delivery/repeats.ts';
 import {
   type CallRequest,
   type CallTarget,
   findTarget,
   readyCall,
   type TargetOptions,
-} from './signed-call.ts';
+} from '../delivery/signed-call.ts';
+import { untilInterrupted } from '../session/context.ts';
+import { interruptedBy, type Profile } from '../session/profile.ts';
+import { recordOf } from '../text/failure-record.ts';
 
 export interface ProxyOptions extends TargetOptions {
   /** 0, the default, is any free port. */
@@ -33,20 +34,20 @@ export interface ProxyOptions extends TargetOptions {
 }
 
 /** Signs what this person's programs send to a loopback address, and passes it to the daemon, until interrupted. */
-export async function proxy(context: Context, intern: string, options: ProxyOptions): Promise<void> {
+export async function proxy(profile: Profile, intern: string, options: ProxyOptions): Promise<void> {
   const origins = (options.allowOrigin ?? []).map(parseOrigin);
-  const target = await findTarget(context, intern, options);
+  const target = await findTarget(profile, intern, options);
   const serving = { target, repeats: createRepeats(), silenceSeconds: options.timeout };
   await using server = await startProxyServer({ port: options.port ?? 0, origins }, (exchange) =>
-    serve(context, serving, exchange),
+    serve(serving, exchange),
   );
   const { url, secret } = server;
-  context.terminal.result({ url, secret }, url);
-  context.terminal.note(
+  profile.terminal.result({ url, secret }, url);
+  profile.terminal.note(
     `POST requests to this address are signed as you, for ${target.internId} at ${target.origin.origin}.`,
     'Whoever knows it acts in your name until you stop ori proxy (Ctrl-C).',
   );
-  await untilInterrupted(context);
+  await untilInterrupted(profile);
 }
 
 interface Serving {
@@ -57,7 +58,6 @@ interface Serving {
 
 /** One request. Reports it in one line, without what a stranger sent. */
 async function serve(
-  context: Context,
   { target, repeats, silenceSeconds }: Serving,
   { request, response, rules, closed }: ProxyExchange,
 ): Promise<void> {
@@ -75,14 +75,14 @@ async function serve(
       return;
     }
     path = requireSignable(asked, rules);
-    const mine = { ...context, interrupted: AbortSignal.any([context.interrupted, closed]) };
-    await using body = await bodyOfStream(request, 'the request', mine.interrupted);
+    const profile = interruptedBy(target.profile, closed);
+    await using body = await bodyOfStream(request, 'the request', profile.interrupted);
     bytes = body.bytes;
     const headers = passedHeaders(request.headers);
     const contentType = request.headers['content-type'];
     const call = { path, contentType, headers, body, silenceSeconds };
     const pass = async (more: Pick<CallRequest, 'earlier' | 'onSigned'>) => {
-      const { answer } = await readyCall(mine, target, { ...call, ...more }).send();
+      const { answer } = await readyCall({ ...target, profile }, { ...call, ...more }).send();
       try {
         response.writeHead(answer.status, { ...answeredHeaders(answer.headers), ...cors });
         response.flushHeaders();
@@ -109,7 +109,7 @@ async function serve(
   const status = response.statusCode;
   const record = { method: 'POST', path, status, bytes, ms, ...(code === undefined ? {} : { code }) };
   const shown = path === '' ? 'refused' : `POST ${path}`;
-  context.terminal.event(
+  target.profile.terminal.event(
     record,
     `${shown} ${status}${code === undefined ? '' : ` (${code})`}, ${bytes} bytes, ${ms} ms`,
   );

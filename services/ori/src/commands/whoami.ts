@@ -1,43 +1,43 @@
 import { keeperOf } from '../adapters/kept-secret.ts';
 import { grantsScope, SIGNING_SCOPE } from '../core/scopes.ts';
 import type { Session } from '../core/session.ts';
-import { freshSession } from './access.ts';
-import { type Context, chosenProfile, sessionPlace, variable } from './context.ts';
+import { freshSession } from '../session/access.ts';
+import { variable } from '../session/context.ts';
+import type { Profile } from '../session/profile.ts';
 
 /**
  * Prints who is signed in, where and with which scopes. An expired token is renewed first, so that the answer is
  * current.
  */
-export async function whoami(context: Context): Promise<void> {
-  const session = await freshSession(context);
-  const keptIn =
-    variable(context, 'ORI_TOKEN') === undefined ? await keeperOf(sessionPlace(context)) : 'ORI_TOKEN';
-  const profile = chosenProfile(context);
-  const place = `in ${keptIn === 'file' ? 'a file' : 'the keychain'}, profile ${profile}`;
-  context.terminal.result(
-    { ...describeSession(session), bound: isBound(context, session), profile, kept_in: keptIn },
+export async function whoami(profile: Profile): Promise<void> {
+  const session = await freshSession(profile);
+  const keptIn = profile.token === undefined ? await keeperOf(profile.place) : 'ORI_TOKEN';
+  const { profile: name } = profile.place;
+  const place = `in ${keptIn === 'file' ? 'a file' : 'the keychain'}, profile ${name}`;
+  profile.terminal.result(
+    { ...describeSession(session), bound: isBound(profile, session), profile: name, kept_in: keptIn },
     nameOf(session),
     `  API     ${session.base_url}`,
     `  issuer  ${session.issuer || '-'}`,
     `  scope   ${session.scope || '-'}${mayNotSign(session) ? ' (cannot sign)' : ''}`,
-    `  token   ${tokenLife(session, context.nowSeconds())}`,
-    `  bound   ${tellBinding(context, session)}`,
+    `  token   ${tokenLife(session, profile.nowSeconds())}`,
+    `  bound   ${tellBinding(profile, session)}`,
     `  stored  ${keptIn === 'ORI_TOKEN' ? 'no: given in ORI_TOKEN' : place}`,
   );
 }
 
 /** Whether the session can only be used with a key. */
-function isBound(context: Context, session: Session): boolean {
-  return session.key_thumbprint !== undefined || hasGivenKey(context, session);
+function isBound(profile: Profile, session: Session): boolean {
+  return session.key_thumbprint !== undefined || hasGivenKey(profile, session);
 }
 
-function hasGivenKey(context: Context, session: Session): boolean {
-  return session.client_id === null && variable(context, 'ORI_DPOP_KEY') !== undefined;
+function hasGivenKey(profile: Profile, session: Session): boolean {
+  return session.client_id === null && variable(profile, 'ORI_DPOP_KEY') !== undefined;
 }
 
-function tellBinding(context: Context, session: Session): string {
-  if (!isBound(context, session)) return 'no: anyone who gets the token can use it';
-  return session.client_id === null && !hasGivenKey(context, session)
+function tellBinding(profile: Profile, session: Session): string {
+  if (!isBound(profile, session)) return 'no: anyone who gets the token can use it';
+  return session.client_id === null && !hasGivenKey(profile, session)
     ? 'to a key (DPoP), and ORI_DPOP_KEY does not name its file'
     : 'to a key on this computer, which signs each request (DPoP)';
 }

@@ -6,8 +6,9 @@ import { createLogClient, type LogClient, type Remembered, rememberInFile } from
 import { TlogError } from '@ori/tlog/error';
 import { renderVkey } from '@ori/tlog/note';
 import { type Policy, parsePolicy, type TrustedCheckpoint } from '@ori/tlog/policy';
-import { type Context, checkpointsFolder } from '../commands/context.ts';
 import { CliError } from '../core/errors.ts';
+import { checkpointsFolder } from '../session/place.ts';
+import type { Profile } from '../session/profile.ts';
 import { readText } from './request.ts';
 
 export interface PolicyOptions {
@@ -26,13 +27,13 @@ export function readPolicy({ policy, requireMlDsa = false }: PolicyOptions): Pro
  * in a file. Throws CliError `usage` for a policy without an address, `log_not_trusted`, `not_a_log`, `unreachable`.
  */
 export async function openLog(
-  context: Context,
+  profile: Profile,
   policy: Policy,
 ): Promise<{ client: LogClient; head: TrustedCheckpoint; address: string }> {
   const address = policy.logs.find(({ url }) => url !== undefined)?.url;
   if (address === undefined)
     throw new CliError('usage', { detail: 'The policy file has no address of the log.' });
-  const client = createLogClient({ policy, remembered: rememberedOf(context, policy) });
+  const client = createLogClient({ policy, remembered: rememberedOf(profile, policy) });
   const head = await client.latest().catch((error) => {
     throw error instanceof TlogError ? failureOf(error, address) : error;
   });
@@ -75,9 +76,9 @@ export async function trusted<T>(work: () => T | Promise<T>, address = ''): Prom
   }
 }
 
-function rememberedOf(context: Context, { logs }: Policy): Remembered {
+function rememberedOf(profile: Profile, { logs }: Policy): Remembered {
   const keys = logs.map(({ key }) => renderVkey(key)).sort();
-  const folder = checkpointsFolder(context);
+  const folder = checkpointsFolder(profile);
   const file = join(folder, createHash('sha256').update(keys.join('\n')).digest('hex'));
   const { load, save } = rememberInFile(file);
   return {

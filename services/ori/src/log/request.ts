@@ -1,22 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { explainSystemError } from '@ori/faces/system-error';
-import {
-  holdsTimestamp,
-  newestSignature,
-  PROOF_METHOD,
-  type PresentedProof,
-  ProofError,
-  parseProofHeaders,
-  signingInput,
-  type VerificationKey,
-} from '@ori/proof';
+import { type PresentedProof, ProofError, parseProofHeaders, type VerificationKey } from '@ori/proof';
 import { publishedKeys } from '../adapters/key-set.ts';
 import { readSession } from '../adapters/session-store.ts';
-import { type DigestOptions, takeDigest } from '../commands/body-options.ts';
-import { baseUrlToSignIn, type Context, sessionPlace } from '../commands/context.ts';
-import { takeInternId } from '../commands/intern-id.ts';
 import { CliError } from '../core/errors.ts';
 import { requirePath } from '../core/proof-request.ts';
+import { isSignedBy, signedCall } from '../core/signed-by.ts';
+import { type DigestOptions, takeDigest } from '../delivery/body-options.ts';
+import { takeInternId } from '../session/intern-id.ts';
+import { baseUrlToSignIn, type Profile } from '../session/profile.ts';
 
 export interface LoggedRequestOptions extends DigestOptions {
   /** A file with the headers that `ori sign` printed. */
@@ -25,21 +17,12 @@ export interface LoggedRequestOptions extends DigestOptions {
 }
 
 /** The call that the command line describes. Throws `usage` for a version 1 proof, which only its daemon can check. */
-export async function takeLoggedRequest(context: Context, intern: string, options: LoggedRequestOptions) {
+export async function takeLoggedRequest(profile: Profile, intern: string, options: LoggedRequestOptions) {
   const path = requirePath(options.path);
   const presented = readHeaders(await readText(options.headers));
-  const { timestamp, user } = presented;
-  const { version, nonce, signature } = newestSignature(presented);
-  if (nonce === undefined) {
-    throw new CliError('usage', {
-      detail: 'These are the headers of a version 1 proof: only its daemon can check it.',
-    });
-  }
-  const internId = await takeInternId(context, intern);
-  const bodySha256 = await takeDigest(context, options);
-  const named = { internId, timestamp, user, nonce, path, bodySha256 };
-  const input = signingInput(version, { ...named, method: PROOF_METHOD });
-  return { internId, timestamp, signature, signingInput: input };
+  const internId = await takeInternId(profile, intern);
+  const bodySha256 = await takeDigest(profile, options);
+  return { internId, ...signedCall({ internId, bodySha256, path }, presented) };
 }
 
 export type LoggedRequest = Awaited<ReturnType<typeof takeLoggedRequest>>;
@@ -48,28 +31,23 @@ export type LoggedRequest = Awaited<ReturnType<typeof takeLoggedRequest>>;
  * Whether a published key of the intern signed exactly this call; undefined if no key for that time is published, or the
  * API cannot be reached.
  */
-export async function isSigned(
-  context: Context,
-  { internId, timestamp, signingInput, signature }: LoggedRequest,
-): Promise<boolean | undefined> {
-  const keys = await keysOf(context, internId).catch((error) => {
+export async function isSigned(profile: Profile, request: LoggedRequest): Promise<boolean | undefined> {
+  const keys = await keysOf(profile, request.internId).catch((error) => {
     if (error instanceof CliError && error.code !== 'interrupted') return undefined;
     throw error;
   });
-  const candidates = keys?.filter((key) => holdsTimestamp(key, timestamp)) ?? [];
-  if (candidates.length === 0) return undefined;
-  return candidates.some((key) => key.verify(signingInput, signature));
+  return keys && isSignedBy(keys, request);
 }
 
 /** The published keys of an intern, which need no session. Throws as `publishedKeys`. */
 export async function keysOf(
-  context: Context,
+  profile: Profile,
   internId: string,
 ): Promise<readonly VerificationKey[] | undefined> {
-  const session = await readSession(sessionPlace(context)).catch(() => undefined);
-  const baseUrl = baseUrlToSignIn(context, session);
-  context.terminal.detail(`GET ${baseUrl}/interns/${internId}/daemon/jwks.json`);
-  return publishedKeys(baseUrl, internId, context.interrupted);
+  const session = await readSession(profile.place).catch(() => undefined);
+  const baseUrl = baseUrlToSignIn(profile, session);
+  profile.terminal.detail(`GET ${baseUrl}/interns/${internId}/daemon/jwks.json`);
+  return publishedKeys(baseUrl, internId, profile.interrupted);
 }
 
 /** `name: value` lines, as in curl. */

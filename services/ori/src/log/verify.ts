@@ -4,8 +4,8 @@ import { commitmentV2, hasCommitment, parseEntry } from '@ori/tlog/entry';
 import { TlogError } from '@ori/tlog/error';
 import type { Policy } from '@ori/tlog/policy';
 import { parseTlogProof, renderTlogProof, type TlogProof, verifyTlogProof } from '@ori/tlog/proof';
-import type { Context } from '../commands/context.ts';
 import { CliError } from '../core/errors.ts';
+import type { Profile } from '../session/profile.ts';
 import { openLog, type PolicyOptions, readPolicy, trusted, usable } from './policy.ts';
 import { isSigned, type LoggedRequestOptions, takeLoggedRequest } from './request.ts';
 
@@ -21,17 +21,17 @@ export interface LogVerifyOptions extends LoggedRequestOptions, PolicyOptions {
  * it is in no entry, `log_not_trusted` if the log contradicts itself or the policy; `log_file_unusable`, `not_a_log` and
  * `unreachable` for a policy or an address that cannot be used.
  */
-export async function logVerify(context: Context, intern: string, options: LogVerifyOptions): Promise<void> {
+export async function logVerify(profile: Profile, intern: string, options: LogVerifyOptions): Promise<void> {
   const policy = await readPolicy(options);
-  const request = await takeLoggedRequest(context, intern, options);
+  const request = await takeLoggedRequest(profile, intern, options);
   const commitment = commitmentV2(request.signingInput);
   const { internId } = request;
   let proof: TlogProof;
   if (options.proof === undefined) {
     // A call that nobody signed is in no log, which is no reason for an alarm.
-    const signed = await isSigned(context, request);
+    const signed = await isSigned(profile, request);
     if (signed === false) throw new CliError('proof_not_for_call', { internId, of: 'headers' });
-    proof = await askLog(context, policy, commitment, signed === true);
+    proof = await askLog(profile, policy, commitment, signed === true);
   } else {
     proof = await usable(options.proof, parseTlogProof);
     if (!(await isEntryOf(proof, commitment)))
@@ -43,19 +43,19 @@ export async function logVerify(context: Context, intern: string, options: LogVe
   if (options.out !== undefined) await writeText(options.out, renderTlogProof(proof));
   const witnesses = [...witnessed.keys()].sort();
   const by = witnesses.length === 0 ? 'no witness' : witnesses.join(', ');
-  context.terminal.result(
+  profile.terminal.result(
     { logged: true, origin, index: proof.index, size, witnesses },
     `Leaf ${proof.index} of ${origin}, in the tree of ${size} leaves; cosigned by ${by}.`,
   );
 }
 
 async function askLog(
-  context: Context,
+  profile: Profile,
   policy: Policy,
   commitment: Uint8Array,
   isSigned: boolean,
 ): Promise<TlogProof> {
-  const { client, head, address } = await openLog(context, policy);
+  const { client, head, address } = await openLog(profile, policy);
   return trusted(async () => {
     const [leaf] = (await client.lookup([commitment])).values();
     if (leaf === undefined || leaf.index >= head.size)

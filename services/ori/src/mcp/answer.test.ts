@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { DaemonAnswer } from '../commands/daemon-answer.ts';
+import type { DaemonAnswer } from '../delivery/daemon-answer.ts';
 import { textsOf } from './answer.ts';
 
 const ORIGIN = new URL('http://127.0.0.1:1');

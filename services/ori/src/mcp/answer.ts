@@ -1,6 +1,6 @@
 import { daemonPeer } from '../adapters/daemon.ts';
-import { type DaemonAnswer, textOf } from '../commands/daemon-answer.ts';
 import { CliError } from '../core/errors.ts';
+import { type DaemonAnswer, textOf } from '../delivery/daemon-answer.ts';
 
 const EVENT_CHARACTERS_MAX = 64 * 1024 * 1024;
 

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { printableJson } from '@ori/faces/printable';
 import { linesOf } from '../adapters/lines.ts';
-import type { Context } from '../commands/context.ts';
-import type { TargetOptions } from '../commands/signed-call.ts';
 import { CliError } from '../core/errors.ts';
 import { requirePath } from '../core/proof-request.ts';
+import type { TargetOptions } from '../delivery/signed-call.ts';
+import type { Context } from '../session/context.ts';
 import { recordOf } from '../text/failure-record.ts';
 import { type Id, JSON_RPC_FAULTS, type JsonRpcText, readJsonRpc, requestsIn } from './json-rpc.ts';
 import { createMcpSession } from './session.ts';

@@ -1,14 +1,15 @@
 import { bodyOf } from '../adapters/request-body.ts';
-import type { Context } from '../commands/context.ts';
-import { type DaemonAnswer, isGood, refusalOf, textOf } from '../commands/daemon-answer.ts';
+import { CliError } from '../core/errors.ts';
+import { type DaemonAnswer, isGood, refusalOf, textOf } from '../delivery/daemon-answer.ts';
 import {
   type CallTarget,
   findTarget,
   readyCall,
   SILENCE_SECONDS_DEFAULT,
   type TargetOptions,
-} from '../commands/signed-call.ts';
-import { CliError } from '../core/errors.ts';
+} from '../delivery/signed-call.ts';
+import type { Context } from '../session/context.ts';
+import { interruptedBy, openProfile } from '../session/profile.ts';
 import { isStream, notUnderstood, textsOf } from './answer.ts';
 import { isForgotten } from './forgotten.ts';
 import { headersOfStateless, type Id, isFieldValue, type JsonRpcText, readJsonRpc } from './json-rpc.ts';
@@ -75,14 +76,15 @@ export function createMcpSession(given: McpSessionOptions) {
 
   async function send(life: Life, onFlushed?: () => void): Promise<Sent> {
     const { line, said, ended } = life;
-    const interrupted = AbortSignal.any([context.interrupted, ended, over.signal]);
     // Nobody asks for the answer to what was cancelled.
     const quietly = (...lines: string[]) => (ended.aborted ? undefined : note(...lines));
     const terminal = { ...context.terminal, note: quietly };
+    const closed = AbortSignal.any([ended, over.signal]);
     const isOutside = said.method === 'initialize' || said.version !== undefined;
     return signedIn(async () => {
-      target ??= await findTarget(context, given.intern, given.options);
+      target ??= await findTarget(openProfile(context), given.intern, given.options);
       const { origin } = target;
+      const profile = { ...interruptedBy(target.profile, closed), terminal };
       const carried = isOutside ? {} : agreed;
       const headers = { accept: ACCEPT, ...carried, ...headersOfStateless(said) };
       const isMissing = (answer: DaemonAnswer) => isStream(answer) && life.isWaiting();
@@ -97,7 +99,7 @@ export function createMcpSession(given: McpSessionOptions) {
         isMissing,
       };
       life.sent();
-      const { answer } = await readyCall({ ...context, terminal, interrupted }, target, request).send();
+      const { answer } = await readyCall({ ...target, profile }, request).send();
       const refusal = isGood(answer) ? '' : await textOf(answer, origin);
       return { answer, refusal, agreed: carried, origin };
     }, over.signal);

@@ -1,9 +1,9 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import { printableJson } from '@ori/faces/printable';
 import { withSessionLock } from '../adapters/session-lock.ts';
-import { requireSession } from '../commands/access.ts';
-import { type Context, sessionPlace, signInLock, variable } from '../commands/context.ts';
 import { isCliError } from '../core/errors.ts';
+import { type Context, variable } from '../session/context.ts';
+import { interruptedBy, openProfile, type Profile, requireSession } from '../session/profile.ts';
 
 /** How often a bridge that waits for its browser window looks for a sign-in of another program, in milliseconds. */
 const LOOK_MS = 500;
@@ -19,49 +19,49 @@ export async function signedIn<T>(context: Context, work: () => Promise<T>): Pro
   } catch (error) {
     if (!isSignedOut(error) || variable(context, 'ORI_TOKEN') !== undefined) throw error;
   }
+  const profile = openProfile(context);
   const { login, WAIT_SECONDS_DEFAULT } = await import('../commands/login.ts');
   // stdout carries nothing but JSON-RPC.
   const { note } = context.terminal;
   const result = (value: unknown, ...lines: string[]) =>
     note(...(context.json ? [printableJson(value)] : lines));
-  const silent = { ...context, terminal: { ...context.terminal, result } };
+  const silent = { ...profile, terminal: { ...context.terminal, result } };
   const signIn = () =>
-    untilSignedIn(context, (interrupted) =>
-      login({ ...silent, interrupted }, { browser: true, asBefore: true }),
+    untilSignedIn(profile, (elsewhere) =>
+      login(interruptedBy(silent, elsewhere), { browser: true, asBefore: true }),
     );
-  await withSessionLock(signInLock(context), context.interrupted, signIn, 2 * WAIT_SECONDS_DEFAULT);
+  await withSessionLock(profile.place.signInLock, context.interrupted, signIn, 2 * WAIT_SECONDS_DEFAULT);
   return work();
 }
 
 /** Runs `signIn`, and interrupts it when somebody has signed in elsewhere. */
 async function untilSignedIn(
-  context: Context,
-  signIn: (interrupted: AbortSignal) => Promise<void>,
+  profile: Profile,
+  signIn: (elsewhere: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  if (await isSignedIn(context)) return;
+  if (await isSignedIn(profile)) return;
   const elsewhere = new AbortController();
-  const { file } = sessionPlace(context);
   const look = () =>
-    void isSignedIn(context).then(
+    void isSignedIn(profile).then(
       (is) => is && elsewhere.abort(),
       () => undefined,
     );
-  watchFile(file, { interval: LOOK_MS, persistent: false }, look);
+  watchFile(profile.place.file, { interval: LOOK_MS, persistent: false }, look);
   try {
-    await signIn(AbortSignal.any([context.interrupted, elsewhere.signal]));
+    await signIn(elsewhere.signal);
   } catch (error) {
-    if (!elsewhere.signal.aborted || context.interrupted.aborted) throw error;
+    if (!elsewhere.signal.aborted || profile.interrupted.aborted) throw error;
   } finally {
-    unwatchFile(file, look);
+    unwatchFile(profile.place.file, look);
   }
 }
 
 const isSignedOut = (error: unknown) =>
   isCliError(error, 'not_signed_in') || isCliError(error, 'session_ended');
 
-async function isSignedIn(context: Context): Promise<boolean> {
+async function isSignedIn(profile: Profile): Promise<boolean> {
   try {
-    await requireSession(context);
+    await requireSession(profile);
     return true;
   } catch (error) {
     if (isSignedOut(error)) return false;

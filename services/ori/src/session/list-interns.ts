@@ -2,7 +2,7 @@ import { isInternId } from '@ori/proof/wire';
 import { z } from 'zod';
 import { CliError, isCliError } from '../core/errors.ts';
 import { allPages } from './api.ts';
-import type { Context } from './context.ts';
+import type { Profile } from './profile.ts';
 
 // Loose, so that fields of later servers appear in --json.
 const InternShape = z.looseObject({
@@ -25,13 +25,13 @@ export interface InternFilter {
 
 /** Every intern that the session may see, newest first. Throws CliError `interns_not_listed` on 404, and as `allPages`. */
 export async function listInterns(
-  context: Context,
+  profile: Profile,
   { status, workspaceId }: InternFilter,
 ): Promise<Intern[]> {
   const query = new URLSearchParams({ limit: '500' });
   if (status !== undefined) query.set('status', status);
   if (workspaceId !== undefined) query.set('workspace_id', workspaceId);
-  const records = await allPages(context, '/interns', query).catch((error) => {
+  const records = await allPages(profile, '/interns', query).catch((error) => {
     const isMissing = isCliError(error, 'refused') && error.facts.status === 404;
     throw isMissing ? new CliError('interns_not_listed', error.facts) : error;
   });

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { CliError, isCliError } from '../core/errors.ts';
-import { judgeQuestion, QUESTION_SECONDS, type QuestionAnswer, questionPath } from '../core/evidence.ts';
 import { EXIT } from '../core/exit-codes.ts';
+import type { Surroundings } from '../session/context.ts';
 import { recordOf } from '../text/failure-record.ts';
-import type { Context } from './context.ts';
 import type { DaemonAnswer } from './daemon-answer.ts';
+import { judgeQuestion, QUESTION_SECONDS, type QuestionAnswer, questionPath } from './evidence.ts';
 
 /** A request, the proof that it was sent with, and its answer; `lost` unless that arrived, and is the daemon's. */
 export interface Attempt {
@@ -15,7 +15,7 @@ export interface Attempt {
 }
 
 export interface Asking {
-  readonly context: Context;
+  readonly surroundings: Surroundings;
   /** How long the daemon is asked for an answer. */
   readonly seconds: number;
   /** The same for a daemon that says nothing, if that is less. */
@@ -37,8 +37,8 @@ export type Ask = (why?: string, patienceSeconds?: number) => Promise<Asked>;
 
 /** Asks about one call, as often as necessary, until its time is over, which begins with the first question. */
 export function questionsAbout(proof: ProofHeaderValues, asking: Asking): Ask {
-  const { context, seconds, ask, patienceSeconds: limit = seconds } = asking;
-  const { terminal, interrupted } = context;
+  const { seconds, ask, patienceSeconds: limit = seconds } = asking;
+  const { terminal, interrupted } = asking.surroundings;
   const path = questionPath(String(proof['x-ori-invoke-nonce']));
   let fromMs: number | undefined;
   let asked = 0;

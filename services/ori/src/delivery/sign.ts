@@ -6,19 +6,19 @@ import type { ProofRequest } from '../core/proof-request.ts';
 import type { Session } from '../core/session.ts';
 import { isNameOf, nameGiven, personOf } from '../core/signed-as.ts';
 import { ownValue } from '../core/trust.ts';
-import { withAccessToken } from './access.ts';
-import type { Context } from './context.ts';
-import { explainUnsigned } from './intern-id.ts';
-import { keepShown, readTrust } from './trust.ts';
+import { withAccessToken } from '../session/access.ts';
+import { explainUnsigned } from '../session/intern-id.ts';
+import type { Profile } from '../session/profile.ts';
+import { keepShown, readTrust } from '../session/trust.ts';
 
 /** Requests a proof. If the API does not sign for the intern, the failure says why. Throws as `requestOwnProof`. */
 export function signFor(
-  context: Context,
+  profile: Profile,
   request: ProofRequest,
   trace: Traceparent,
 ): Promise<ProofHeaderValues> {
-  return requestOwnProof(context, request, trace).catch((error) =>
-    explainUnsigned(context, request.internId, error),
+  return requestOwnProof(profile, request, trace).catch((error) =>
+    explainUnsigned(profile, request.internId, error),
   );
 }
 
@@ -28,30 +28,30 @@ export function signFor(
  * CliError `signed_as_other` and `answer_not_understood`, and the errors of `requestProof`.
  */
 export function requestOwnProof(
-  context: Context,
+  profile: Profile,
   request: ProofRequest,
   trace: Traceparent,
 ): Promise<ProofHeaderValues> {
-  const { terminal, interrupted, nowSeconds } = context;
-  return withAccessToken(context, async (session, credential) => {
+  const { terminal, interrupted, nowSeconds } = profile;
+  return withAccessToken(profile, async (session, credential) => {
     terminal.detail(`POST ${session.base_url}/interns/${request.internId}/daemon/sign`);
     const by = { trace, signal: interrupted, nowSeconds };
     const proof = await requestProof(session.base_url, credential, request, by);
-    await requireOwn(context, session, String(proof['x-ori-invoke-user']));
+    await requireOwn(profile, session, String(proof['x-ori-invoke-user']));
     requireNew(session, String(proof['x-ori-invoke-nonce']));
     return proof;
   });
 }
 
 /** Throws CliError `signed_as_other` unless the user of a proof is the person of the session. */
-async function requireOwn(context: Context, session: Session, user: string): Promise<void> {
+async function requireOwn(profile: Profile, session: Session, user: string): Promise<void> {
   if (isNameOf(session, user)) return;
   const { base_url: baseUrl } = session;
   const person = personOf(session);
-  const { users = {} } = await readTrust(context, baseUrl);
+  const { users = {} } = await readTrust(profile, baseUrl);
   const before = ownValue(users, person) ?? nameGiven(session, user);
   if (before !== user) throw new CliError('signed_as_other', { baseUrl, user, before });
-  if (ownValue(users, person) === undefined) await keepShown(context, baseUrl, { users: { [person]: user } });
+  if (ownValue(users, person) === undefined) await keepShown(profile, baseUrl, { users: { [person]: user } });
 }
 
 /** Of this process. A daemon refuses the same one later anyway. */

@@ -1,10 +1,10 @@
 import { createHash, hash } from 'node:crypto';
 import { readBounded } from '../adapters/bounded.ts';
 import { CliError, isCliError } from '../core/errors.ts';
-import { DOUBT_SECONDS, type Evidence, evidenceOf, stepAfter } from '../core/evidence.ts';
-import { tellOutcome } from '../core/failures/failures.ts';
+import { tellOutcome } from '../core/failures/answer-lost.ts';
 import { recordOf } from '../text/failure-record.ts';
 import type { DaemonAnswer } from './daemon-answer.ts';
+import { DOUBT_SECONDS, type Evidence, evidenceOf, stepAfter } from './evidence.ts';
 import type { Keeper } from './keeper.ts';
 import {
   type Ask,
@@ -17,7 +17,8 @@ import {
 } from './questions.ts';
 
 export interface Delivery extends Asking {
-  readonly origin: URL;
+  /** The origin of the daemon. */
+  readonly address: string;
   readonly keeper: Keeper;
   /** Signs the call and sends it. */
   readonly send: () => Promise<Attempt>;
@@ -29,7 +30,7 @@ export interface Delivery extends Asking {
   readonly isDiagnosing?: boolean | undefined;
 }
 
-type Delivered = Required<Pick<Attempt, 'proof' | 'answer'>>;
+export type Delivered = Required<Pick<Attempt, 'proof' | 'answer'>>;
 
 /** More than any daemon keeps. */
 const KEPT_BYTES_MAX = 64 * 1024 * 1024;
@@ -42,8 +43,8 @@ const KEPT_BYTES_MAX = 64 * 1024 * 1024;
  * @param earlier an attempt of another time, whose answer is wanted
  */
 export async function deliver(delivery: Delivery, earlier?: Attempt): Promise<Delivered> {
-  const { context, origin, keeper, isDiagnosing = false } = delivery;
-  const address = origin.origin;
+  const { surroundings, address, keeper, isDiagnosing = false } = delivery;
+  const { note } = surroundings.terminal;
   let attempt = earlier ?? (await delivery.send());
   for (let sends = 1; ; sends += 1) {
     const { proof, answer, lost } = attempt;
@@ -59,7 +60,7 @@ export async function deliver(delivery: Delivery, earlier?: Attempt): Promise<De
     }
     const seconds = answer === undefined || sends > 1 ? undefined : delivery.pauseNamed(answer);
     if (step === 'give' && answer !== undefined && (evidence !== 'refused' || seconds === undefined)) {
-      if (asked !== undefined) context.terminal.note(tellOutcome(ofCall(asked.outcome), asked.status));
+      if (asked !== undefined) note(tellOutcome(ofCall(asked.outcome), asked.status));
       await keeper.learn(answer);
       return { proof, answer: completed(answer, ask, delivery) };
     }
@@ -70,12 +71,12 @@ export async function deliver(delivery: Delivery, earlier?: Attempt): Promise<De
     }
     const facts = { address, why, outcome: asked && ofCall(asked.outcome), asked: asked?.status };
     if (step !== 'sign' && seconds === undefined) throw new CliError('answer_lost', { ...facts, sends });
-    context.terminal.note(
+    note(
       seconds === undefined
         ? 'The daemon did not receive the call, so it is signed again.'
         : `The daemon’s replay store is a few seconds old; signing again in ${seconds} s.`,
     );
-    await waited(seconds === undefined ? pauseMs(sends) : seconds * 1000, context.interrupted);
+    await waited(seconds === undefined ? pauseMs(sends) : seconds * 1000, surroundings.interrupted);
     attempt = await delivery.send().catch((error) => {
       if (isCliError(error, 'interrupted')) throw error;
       // A proof was sent: whatever fails now, to try again is no advice.
@@ -102,8 +103,12 @@ export function lossOf(answer: DaemonAnswer): CliError<'answer_lost'> | undefine
  * The answer, whose body is continued with that of the kept answer if it breaks off, or ends before it is whole: some proxies end a
  * cut stream as if it were complete, or add a text of their own.
  */
-function completed(answer: DaemonAnswer, ask: Ask, { context, origin, isMissing }: Delivery): DaemonAnswer {
-  const address = origin.origin;
+function completed(
+  answer: DaemonAnswer,
+  ask: Ask,
+  { surroundings, address, isMissing }: Delivery,
+): DaemonAnswer {
+  const { note } = surroundings.terminal;
   async function* body(): AsyncIterable<Buffer> {
     const given = createHash('sha256');
     let bytes = 0;
@@ -146,7 +151,7 @@ function completed(answer: DaemonAnswer, ask: Ask, { context, origin, isMissing 
     if (kept?.status !== answer.status) {
       kept?.end();
       if (failure === undefined) {
-        if (outcome === 'not_understood') context.terminal.note(tellOutcome(outcome, asked));
+        if (outcome === 'not_understood') note(tellOutcome(outcome, asked));
         if (outcome !== 'nothing') return undefined;
         const why = 'nobody says whether it is whole';
         throw new CliError('answer_lost', { address, why, isBegun: true, outcome });

@@ -2,7 +2,7 @@ import type { ProofHeaderValues } from '@ori/proof/wire';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CliError, messageOf } from '../core/errors.ts';
 import { EXIT } from '../core/exit-codes.ts';
-import type { Context } from './context.ts';
+import type { Surroundings } from '../session/context.ts';
 import { readAnswer } from './daemon-answer.ts';
 import { deliver } from './deliver.ts';
 
@@ -21,11 +21,11 @@ function delivery(isKeeper = false) {
   const random = vi.spyOn(Math, 'random').mockReturnValue(-1);
   onTestFinished(() => random.mockRestore());
   return {
-    context: {
+    surroundings: {
       terminal: { note() {} },
       interrupted: new AbortController().signal,
-    } as unknown as Context,
-    origin: new URL('https://daemon.test'),
+    } as unknown as Surroundings,
+    address: 'https://daemon.test',
     seconds: 300,
     keeper: { isKnown: () => isKeeper, learn: async () => undefined },
     pauseNamed: () => undefined,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { expect, test } from 'vitest';
-import type { Context } from './context.ts';
+import type { Surroundings } from '../session/context.ts';
 import { readAnswer } from './daemon-answer.ts';
 import { questionsAbout } from './questions.ts';
 
@@ -15,10 +15,10 @@ async function* bodyOf(isBroken: boolean): AsyncGenerator<Buffer> {
   yield Buffer.from('"out"}');
 }
 
-const context = {
+const surroundings = {
   terminal: { note() {} },
   interrupted: new AbortController().signal,
-} as unknown as Context;
+} as unknown as Surroundings;
 
 test('asks a daemon that says nothing for less time than one that says that the call runs', async () => {
   const running = {
@@ -33,7 +33,7 @@ test('asks a daemon that says nothing for less time than one that says that the 
     body: Readable.from([Buffer.from('{"error":{"code":"answer_lost"}}')]),
   };
   const answers = [running, ended];
-  const asking = { context, seconds: 60, patienceSeconds: 1 };
+  const asking = { surroundings, seconds: 60, patienceSeconds: 1 };
   const silent = questionsAbout(PROOF, { ...asking, ask: async () => ({ proof: PROOF }) });
   expect((await silent('its connection was cut')).outcome).toBe('nothing');
   const told = questionsAbout(PROOF, {
@@ -46,7 +46,7 @@ test('asks a daemon that says nothing for less time than one that says that the 
 test('asks again for a kept refusal that does not arrive whole', async () => {
   const cuts = [true, false];
   const ask = questionsAbout(PROOF, {
-    context,
+    surroundings,
     seconds: 60,
     async ask() {
       const body = bodyOf(cuts.shift() ?? true);

@@ -1,7 +1,7 @@
-import { showsKeeper } from '../core/evidence.ts';
-import type { Context } from './context.ts';
+import type { Profile } from '../session/profile.ts';
+import { changeTrust, readTrust } from '../session/trust.ts';
 import type { DaemonAnswer } from './daemon-answer.ts';
-import { changeTrust, readTrust } from './trust.ts';
+import { showsKeeper } from './evidence.ts';
 
 /** Whether a daemon keeps answers, as this profile has seen it. */
 export interface Keeper {
@@ -11,8 +11,8 @@ export interface Keeper {
 }
 
 /** Throws the errors of `readTrust`. */
-export async function openKeeper(context: Context, baseUrl: string, { origin }: URL): Promise<Keeper> {
-  const { keepers = [] } = await readTrust(context, baseUrl);
+export async function openKeeper(profile: Profile, baseUrl: string, { origin }: URL): Promise<Keeper> {
+  const { keepers = [] } = await readTrust(profile, baseUrl);
   let isKnown = keepers.includes(origin);
   return {
     isKnown: () => isKnown,
@@ -20,7 +20,7 @@ export async function openKeeper(context: Context, baseUrl: string, { origin }: 
       if (isKnown || !showsKeeper(answer)) return;
       isKnown = true;
       // Where it cannot be stored, this process knows it.
-      await changeTrust(context, baseUrl, ({ keepers: before = [] }) => ({
+      await changeTrust(profile, baseUrl, ({ keepers: before = [] }) => ({
         keepers: [...new Set([...before, origin])],
       })).catch(() => undefined);
     },

@@ -3,47 +3,17 @@ import { type Issuer, openIssuer, refreshGrant } from '../adapters/issuer.ts';
 import { isPassing } from '../adapters/issuer-failure.ts';
 import { type PrivateJwk, proofKeyOf, readGivenKey, readProofKey } from '../adapters/proof-key.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
-import { readSession, writeSession } from '../adapters/session-store.ts';
+import { writeSession } from '../adapters/session-store.ts';
 import { toTheEnd } from '../adapters/to-the-end.ts';
 import { isClockWrong, tellClock } from '../core/clock.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { tellFallback, tellMovedSignIn } from '../core/failures/session.ts';
-import { claimsOf, sessionOfToken } from '../core/given-token.ts';
+import { claimsOf } from '../core/given-token.ts';
 import type { ApiAnswer } from '../core/refusal.ts';
 import { isAlive, isFresh, renewSession, type Session } from '../core/session.ts';
 import { foreignAudience } from '../core/trust.ts';
-import {
-  baseUrlToSignIn,
-  type Context,
-  chosenBaseUrl,
-  chosenProfile,
-  PROFILE_DEFAULT,
-  sessionPlace,
-  variable,
-} from './context.ts';
-
-/**
- * The current session: that of `ORI_TOKEN`, otherwise the stored one, for the current base address. Throws CliError
- * `not_signed_in`, `session_elsewhere` (a token for one address is never sent to another), `session_ended`, and the
- * errors of reading it.
- */
-export async function requireSession(context: Context): Promise<Session> {
-  const token = variable(context, 'ORI_TOKEN');
-  if (token !== undefined) {
-    return sessionOfToken(token, baseUrlToSignIn(context, undefined), context.nowSeconds());
-  }
-  const session = await readSession(sessionPlace(context));
-  if (session === undefined) {
-    const profile = chosenProfile(context);
-    throw new CliError('not_signed_in', profile === PROFILE_DEFAULT ? {} : { profile });
-  }
-  const baseUrl = chosenBaseUrl(context);
-  if (baseUrl !== undefined && baseUrl !== session.base_url) {
-    throw new CliError('session_elsewhere', { sessionBaseUrl: session.base_url, baseUrl });
-  }
-  if (session.ended !== undefined) throw new CliError('session_ended', { why: session.ended });
-  return session;
-}
+import { variable } from './context.ts';
+import { type Profile, requireSession } from './profile.ts';
 
 /** A token of this age, in seconds, was not refused because it is old. */
 const RECENT_SECONDS = 30;
@@ -54,20 +24,20 @@ const RECENT_SECONDS = 30;
  * `session_ended` if the token is invalid and cannot be renewed.
  */
 export async function withAccessToken<T>(
-  context: Context,
+  profile: Profile,
   work: (session: Session, credential: Credential) => Promise<T>,
 ): Promise<T> {
-  const session = await freshSession(context);
+  const session = await freshSession(profile);
   try {
-    return await work(session, await credentialOf(context, session));
+    return await work(session, await credentialOf(profile, session));
   } catch (error) {
     if (!(error instanceof TokenRefused)) throw error;
-    await requireRenewable(session, context.nowSeconds(), error.answer);
+    await requireRenewable(session, profile.nowSeconds(), error.answer);
   }
-  context.terminal.detail('The access token was refused; refreshing it.');
+  profile.terminal.detail('The access token was refused; refreshing it.');
   try {
-    const renewed = await freshSession(context, session.access_token);
-    return await work(renewed, await credentialOf(context, renewed));
+    const renewed = await freshSession(profile, session.access_token);
+    return await work(renewed, await credentialOf(profile, renewed));
   } catch (error) {
     if (error instanceof TokenRefused) throw (await import('../core/refusal.ts')).judgeAnswer(error.answer);
     throw error;
@@ -91,17 +61,17 @@ async function requireRenewable(session: Session, nowSeconds: number, answer: Ap
  * The token of a session and the key that it is bound to, which is `ORI_DPOP_KEY` for a given token. Throws CliError
  * `session_key_missing`, and the errors of reading the key.
  */
-export async function credentialOf(context: Context, session: Session): Promise<Credential> {
-  const jwk = await keyOf(context, session);
+export async function credentialOf(profile: Profile, session: Session): Promise<Credential> {
+  const jwk = await keyOf(profile, session);
   return { accessToken: session.access_token, ...(jwk && { key: proofKeyOf(jwk) }) };
 }
 
-async function keyOf(context: Context, session: Session): Promise<PrivateJwk | undefined> {
+async function keyOf(profile: Profile, session: Session): Promise<PrivateJwk | undefined> {
   if (session.client_id === null) {
-    return givenKey(session.key_thumbprint, variable(context, 'ORI_DPOP_KEY'));
+    return givenKey(session.key_thumbprint, variable(profile, 'ORI_DPOP_KEY'));
   }
   if (session.key_thumbprint === undefined) return undefined;
-  const jwk = await readProofKey(sessionPlace(context), session.key_thumbprint);
+  const jwk = await readProofKey(profile.place, session.key_thumbprint);
   if (jwk === undefined) throw new CliError('session_key_missing', {});
   return jwk;
 }
@@ -125,44 +95,44 @@ async function givenKey(
  * The session with an access token that is valid for a while and is not `refused`. Refreshes under the lock if
  * necessary: a process that waited for the lock uses the token of the one before it.
  */
-export async function freshSession(context: Context, refused?: string): Promise<Session> {
+export async function freshSession(profile: Profile, refused?: string): Promise<Session> {
   const good = (session: Session) =>
-    isFresh(session, context.nowSeconds()) && session.access_token !== refused;
-  const session = await requireSession(context);
+    isFresh(session, profile.nowSeconds()) && session.access_token !== refused;
+  const session = await requireSession(profile);
   // A given token cannot be renewed; the server reports its expiry.
   if (good(session) || session.client_id === null) return session;
-  return withSessionLock(sessionPlace(context).lock, context.interrupted, async () => {
-    const current = await requireSession(context);
-    return good(current) ? current : toTheEnd(() => refresh(context, current, refused));
+  return withSessionLock(profile.place.lock, profile.interrupted, async () => {
+    const current = await requireSession(profile);
+    return good(current) ? current : toTheEnd(() => refresh(profile, current, refused));
   });
 }
 
-async function refresh(context: Context, session: Session, refused: string | undefined): Promise<Session> {
-  const usable = isAlive(session, context.nowSeconds()) && session.access_token !== refused;
+async function refresh(profile: Profile, session: Session, refused: string | undefined): Promise<Session> {
+  const usable = isAlive(session, profile.nowSeconds()) && session.access_token !== refused;
   if (session.refresh_token === null || session.client_id === null) {
     if (usable) return session;
     throw new CliError('session_ended', { why: 'the issuer gave no refresh token' });
   }
   // Not interrupted by Ctrl-C, because a rotated refresh token that is not stored would be lost. Timeouts bound it.
   const { signal } = new AbortController();
-  const store = (changed: Session) => storeRenewed(context, changed, signal);
+  const store = (changed: Session) => storeRenewed(profile, changed, signal);
   let issuer: Issuer | undefined;
   try {
-    context.terminal.detail(`Refreshing the access token at ${session.issuer}`);
+    profile.terminal.detail(`Refreshing the access token at ${session.issuer}`);
     issuer = await openIssuer(session.issuer, session.client_id, signal);
-    noteClock(context, issuer);
+    noteClock(profile, issuer);
     const { refresh_token: refreshToken, resource, subject } = session;
-    const key = await keyOf(context, session);
+    const key = await keyOf(profile, session);
     // Shows that its successor can be stored before the refresh token is spent.
     await store(session);
     const grant = await refreshGrant(issuer, { refreshToken, resource, subject, key }, signal);
-    const renewed = renewSession(session, grant, context.nowSeconds());
+    const renewed = renewSession(session, grant, profile.nowSeconds());
     const before = foreignAudience(session.access_token, [session.base_url]);
     const others = foreignAudience(renewed.access_token, [session.base_url, ...before]);
     if (others.length > 0)
       throw new CliError('session_ended', { why: `the issuer's token is for ${others.join(', ')}` });
     await store(renewed);
-    noteSignInTime(context, session, renewed);
+    noteSignInTime(profile, session, renewed);
     return renewed;
   } catch (error) {
     // A refused answer may contain the successor of the refresh token that was just spent.
@@ -174,20 +144,20 @@ async function refresh(context: Context, session: Session, refused: string | und
   }
 }
 
-async function storeRenewed(context: Context, session: Session, signal: AbortSignal): Promise<void> {
-  const { why } = await writeSession({ ...sessionPlace(context), interrupted: signal }, session);
-  if (why !== undefined) context.terminal.note(tellFallback(why));
+async function storeRenewed(profile: Profile, session: Session, signal: AbortSignal): Promise<void> {
+  const { why } = await writeSession({ ...profile.place, interrupted: signal }, session);
+  if (why !== undefined) profile.terminal.note(tellFallback(why));
 }
 
 /** Once: what the first renewal shows is so at each. */
-function noteSignInTime({ terminal }: Context, session: Session, renewed: Session): void {
+function noteSignInTime({ terminal }: Profile, session: Session, renewed: Session): void {
   if (session.renewed_at !== session.signed_in_at) return;
   const [before, after] = [session, renewed].map((one) => claimsOf(one.access_token)['auth_time']);
   const told = tellMovedSignIn(before, after);
   if (told !== undefined) terminal.note(told);
 }
 
-export function noteClock({ terminal }: Context, { address, answers }: Issuer): void {
+export function noteClock({ terminal }: Profile, { address, answers }: Issuer): void {
   const aheadSeconds = answers.clockAheadSeconds();
   if (!isClockWrong(aheadSeconds)) return;
   terminal.note(

@@ -1,8 +1,8 @@
 import { parseDaemonAddress } from '../core/address.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { ownValue } from '../core/trust.ts';
-import type { Context } from './context.ts';
 import { internsOf } from './intern-id.ts';
+import type { Profile } from './profile.ts';
 import { keepShown, readTrust } from './trust.ts';
 
 /**
@@ -10,17 +10,17 @@ import { keepShown, readTrust } from './trust.ts';
  * it, which the profile then keeps. Throws CliError `intern_not_found` if the intern is not in the list,
  * `daemon_unknown` if there is no list or it has no hostname, and the errors of `readTrust`.
  */
-export async function findDaemon(context: Context, baseUrl: string, internId: string): Promise<URL> {
-  const kept = ownValue((await readTrust(context, baseUrl)).daemons, internId);
+export async function findDaemon(profile: Profile, baseUrl: string, internId: string): Promise<URL> {
+  const kept = ownValue((await readTrust(profile, baseUrl)).daemons, internId);
   if (kept !== undefined) return parseDaemonAddress(kept);
-  const interns = await internsOf(context).catch((error) => {
+  const interns = await internsOf(profile).catch((error) => {
     throw isCliError(error, 'interns_not_listed') ? new CliError('daemon_unknown', {}) : error;
   });
   const intern = interns.find(({ id }) => id === internId);
   if (intern === undefined) throw new CliError('intern_not_found', { internId });
   if (intern.hostname === null) throw new CliError('daemon_unknown', {});
   const { origin } = parseDaemonAddress(`https://${requireHostname(intern.hostname)}`);
-  await keepShown(context, baseUrl, { daemons: { [internId]: origin } });
+  await keepShown(profile, baseUrl, { daemons: { [internId]: origin } });
   return new URL(origin);
 }
 

@@ -1,6 +1,6 @@
-import { isNotCarriedOut } from './failures/daemon-advice.ts';
-import type { CallOutcome } from './failures/facts.ts';
-import { retryAfterSeconds } from './refusal.ts';
+import { isNotCarriedOut } from '../core/failures/daemon-advice.ts';
+import type { CallOutcome } from '../core/failures/facts.ts';
+import { retryAfterSeconds } from '../core/refusal.ts';
 
 /** Where a daemon is asked what became of a call. */
 export function questionPath(nonce: string): string {

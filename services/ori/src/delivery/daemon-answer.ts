@@ -6,7 +6,7 @@ import { type DaemonResponse, daemonPeer } from '../adapters/daemon.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
-import type { Context } from './context.ts';
+import type { Context } from '../session/context.ts';
 
 /** How many bytes of a refusal are read to find its code before it is printed. */
 const REFUSAL_BYTES_MAX = 64 * 1024;
