@@ -28,7 +28,7 @@ afterAll(() => rm(project, { recursive: true, force: true }));
 
 test('the installed packages contain code, declarations and documents, readable by everybody, and nothing else', async () => {
   const expected =
-    /^-rw-r--r-- .* package\/(?:(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|d\.ts)|package\.json|LICENSE|README\.md|(?:SPEC|KEY-SETS|REPLAY-STORES|ROOTED-KEY-SETS)\.md|vectors\/(?:[a-z0-9-]+\.json|README\.md))$/;
+    /^-rw-r--r-- .* package\/(?:(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:js|d\.ts)|package\.json|LICENSE|README\.md|(?:SPEC|KEY-SETS|REPLAY-STORES|ROOTED-KEY-SETS|STORE-WIRE)\.md|vectors\/(?:[a-z0-9-]+\.json|README\.md))$/;
   for (const tarball of tarballs) {
     const lines = (await run('tar', ['-tvzf', tarball])).stdout.trim().split('\n');
     expect(lines.filter((line) => !expected.test(line) || line.includes('.test.'))).toEqual([]);

@@ -24,11 +24,13 @@ SCHEMA_VERSION: int = SHARED["postgres"]["version"]
 TOUCH_APART_SECONDS = 0.1
 NOT_INSTALLED = "the schema ori_replay is missing, old or not granted: install it as the README says"
 UNSAFE = dict.fromkeys(("3F000", "42883", "42P01", "42501"), NOT_INSTALLED) | {"25006": "the server is read-only"}
+#: The routine of the server that waits for standbys: a canceled wait ends with its notice, and an otherwise normal commit.
+WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 Row = dict[str, Any]
 
 
 class Connection(Protocol):
-    #: The server warned: a canceled wait for a standby ends with a warning and an otherwise normal commit.
+    #: A spend may be lost, because the server did not wait for a standby.
     has_warned: bool
 
     async def call(self, name: str, args: list[Any]) -> Row: ...
@@ -56,7 +58,7 @@ class Psycopg:
         return cls(connection)
 
     def _note(self, notice: Any) -> None:
-        self.has_warned = self.has_warned or notice.severity_nonlocalized == "WARNING"
+        self.has_warned = self.has_warned or (notice.source_function or WAIT_FOR_STANDBY) == WAIT_FOR_STANDBY
 
     async def call(self, name: str, args: list[Any]) -> Row:
         places = ", ".join(["%s"] * len(args))
@@ -86,7 +88,8 @@ class Asyncpg:
         return cls(await asyncpg.connect(url))
 
     def _note(self, _: Any, notice: Any) -> None:
-        self.has_warned = self.has_warned or notice.severity_en == "WARNING"
+        routine = getattr(notice, "server_source_function", None)
+        self.has_warned = self.has_warned or (routine or WAIT_FOR_STANDBY) == WAIT_FOR_STANDBY
 
     async def call(self, name: str, args: list[Any]) -> Row:
         places = ", ".join(f"${index + 1}" for index in range(len(args)))
