@@ -8,9 +8,9 @@ import {
   type ReplayStore,
   type VerifiedProof,
   type Verifier,
-  type VerifierOptions,
 } from '@ori/verifier';
-import type { Command, RequestCommand, Verdict } from './protocol.ts';
+import { keepAnswers } from '@ori/verifier/answers';
+import type { Command, Configuration, RequestCommand, Verdict } from './protocol.ts';
 
 type Recorder = ReturnType<Answers['record']>;
 type Answer = Awaited<NonNullable<ReturnType<Answers['ask']>>>;
@@ -50,10 +50,10 @@ export function createSubject(): (command: Command) => Verdict | Promise<Verdict
     clock.storeMs = storeNow * 1000;
   }
 
-  function use(options: Partial<VerifierOptions>): void {
+  function use({ answers, ...options }: Configuration): void {
     verifier = createVerifier({
       ...options,
-      internId: options.internId ?? '',
+      answers: answers ? keepAnswers() : undefined,
       keys: { current: () => keys },
       replay,
       now: () => clock.verifierMs,

@@ -3,6 +3,7 @@ import { type IncomingHttpHeaders, request, type ServerResponse } from 'node:htt
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { keepAnswers } from '@ori/verifier/answers';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { runOri, startOri } from './cli-in-process.ts';
 import { INTERN_ID, listen, openSignedInWorld } from './cli-world.ts';
@@ -32,7 +33,7 @@ const daemon = await guarded(
     res.write(': begun\n\n');
     res.end(`data: ${RESPONSE}\n\n`);
   },
-  { answers: true },
+  { answers: keepAnswers() },
 );
 afterAll(() => daemon.stop());
 

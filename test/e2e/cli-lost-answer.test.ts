@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { openGuardWorld } from '@ori/test-env/guard-world';
+import { keepAnswers } from '@ori/verifier/answers';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { startCuttingHop } from '../env/cutting-hop.ts';
 import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from './cli-world.ts';
@@ -185,7 +186,7 @@ it('gives a program that was cut off the answer to the call that it repeats', as
       await left.promise;
       res.end(BODY);
     },
-    { answers: true },
+    { answers: keepAnswers() },
   );
   const post = await startProxy(daemon.url);
   const cut = new AbortController();

@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { keepAnswers } from '@ori/verifier/answers';
 import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { type Cut, startCuttingHop } from '../env/cutting-hop.ts';
@@ -52,7 +53,7 @@ it.each([
       });
       return server;
     });
-    await using daemon = await guarded(world, answersOf(handler, types), { answers: true });
+    await using daemon = await guarded(world, answersOf(handler, types), { answers: keepAnswers() });
     await using hop = await startCuttingHop(() => Number(new URL(daemon.url).port), planOf(random));
     const client = new Client(
       { name: 'cut', version: '1.0.0' },

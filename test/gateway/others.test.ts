@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { keepAnswers } from '@ori/verifier/answers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runOri } from '../e2e/cli-in-process.ts';
 import { INTERN_ID, startCliWorld } from '../e2e/cli-world.ts';
@@ -116,7 +117,7 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keep
         ran += 1;
         res.end(`paid ${'x'.repeat(500)}`);
       };
-      await using losing = await guarded(world, handler, { answers: true });
+      await using losing = await guarded(world, handler, { answers: keepAnswers() });
       let isLost = false;
       const lose = (head: string) => {
         if (isLost || !head.startsWith('POST /api/pay')) return undefined;

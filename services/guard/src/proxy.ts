@@ -1,7 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type Exchange, exchangeOf } from '@ori/http/exchange';
 import type { Verifier } from '@ori/verifier';
-import { recordAnswer } from '@ori/verifier/answers';
 import type { GuardConfig } from './config.ts';
 import { type Daemon, DaemonError, type DaemonFailure } from './daemon.ts';
 import { headersForDaemon, namesOthers } from './headers.ts';
@@ -99,10 +98,9 @@ export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts)
         send(res, await asked);
         return;
       }
-      const recorder = verifier.answers?.record(proof);
       // If the deadline passed during the spend, the client already has its answer, and the call is not sent.
-      if (res.headersSent) recorder?.lose();
-      else if (recorder) recordAnswer(res, recorder);
+      if (res.headersSent) verifier.answers?.record(proof).lose();
+      else verifier.answers?.recordNode(res, proof);
       if (res.headersSent || res.destroyed) return;
       exchange.deadline.clear();
       const passed = { proof, bodyBytes: spool.length, ...settingsFor(exchange) };

@@ -17,7 +17,7 @@ export async function startGuard(
   parts: { readonly log?: Logger; readonly now?: () => number } = {},
 ) {
   const { log = createLogger({ service: 'guard', level: config.logLevel }), now = Date.now } = parts;
-  const { mode, internId, contentType, maxAgeSeconds, bodyBytesMax, answers } = config;
+  const { mode, internId, contentType, maxAgeSeconds, bodyBytesMax } = config;
   const metrics = createGuardMetrics();
   await using stack = new AsyncDisposableStack();
   stack.defer(() => metrics.http.close());
@@ -31,7 +31,7 @@ export async function startGuard(
     replay: replay.store,
     contentType,
     maxAgeSeconds,
-    answers,
+    answers: config.answers ? (await import('@ori/verifier/answers')).keepAnswers() : undefined,
     now,
     onOutcome: ({ outcome }) => metrics.judged(outcome),
   });

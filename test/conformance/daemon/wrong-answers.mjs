@@ -1,7 +1,9 @@
 // A daemon that keeps answers, and does one thing wrong: node wrong-answers.mjs WRONG INTERN JWKS. Each must fail the suite with
 // --answers, by the sentence that it breaks. `right` must pass.
+
 import { createServer } from 'node:http';
 import { createRemoteKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
+import { keepAnswers } from '@ori/verifier/answers';
 import { requireProof } from '@ori/verifier/node';
 
 const store = memoryReplayStore();
@@ -108,7 +110,7 @@ const replay = {
   },
   answers: { keep: wrong.keep ?? keep, ask: wrong.ask ?? ask },
 };
-const right = createVerifier({ internId, keys: createRemoteKeySet(jwks), replay, answers: true });
+const right = createVerifier({ internId, keys: createRemoteKeySet(jwks), replay, answers: keepAnswers() });
 const answers = {
   ...right.answers,
   ask: (proof) => right.answers.ask(proof)?.then((answer) => (wrong.answer ?? ((a) => a))(answer)),

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { renderProof, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { createLocalKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
+import { keepAnswers } from '@ori/verifier/answers';
 
 /** The verified request: user, path, and a JSON body of exactly 1 KiB. */
 export const INTERN_ID = 'int_7Qm2bench';
@@ -50,7 +51,7 @@ export function openVerifier(clock: () => number = Date.now, answers = false) {
     internId: INTERN_ID,
     keys: createLocalKeySet({ keys: [{ ...PUBLIC_JWK, use: 'sig', kid: key.kid }] }),
     replay: memoryReplayStore({ entriesMax: 10_000_000, now }),
-    answers,
+    answers: answers ? keepAnswers() : undefined,
     now,
   });
   aheadMs = AHEAD_MS;

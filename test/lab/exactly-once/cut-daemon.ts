@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLocalKeySet, createVerifier, memoryReplayStore, type ReplayStore } from '@ori/verifier';
+import { keepAnswers } from '@ori/verifier/answers';
 import { requireProof } from '@ori/verifier/node';
 import { postgresReplayStore } from '@ori/verifier/postgres';
 import { redisReplayStore } from '@ori/verifier/redis';
@@ -40,7 +41,12 @@ async function main({ store, url, internId, jwks, file, isOld }: DaemonSettings)
     if (step === doom) process.kill(process.pid, 'SIGKILL');
   };
   const replay = watched(openStore(store, url, isOld), reach);
-  const verifier = createVerifier({ internId, keys: createLocalKeySet(jwks), replay, answers: true });
+  const verifier = createVerifier({
+    internId,
+    keys: createLocalKeySet(jwks),
+    replay,
+    answers: keepAnswers(),
+  });
   const server = createServer(
     requireProof(verifier, { bodyBytesMax: 10_000 }, async (_request, response, { proof, body }) => {
       const { id, slowMs } = JSON.parse(body.toString());

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { keepAnswers } from '@ori/verifier/answers';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { createLocalKeySet } from '../../../libs/public/verifier/src/keys/local.ts';
@@ -32,7 +33,7 @@ const verifier = createVerifier({
   internId,
   keys: createLocalKeySet(jwks),
   replay: openStore(),
-  answers: true,
+  answers: keepAnswers(),
 });
 
 async function judge({ id, target, rawHeaders }: Request): Promise<Said> {

@@ -1,6 +1,7 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { inLanes } from '@ori/test-env/in-lanes';
+import { keepAnswers } from '@ori/verifier/answers';
 import { expect, it } from 'vitest';
 import { runOri } from '../../e2e/cli-in-process.ts';
 import { INTERN_ID, listen, openSignedInWorld } from '../../e2e/cli-world.ts';
@@ -69,7 +70,7 @@ it(`of ${CALLS} calls through a proxy that repeats, cuts, answers for itself and
       res.write(text.slice(0, 5));
       res.end(text.slice(5));
     },
-    { answers: true },
+    { answers: keepAnswers() },
   );
   const random = createRandom(SEED);
   const deeds = new Map<string, number>();

@@ -30,9 +30,16 @@ export const AREAS: Readonly<Record<string, Area>> = {
     mark: 98,
   },
   verifier: {
-    sources: ['claim', 'outcome', 'policy', 'refusal', 'requirements', 'verifier', 'warning'].map(
-      (name) => `${VERIFIER}/${name}.ts`,
-    ),
+    sources: [
+      'claim',
+      'outcome',
+      'policy',
+      'question-path',
+      'refusal',
+      'requirements',
+      'verifier',
+      'warning',
+    ].map((name) => `${VERIFIER}/${name}.ts`),
     tests: [`${VERIFIER}/*.test.ts`, `${VERIFIER}/keys/remote*.test.ts`, 'test/conformance/vectors.test.ts'],
     mark: 98,
   },

@@ -14,7 +14,7 @@ const REQUEST = 'verifier/src/requirements.ts';
 const VERIFIER = 'verifier/src/verifier.ts';
 const STORE = 'verifier/src/replay/memory/store.ts';
 const RECORDER = 'verifier/src/answers/recorder.ts';
-const ANSWERS = 'verifier/src/answers/answers.ts';
+const ANSWERS = 'verifier/src/answers/keep-answers.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   ['F1', V, 'rb"0|[1-9][0-9]{0,11}"', 'rb"[0-9]{1,12}"'],

@@ -15,6 +15,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ElicitRequestSchema, ElicitResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { createMcpHandler, McpServer as NewServer } from '@modelcontextprotocol/server';
 import { freePort } from '@ori/test-env/ports';
+import { keepAnswers } from '@ori/verifier/answers';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { walkThrough } from '../../../services/standalone/src/person.ts';
@@ -163,7 +164,7 @@ it.each([
     left = once(req.socket, 'close');
     return answer(req, res, proven);
   };
-  await using daemon = await guarded(world, handle, { answers });
+  await using daemon = await guarded(world, handle, { answers: answers ? keepAnswers() : undefined });
   await using client = await connectStableClient(environmentOf(home, world, daemon.url), {
     pin: '2026-07-28',
   });

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { keepAnswers } from '@ori/verifier/answers';
 import { expect, it, onTestFinished } from 'vitest';
 import { INTERN_ID, listen, openSignedInWorld } from '../../e2e/cli-world.ts';
 import { guarded } from '../../e2e/mcp-world.ts';
@@ -95,7 +96,7 @@ it.each([
     return undefined;
   };
   // A daemon that keeps answers could be asked for them.
-  await using daemon = await guarded(world, handle, { answers: true });
+  await using daemon = await guarded(world, handle, { answers: keepAnswers() });
   const bridge = startBridge(daemon.url);
   bridge.send(INITIALIZE, INITIALIZED, ping(2));
   await arrived.promise;

@@ -5,9 +5,7 @@ export {
   UnavailableError,
   type UnavailableErrorCode,
 } from '@ori/proof/wire';
-export type { Answers } from './answers/answers.ts';
-export type { AnswersOptions } from './answers/options.ts';
-export type { Recorder } from './answers/recorder.ts';
+export type { Answers, AnswersPolicy, KeepAnswers, Recorder } from './kept-answers.ts';
 export type { KeySetSnapshot, RemoteKeySet, RemoteKeySetOptions } from './keys/fetched.ts';
 export type { KeySet } from './keys/key-set.ts';
 export { createLocalKeySet } from './keys/local.ts';

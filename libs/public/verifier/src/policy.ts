@@ -1,5 +1,5 @@
 import { isInternId } from '@ori/proof/wire';
-import { type AnswersOptions, requireAnswersOptions } from './answers/options.ts';
+import type { KeepAnswers } from './kept-answers.ts';
 import type { KeySet } from './keys/key-set.ts';
 import { requireNames } from './options.ts';
 import type { ProofReport } from './outcome.ts';
@@ -44,10 +44,11 @@ export interface VerifierOptions {
    */
   onAccepted?: ((proof: VerifiedProof, signingInputSha256: string) => void) | undefined;
   /**
-   * Keeps the answer of each call for ten minutes, so that its caller can ask for it; false by default. The replay store must
-   * have `answers`, as this package's do, and `acceptV1` is then a TypeError. The adapters do the rest.
+   * Keeps the answer of each call for ten minutes, so that its caller can ask for it: `keepAnswers` of '@ori/verifier/answers'.
+   *
+   * @example answers: keepAnswers()
    */
-  answers?: boolean | AnswersOptions | undefined;
+  answers?: KeepAnswers | undefined;
   /** Unix time in milliseconds; `Date.now` by default. */
   now?: (() => number) | undefined;
 }
@@ -71,7 +72,8 @@ const MEDIA_TYPE = /^(?!multipart\/)[a-z0-9!#$%&'*+.^_`|~-]+\/[a-z0-9!#$%&'*+.^_
 /** Throws TypeError for invalid options, unknown names included: a misspelled limit must not be silently ignored. */
 export function requirePolicy(options: VerifierOptions) {
   requireNames(options, OPTION_NAMES, 'createVerifier');
-  const { internId, keys, replay, acceptV1 = false, onOutcome, onAccepted, now = Date.now } = options;
+  const { internId, keys, replay, acceptV1 = false, answers, now = Date.now } = options;
+  const { onOutcome, onAccepted } = options;
   const contentType = options.contentType ?? 'application/json';
   if (typeof internId !== 'string' || !isInternId(internId)) {
     throw new TypeError('internId: expected 1 to 128 characters of A-Z a-z 0-9 _ -');
@@ -84,6 +86,9 @@ export function requirePolicy(options: VerifierOptions) {
   }
   if (onAccepted !== undefined && typeof onAccepted !== 'function') {
     throw new TypeError('onAccepted: expected a function');
+  }
+  if (answers !== undefined && typeof answers !== 'function') {
+    throw new TypeError("answers: expected keepAnswers() of '@ori/verifier/answers'");
   }
   if (typeof now !== 'function') throw new TypeError('now: expected a function');
   if (typeof contentType !== 'string' || !MEDIA_TYPE.test(contentType)) {
@@ -99,7 +104,7 @@ export function requirePolicy(options: VerifierOptions) {
     contentType,
     onOutcome,
     onAccepted,
-    answers: requireAnswersOptions(options),
+    answers,
     now,
     maxAgeSeconds: requireSeconds('maxAgeSeconds', options.maxAgeSeconds ?? 60, 1, 600),
     clockToleranceSeconds: requireSeconds(

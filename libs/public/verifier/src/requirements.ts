@@ -6,8 +6,8 @@ import {
   type PresentedProof,
   ProofError,
 } from '@ori/proof/wire';
-import { isQuestion, leadsToQuestion } from './answers/question-path.ts';
 import type { Policy } from './policy.ts';
+import { isQuestion, leadsToQuestion } from './question-path.ts';
 import type { RequestHead } from './request.ts';
 
 /** Throws TypeError unless `request` has this shape: a mistake in the daemon, not in the request. */

@@ -9,11 +9,11 @@ import {
   UnavailableError,
   type UnavailableErrorCode,
 } from '@ori/proof/wire';
-import { type Answers, createAnswers } from './answers/answers.ts';
-import { isQuestion } from './answers/question-path.ts';
 import { type Claim, requireSignature, toClaim } from './claim.ts';
+import type { Answers } from './kept-answers.ts';
 import { codeOf, createReport, type Report } from './outcome.ts';
 import { requirePolicy, type VerifierOptions } from './policy.ts';
+import { isQuestion } from './question-path.ts';
 import { STREAM_SECONDS_MAX } from './replay/replay-store.ts';
 import type { RequestHead, SignedRequest } from './request.ts';
 import {
@@ -73,8 +73,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const policy = requirePolicy(options);
   const { internId, keys, replay, now } = policy;
   const report = createReport(policy.onOutcome);
+  const answers = policy.answers?.(policy);
   replay.attach?.(policy);
-  const answers = createAnswers(policy);
 
   function judge(request: RequestHead): Judged {
     const nowMs = now();

@@ -3,6 +3,8 @@ import { connect } from 'node:net';
 import { rawClient } from '@ori/test-env/raw-client';
 import { ADAPTERS, type Adapter, PATH } from '@ori/test-env/verifier/guarded-daemons';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { keepAnswers } from '../answers/keep-answers.ts';
+import type { KeepAnswers } from '../kept-answers.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import { createLocalKeySet } from '../keys/local.ts';
 import type { ProofReport } from '../outcome.ts';
@@ -19,7 +21,7 @@ const signed = (options: Partial<TestProofOptions> = {}): [string, string][] => 
 ];
 
 interface Parts {
-  readonly answers?: boolean;
+  readonly answers?: KeepAnswers;
   readonly keys?: KeySet;
   readonly replay?: ReplayStore;
 }
@@ -125,7 +127,7 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
   });
 
   test(`${name}: gives a lost answer again, also if the client left before it`, async () => {
-    const { daemon, ran } = await world(start, { answers: true });
+    const { daemon, ran } = await world(start, { answers: keepAnswers() });
     const { promise, resolve } = Promise.withResolvers<void>();
     ran.mockReturnValue(promise);
     const headers = signed({ user: 'ada' });
@@ -150,7 +152,7 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
 
   const keepsError = /^(?:Express|Fastify|Koa)/.test(name);
   test(`${name}: ${keepsError ? 'keeps what the framework' : 'loses what it'} answers to an error of the handler`, async () => {
-    const { daemon, ran } = await world(start, { answers: true });
+    const { daemon, ran } = await world(start, { answers: keepAnswers() });
     ran.mockRejectedValue(new Error('mine'));
     const headers = signed();
     const answer = await daemon.send({ headers, body: BODY }).catch(() => undefined);
@@ -163,7 +165,7 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
     const replay = createTestReplayStore();
     const kept = { status: 201, headers: {}, body: Buffer.from('kept') };
     vi.spyOn(replay.answers as AnswerStore, 'ask').mockResolvedValue(kept);
-    const { daemon } = await world(start, { answers: true, replay });
+    const { daemon } = await world(start, { answers: keepAnswers(), replay });
     if (daemon.port === undefined) return;
     const path = `/.well-known/ori/calls/${'A'.repeat(22)}`;
     const url = `http://127.0.0.1:${daemon.port}${path}`;

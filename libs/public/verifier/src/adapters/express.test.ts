@@ -4,6 +4,7 @@ import { serveInTest } from '@ori/test-env/serve-in-test';
 import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import express from 'express';
 import { expect, test, vi } from 'vitest';
+import { keepAnswers } from '../answers/keep-answers.ts';
 import { memoryReplayStore } from '../replay/memory/store.ts';
 import type { TestProofOptions } from '../testing.ts';
 import { provenOf, requireProof } from './express.ts';
@@ -15,7 +16,7 @@ const BODY = '{"prompt":"hello"}';
 const serve = (listener: RequestListener) => serveInTest(createServer(listener));
 
 function guard(answers = false) {
-  const { signer, verifier } = openVerifier({ answers });
+  const { signer, verifier } = openVerifier({ answers: answers ? keepAnswers() : undefined });
   return { signer, verifier, proof: requireProof(verifier, { bodyBytesMax: 1000 }) };
 }
 

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
-import { recordAnswer } from '../answers/record-node.ts';
 import type { VerifiedProof } from '../verified-proof.ts';
 import type { Verifier } from '../verifier.ts';
 import { createGuard, type RequireProofOptions } from './guard.ts';
@@ -61,9 +60,8 @@ export function requireProof(
       answerNode(judgement, request, response, guard.bodyBytesMax);
       return;
     }
-    const { recorder } = judgement;
-    if (recorder) recordAnswer(response, recorder);
     const proven = toNodeProven(judgement.proven);
+    const recorder = verifier.answers?.recordNode(response, proven.proof);
     keepProven(request, proven);
     // A later body parser of Express 4 would wait for a body that was already read.
     Object.assign(request, { proof: proven.proof, body: proven.body, _body: true });

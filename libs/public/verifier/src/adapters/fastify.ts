@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { recordAnswer } from '../answers/record-node.ts';
 import type { Verifier } from '../verifier.ts';
 import { createGuard, type RequireProofOptions } from './guard.ts';
 import { arrivalOf, closesConnection, type NodeProven, toNodeProven } from './node-request.ts';
@@ -37,7 +36,7 @@ export function requireProof(
     const { raw } = request;
     const arrival = arrivalOf(raw);
     const misuse = payload === raw ? arrival.misuse : 'another preParsing hook ran before it';
-    const { proven, recorder, answer, closes } = await guard.judge({ ...arrival, misuse });
+    const { proven, answer, closes } = await guard.judge({ ...arrival, misuse });
     if (proven === undefined) {
       if (closesConnection(raw, guard.bodyBytesMax, closes)) reply.headers({ connection: 'close' });
       const { status, headers, body } = answer;
@@ -49,7 +48,7 @@ export function requireProof(
         .send('content-type' in headers ? body : untyped);
       return;
     }
-    if (recorder) recordAnswer(reply.raw, recorder);
+    verifier.answers?.recordNode(reply.raw, proven.proof);
     keepProven(request, toNodeProven(proven));
     done(null, again(proven.body));
   }

@@ -1,4 +1,3 @@
-import { recordResponse } from '../answers/record-response.ts';
 import type { Verifier } from '../verifier.ts';
 import { arrivalOf, responseOf } from './fetch-request.ts';
 import { createGuard, type Proven, type RequireProofOptions } from './guard.ts';
@@ -25,7 +24,8 @@ export function requireProof<Req extends Request, Rest extends unknown[]>(
   return async (request, ...rest) => {
     const judgement = await guard.judge(arrivalOf(request, rest[0]));
     if (judgement.proven === undefined) return responseOf(judgement);
-    const { proven, recorder } = judgement;
-    return recordResponse(recorder, request, () => handler(request, proven, ...rest));
+    const { proven } = judgement;
+    const answered = () => handler(request, proven, ...rest);
+    return verifier.answers?.recordResponse(request, proven.proof, answered) ?? answered();
   };
 }

@@ -1,5 +1,4 @@
 import { ProofError } from '@ori/proof/wire';
-import type { Recorder } from '../answers/recorder.ts';
 import { requireNames } from '../options.ts';
 import { type Answer, BODY_INCOMPLETE, INTERNAL_ERROR, toRefusal } from '../refusal.ts';
 import { STREAM_SECONDS_MAX } from '../replay/replay-store.ts';
@@ -43,14 +42,11 @@ export interface Arrival {
 export type Judgement =
   | {
       readonly proven: Proven;
-      /** Absent: the answer is not kept. */
-      readonly recorder: Recorder | undefined;
       readonly answer?: undefined;
       readonly closes?: undefined;
     }
   | {
       readonly proven?: undefined;
-      readonly recorder?: undefined;
       /** A refusal, or the answer to a question about another call. */
       readonly answer: Answer;
       /** The client disconnected or its body is malformed, so the answer may not arrive. */
@@ -115,10 +111,9 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
       const received: Received = { body: new BodyBuffer(), isWhole: false, isReading: false };
       try {
         const proven = await prove(arrival, received);
-        const { answers } = verifier;
-        const asked = answers?.ask(proven.proof);
+        const asked = verifier.answers?.ask(proven.proof);
         if (asked !== undefined) return { answer: await asked, isAborted: false, closes: false };
-        return { proven, recorder: answers?.record(proven.proof) };
+        return { proven };
       } catch (error) {
         if (error instanceof BodyError) {
           verifier.report('aborted', head, error);

@@ -1,6 +1,7 @@
 import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import { type Context, Hono } from 'hono';
 import { expect, test } from 'vitest';
+import { keepAnswers } from '../answers/keep-answers.ts';
 import type { ReplayStore } from '../replay/replay-store.ts';
 import { createTestReplayStore } from '../testing.ts';
 import { requireProof } from './hono.ts';
@@ -34,7 +35,7 @@ test('a handler sees the variables of the application, and their types', async (
 
 /** With answers, behind middleware: what a call of the handler gives, and what a question about it does. */
 async function callAndAsk(handler: (c: Context) => Response) {
-  const { signer, verifier } = openVerifier({ answers: true });
+  const { signer, verifier } = openVerifier({ answers: keepAnswers() });
   const app = new Hono().use((_c, next) => next()).onError((_error, c) => c.text('failed', 500));
   const guard = requireProof(verifier, { bodyBytesMax: 1000 }, handler);
   app.post('/a', guard).post('/.well-known/ori/calls/:nonce', guard);

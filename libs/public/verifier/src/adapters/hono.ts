@@ -1,5 +1,4 @@
 import type { Context, Env, Handler } from 'hono';
-import { recordResponse } from '../answers/record-response.ts';
 import type { Verifier } from '../verifier.ts';
 import { arrivalOf, responseOf } from './fetch-request.ts';
 import { createGuard, type Proven, type RequireProofOptions } from './guard.ts';
@@ -26,12 +25,13 @@ export function requireProof<E extends Env = any, Answered extends Response = Re
   return async (context) => {
     const judgement = await guard.judge(arrivalOf(context.req.raw, context.env));
     if (judgement.proven === undefined) return responseOf(judgement);
-    const { proven, recorder } = judgement;
+    const { proven } = judgement;
     // Hono's own cache of a body that was read.
     const bytes = proven.body.slice().buffer;
     Object.assign(context.req.bodyCache, { arrayBuffer: Promise.resolve(bytes) });
-    if (recorder === undefined) return handler(context, proven);
-    const response = await recordResponse(recorder, context.req.raw, async () => {
+    const { answers } = verifier;
+    if (answers === undefined) return handler(context, proven);
+    const response = await answers.recordResponse(context.req.raw, proven.proof, async () => {
       const given = await handler(context, proven);
       // Hono adds the headers that were set beside it.
       if (given !== undefined) context.res = given;

@@ -1,5 +1,4 @@
 import type { Context, Next } from 'koa';
-import { recordAnswer } from '../answers/record-node.ts';
 import type { Verifier } from '../verifier.ts';
 import { createGuard, type RequireProofOptions } from './guard.ts';
 import { arrivalOf, closesConnection, type NodeProven, toNodeProven } from './node-request.ts';
@@ -24,9 +23,9 @@ export function requireProof(
   return async (context, next) => {
     const { req } = context;
     const arrival = arrivalOf(Object.assign(req, { originalUrl: context.originalUrl }));
-    const { proven, recorder, answer, closes } = await guard.judge(arrival);
+    const { proven, answer, closes } = await guard.judge(arrival);
     if (proven !== undefined) {
-      if (recorder) recordAnswer(context.res, recorder);
+      const recorder = verifier.answers?.recordNode(context.res, proven.proof);
       const given = toNodeProven(proven);
       // Body parsers of Koa pass over a request that has one; otherwise they fail on a stream that was read.
       Object.assign(context.request, { body: given.body });

@@ -6,6 +6,7 @@ import { rawClient } from '@ori/test-env/raw-client';
 import { serveInTest } from '@ori/test-env/serve-in-test';
 import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import { expect, test, vi } from 'vitest';
+import { keepAnswers } from '../answers/keep-answers.ts';
 import type { AnswerStore } from '../replay/replay-store.ts';
 import { createTestReplayStore } from '../testing.ts';
 import { type Proven, requireProof } from './node.ts';
@@ -92,7 +93,7 @@ test('gives an empty kept answer behind middleware that set a length', async () 
   const replay = createTestReplayStore();
   const kept = { status: 200, headers: {}, body: new Uint8Array(0) };
   vi.spyOn(replay.answers as AnswerStore, 'ask').mockResolvedValue(kept);
-  const { signer, verifier } = openVerifier({ replay, answers: true });
+  const { signer, verifier } = openVerifier({ replay, answers: keepAnswers() });
   const guarded = requireProof(verifier, { bodyBytesMax: 100 }, () => undefined);
   const { url } = await serveInTest(
     createServer((request, response) => guarded(request, response.setHeader('content-length', 9))),

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { recordAnswer } from '../answers/record-node.ts';
 import type { Verifier } from '../verifier.ts';
 import { HandlerError } from '../warning.ts';
 import { createGuard, type RequireProofOptions } from './guard.ts';
@@ -38,7 +37,7 @@ export function requireProof<Req extends NodeRequest, Res extends ServerResponse
       answerNode(judgement, request, response, guard.bodyBytesMax);
       return;
     }
-    if (judgement.recorder) recordAnswer(response, judgement.recorder);
+    verifier.answers?.recordNode(response, judgement.proven.proof);
     try {
       await handler(request, response, toNodeProven(judgement.proven));
     } catch (error) {

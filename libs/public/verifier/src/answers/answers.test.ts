@@ -15,6 +15,7 @@ import { memoryReplayStore } from '../replay/memory/store.ts';
 import type { AnswerStore } from '../replay/replay-store.ts';
 import { createTestReplayStore, createTestSigner } from '../testing.ts';
 import { createVerifier } from '../verifier.ts';
+import { keepAnswers } from './keep-answers.ts';
 
 const PATH = '/api/invoke';
 const BODY = '{"prompt":"hello"}';
@@ -23,7 +24,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse, proven: Prov
 
 async function world(
   handler: Handler,
-  { answers = true as true | object, replay = createTestReplayStore(), isKoa = false } = {},
+  { answers = keepAnswers(), replay = createTestReplayStore(), isKoa = false } = {},
 ) {
   const { signer, verifier } = openVerifier({ replay, answers });
   const ran = vi.fn(handler);
@@ -200,7 +201,7 @@ test.each<[string, Handler, number, string]>([
   ['an error of the handler', () => Promise.reject(new Error('mine')), 410, 'answer_lost'],
   ['broken off', (_request, response) => response.destroy(), 410, 'answer_lost'],
 ])('says so of an answer that is %s', async (_name, handler, status, code) => {
-  const { call, ask } = await world(handler, { answers: { bytesMax: 10 } });
+  const { call, ask } = await world(handler, { answers: keepAnswers({ bytesMax: 10 }) });
   await call().catch(() => undefined);
   expect(await codeOf(await ask())).toEqual([status, code]);
 });
@@ -233,7 +234,7 @@ test.each([
 
 test('keeps an answer that no cache may store only if asked to', async () => {
   const handler: Handler = (_q, response) => response.setHeader('cache-control', 'no-store').end('mine');
-  const { call, ask } = await world(handler, { answers: { noStore: true } });
+  const { call, ask } = await world(handler, { answers: keepAnswers({ noStore: true }) });
   await call();
   const kept = await ask();
   expect([kept.status, kept.headers.get('cache-control'), await kept.text()]).toEqual([
@@ -246,13 +247,16 @@ test('keeps an answer that no cache may store only if asked to', async () => {
 // SPEC.md N22.
 test('keeps no answers for a verifier that accepts version 1, or with a store that cannot', () => {
   const keys = createLocalKeySet(createTestSigner({ internId: 'int_1' }).jwks);
-  const options = { internId: 'int_1', keys, answers: true };
+  const options = { internId: 'int_1', keys, answers: keepAnswers() };
   const replay = createTestReplayStore();
   expect(() => createVerifier({ ...options, replay, acceptV1: true })).toThrow(/answers: .*acceptV1/);
   expect(() => createVerifier({ ...options, replay: { spend: () => 'spent' } })).toThrow(/cannot keep them/);
-  for (const answers of [{ bytesMax: -1 }, { bytesMax: 0.5 }, { noStore: 'yes' }, { bytes: 1 }])
-    expect(() => createVerifier({ ...options, replay, answers: answers as never })).toThrow(TypeError);
-  expect(() => createVerifier({ ...options, replay, answers: { bytesMax: 0 } })).not.toThrow();
+  for (const wrong of [{ bytesMax: -1 }, { bytesMax: 0.5 }, { noStore: 'yes' }, { bytes: 1 }])
+    expect(() => keepAnswers(wrong as never)).toThrow(TypeError);
+  for (const answers of [true, {}])
+    expect(() => createVerifier({ ...options, replay, answers: answers as never })).toThrow(/keepAnswers/);
+  const answers = keepAnswers({ bytesMax: 0 });
+  expect(() => createVerifier({ ...options, replay, answers })).not.toThrow();
 });
 
 test.each([

@@ -170,8 +170,3 @@ test('leaves no timer behind', async () => {
   await broken.answered.body?.cancel().catch(() => undefined);
   expect(vi.getTimerCount()).toBe(0);
 });
-
-test('without a recorder the response is passed on', async () => {
-  const response = new Response('mine');
-  expect(await recordResponse(undefined, new Request('http://d'), () => response)).toBe(response);
-});

@@ -7,11 +7,10 @@ import { holdSignal, passSignal, tellSignal } from './signal.ts';
  * the question to come: for ten minutes at most, and only as long as there is something to record.
  */
 export async function recordResponse<Answered extends Response>(
-  recorder: Recorder | undefined,
+  recorder: Recorder,
   request: Request,
   answered: () => Answered | Promise<Answered>,
 ): Promise<Answered> {
-  if (recorder === undefined) return answered();
   holdSignal(request);
   try {
     const response = await answered();

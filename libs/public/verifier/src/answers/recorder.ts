@@ -1,4 +1,5 @@
 import { BodyBuffer } from '../adapters/body-buffer.ts';
+import type { Recorder as Told } from '../kept-answers.ts';
 import type { CallEnd, KeptAnswer } from '../replay/replay-store.ts';
 
 /** Headers of one connection or of one moment (RFC 9110, section 7.6.1), and secrets that were for another connection. */
@@ -29,7 +30,7 @@ export interface Limits {
 }
 
 /** Records one answer while a handler gives it, and calls `settle` once, with what there is to keep. */
-export class Recorder {
+export class Recorder implements Told {
   /** Whether nothing more is recorded: the answer is complete, lost or too large. */
   isOver = false;
   /** The answer is complete. */
@@ -46,7 +47,6 @@ export class Recorder {
     this.#settle = settle;
   }
 
-  /** The names are in lower case. */
   begin(status: number, headers: Readonly<Record<string, string>>): void {
     this.#head = { status, headers: headersToKeep(headers) };
     const { 'content-length': length, 'content-encoding': coding, 'cache-control': caching = '' } = headers;
@@ -62,7 +62,6 @@ export class Recorder {
     else this.#body.add(chunk);
   }
 
-  /** `last` is not copied: it must not change afterwards. */
   end(last?: Uint8Array): void {
     const isWhole = this.#body.length === 0 && last !== undefined && last.byteLength <= this.#limits.bytesMax;
     if (!isWhole && last !== undefined) this.add(last);
@@ -72,7 +71,6 @@ export class Recorder {
     this.#end({ ...this.#head, body });
   }
 
-  /** The handler gave up. */
   lose(): void {
     this.#end('lost');
   }

@@ -7,6 +7,7 @@ import { describeVersion1 } from '@ori/test-env/verifier/version-1';
 import { createClient, createClientPool, createCluster } from '@redis/client';
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { keepAnswers } from '../../answers/keep-answers.ts';
 import { createLocalKeySet } from '../../keys/local.ts';
 import { createVerifier } from '../../verifier.ts';
 import { type RedisClient, SCRIPT_SHA1 } from './client.ts';
@@ -195,7 +196,7 @@ describe('a question', () => {
   test('finds the call of a daemon that redeems', async () => {
     const { replay, internId, signer, request } = await daemonOn(redis, { mode: 'redeem' });
     const keys = createLocalKeySet(signer.jwks);
-    const keeping = createVerifier({ internId, keys, replay, answers: true });
+    const keeping = createVerifier({ internId, keys, replay, answers: keepAnswers() });
     const signed = request();
     await reserve(redis, internId, signed);
     await keeping.verify(signed);
