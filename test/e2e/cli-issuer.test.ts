@@ -150,6 +150,12 @@ it('signs a device in without `resource` where the issuer gets none', async () =
   expect(issuer.tokenRequests.map(({ form }) => form.has('resource'))).toEqual([false]);
 });
 
+it('asks the person to agree, unless the API says that nobody need', async () => {
+  expect((await follow()).asked).toMatchObject({ prompt: 'consent' });
+  needs({ consent: false });
+  expect((await follow()).asked).not.toHaveProperty('prompt');
+});
+
 it('prefers --redirect-port and ORI_CLIENT_ID to what the API says', async () => {
   const [other, port] = [await freePort(), await freePort()];
   needs({ client_id: 'from-the-api', redirect_port: other });

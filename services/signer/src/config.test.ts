@@ -93,7 +93,7 @@ test('the base address is the audience, and the audience the base address, unles
 
 test('the issuer of the environment has its client for introspection, and the sign-in of ori', () => {
   const client = { SIGNER_INTROSPECTION_CLIENT_ID: 'ori', SIGNER_INTROSPECTION_CLIENT_SECRET: 'secret' };
-  const signIn = { clientId: 'ori-cli', scopes: ['vault:read', 'interns'], resource: true };
+  const signIn = { clientId: 'ori-cli', scopes: ['vault:read', 'interns'], resource: true, consent: true };
   expect(loadSignerConfig(least).issuers).toMatchObject([{ introspection: undefined, signIn }]);
   expect(loadSignerConfig({ ...least, ...client }).issuers).toMatchObject([
     { introspection: { clientId: 'ori', authMethod: 'client_secret_basic', tokenPrefix: '' }, signIn },

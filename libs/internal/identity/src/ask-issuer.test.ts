@@ -33,7 +33,7 @@ function open(changes: object = {}, more: Partial<IssuerSettings> = {}) {
     tokenTypes: ['at+jwt'],
     lifetimeMaxSeconds: 86_400,
     requiresAuthTime: false,
-    signIn: { scopes: [], resource: true },
+    signIn: { scopes: [], resource: true, consent: true },
     introspection: {
       clientId: 'api',
       clientSecret: new Secret('s'),

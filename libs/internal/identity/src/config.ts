@@ -122,7 +122,7 @@ function onlyIssuer(config: Loaded, baseUrl: string): IssuerSettings {
       clientId === undefined || clientSecret === undefined
         ? undefined
         : { clientId, clientSecret, authMethod: 'client_secret_basic', tokenPrefix: '' },
-    signIn: { clientId: clientToName(config.clients), scopes: OUR_SCOPES, resource: true },
+    signIn: { clientId: clientToName(config.clients), scopes: OUR_SCOPES, resource: true, consent: true },
   };
 }
 

@@ -1,5 +1,6 @@
 import { Secret } from '@ori/runtime/secret';
 import { expect, test } from 'vitest';
+import type { TokenExpectation } from './expectation.ts';
 import { createIntrospection, type IntrospectionOptions } from './introspect.ts';
 import type { IssuerMetadata } from './issuer.ts';
 
@@ -61,8 +62,8 @@ function clientWith({
     sent,
     place,
     check: introspection.check,
-    ask: (token = 'token', isFamiliar = false) =>
-      introspection.introspect(token, expected, NOW, { network, isFamiliar }),
+    ask: (token = 'token', isFamiliar = false, like: TokenExpectation = expected) =>
+      introspection.introspect(token, like, NOW, { network, isFamiliar }),
   };
 }
 
@@ -149,6 +150,24 @@ test.each<[string, () => Response, string, string]>([
 test('a token that the issuer does not take is refused, as others do that are not active', async () => {
   const { ask } = clientWith({ answer: async () => coded(400, 'invalid_request') });
   await expect(ask()).rejects.toMatchObject({ code: 'bearer_refused', claim: 'active' });
+});
+
+test('without an audience, a token of no type is refused once one of the issuer had a type', async () => {
+  const lenient = { ...expected, introspectionWithoutAudience: true };
+  const answers = [undefined, 'Bearer', undefined].map((token_type) => ({
+    active: true,
+    sub: 'ada',
+    client_id: 'ori-cli',
+    scope: 'vault:read offline_access',
+    exp: NOW + 300,
+    token_type,
+  }));
+  const named = { ...answers[0], aud: expected.audience };
+  const { ask } = clientWith({ answer: async () => Response.json(answers.shift() ?? named) });
+  const next = () => ask('token', false, lenient);
+  expect([await next(), await next()]).toMatchObject([{ subject: 'ada' }, { subject: 'ada' }]);
+  await expect(next()).rejects.toMatchObject({ code: 'bearer_refused', claim: 'token_type' });
+  expect(await next()).toMatchObject({ subject: 'ada' });
 });
 
 test.each([

@@ -15,7 +15,7 @@ import {
 } from 'openid-client';
 import { checkIntrospection, type TokenFacts } from './access-token.ts';
 import type { TokenExpectation } from './expectation.ts';
-import { IdentityError } from './identity-error.ts';
+import { IdentityError, tokenRefused } from './identity-error.ts';
 import type { Issuer, IssuerMetadata } from './issuer.ts';
 
 export interface IntrospectionOptions {
@@ -67,6 +67,7 @@ export function createIntrospection(
   const line = { budget: 'introspections', waitingPerKeyMax: 64, waitingMax: 1000 } as const;
   const familiarInPlace = createFairSemaphore({ ...line, permits: familiar });
   const strangerInPlace = createFairSemaphore({ ...line, permits: Math.max(1, inFlightMax - familiar) });
+  let hasTypes = false;
   let client: { readonly endpoint: string; readonly configuration: Configuration } | undefined;
 
   async function configured(): Promise<Configuration> {
@@ -85,7 +86,11 @@ export function createIntrospection(
     ).catch((cause) => {
       throw failureOf(cause);
     });
-    return checkIntrospection(answer, expected, now);
+    const facts = checkIntrospection(answer, expected, now);
+    // Where an access token is known to have it, one without is a refresh token, as of oidc-provider.
+    if (answer.token_type !== undefined) hasTypes = true;
+    else if (hasTypes && [answer.aud ?? []].flat().length === 0) throw tokenRefused('token_type');
+    return facts;
   };
   return {
     introspect,

@@ -31,7 +31,7 @@ test('an entry with nothing but its issuer is one of RFC 9068 with the defaults'
         issuer: 'https://one.test',
         tokenTypes: ['at+jwt'],
         introspectionWithoutAudience: false,
-        signIn: { clientId: 'ori-cli', scopes: ['vault:read', 'interns'], resource: true },
+        signIn: { clientId: 'ori-cli', scopes: ['vault:read', 'interns'], resource: true, consent: true },
       },
     ],
   });

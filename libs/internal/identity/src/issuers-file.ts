@@ -24,6 +24,8 @@ interface SignInSettings {
   readonly scopes: readonly string[];
   /** Whether the base address is sent as `resource` (RFC 8707). */
   readonly resource: boolean;
+  /** Whether the person is asked to agree each time (`prompt=consent`), without which some issuers give no refresh token. */
+  readonly consent: boolean;
   /** The port of the redirect address, where the issuer compares it exactly. */
   readonly redirectPort?: number | undefined;
 }
@@ -92,6 +94,7 @@ const issuerEntry = z.strictObject({
       clientId: name.optional(),
       scopes: z.array(name).min(1).optional(),
       resource: z.boolean().default(true),
+      consent: z.boolean().default(true),
       redirectPort: z.int().min(1).max(65_535).optional(),
     })
     .prefault({}),
@@ -178,6 +181,7 @@ function settingsOf(
       clientId: signIn.clientId ?? clientToName(clients),
       scopes: signIn.scopes ?? OUR_SCOPES.map((scope) => scopes?.[scope]?.[0] ?? scope),
       resource: signIn.resource,
+      consent: signIn.consent,
       redirectPort: signIn.redirectPort,
     },
   };

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { IdentityError } from './identity-error.ts';
+import { IdentityError, tokenRefused } from './identity-error.ts';
 
 /**
  * RFC 6749, 10.10: the probability of guessing a token must be at most 2^-128, which takes 22 characters of this
@@ -69,7 +69,7 @@ function kindOf(token: string): Bearer['kind'] {
   if (JWS_COMPACT.test(token)) return 'jwt';
   if (!B64TOKEN.test(token)) throw refused('credential outside its alphabet');
   if (token.length < OPAQUE_CHARACTERS_MIN) throw refused('too short to be a token');
-  if (token.length > OPAQUE_CHARACTERS_MAX) throw refused('too long to be an opaque token');
+  if (token.length > OPAQUE_CHARACTERS_MAX) throw tokenRefused('length');
   return 'opaque';
 }
 

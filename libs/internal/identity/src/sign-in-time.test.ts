@@ -19,7 +19,7 @@ async function signedInAt(aheadSeconds: number | undefined, claims: object): Pro
     clients: ['ori-cli'],
     lifetimeMaxSeconds: 86_400,
     requiresAuthTime: false,
-    signIn: { scopes: [], resource: true },
+    signIn: { scopes: [], resource: true, consent: true },
   };
   const { identify } = openIdentity<never>({ issuers: [settings] } as never, {
     apiKey: () => ({}),

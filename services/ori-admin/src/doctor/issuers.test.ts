@@ -7,7 +7,7 @@ import type { TokenOptions } from '@ori/test-env/issuer-tokens';
 import { openRoom } from '@ori/test-env/room';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { examine, type Finding } from './finding.ts';
-import { lookAtIssuers, lookAtToken } from './issuers.ts';
+import { FIXES, lookAtIssuers, lookAtToken } from './issuers.ts';
 import { loadIdentity } from './settings.ts';
 
 const AUDIENCE = 'https://api.test/v1';
@@ -101,6 +101,7 @@ const MISTAKES: Readonly<Record<Setting, Mistake | readonly Mistake[]>> = {
   'signIn.clientId': { entry: { signIn: { clientId: 'other' } } },
   'signIn.scopes': { entry: { signIn: { scopes: ['profile'] } } },
   'signIn.resource': { entry: { signIn: { resource: false } }, token: { claims: { aud: 'account' } } },
+  'signIn.consent': { entry: { signIn: { consent: 'no' } } },
   // Only the issuer knows which port it allows: ori names this setting when no redirect arrives.
   'signIn.redirectPort': { entry: { signIn: { redirectPort: 70_000 } } },
 };
@@ -134,6 +135,59 @@ it.each(Object.keys(MISTAKES))('names %s where it is of another kind', async (se
     `issuers[0].${setting}`,
   ]);
 });
+
+/** Each claim of the table, and a token that is refused for it; else one that the issuer is asked about. */
+const CLAIMS: Readonly<Record<string, TokenOptions>> = {
+  typ: { header: { typ: 'JWT' } },
+  alg: { forge: 'hmac' },
+  crit: { forge: 'garbage', header: { crit: ['exp'] } },
+  aud: { claims: { aud: 'https://other.test' } },
+  'client among aud': { header: { typ: 'JWT' }, claims: { aud: [AUDIENCE, 'ori-cli'] } },
+  iss: { claims: { iss: 'https://other.test' } },
+  client: { claims: { client_id: 'other' } },
+  sub: { claims: { sub: 7 } },
+  scope: { header: { typ: 'JWT' }, claims: { scope: undefined } },
+  exp: { expiresInSeconds: -60 },
+  nbf: { claims: { nbf: 4_000_000_000 } },
+  iat: { claims: { iat: 'now' } },
+  lifetime: { expiresInSeconds: 86_401 },
+  auth_time: { claims: { auth_time: 'today' } },
+  act: { claims: { act: { sub: 'service' } } },
+  cnf: { claims: { cnf: { 'x5t#S256': 'x' } } },
+  token_use: { header: { typ: 'JWT' }, claims: { token_use: 'id' } },
+  ...Object.fromEntries(
+    ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'].map((name) => [
+      name,
+      { header: { typ: 'JWT' }, claims: { [name]: 'x' } },
+    ]),
+  ),
+};
+const ASKED: Readonly<Record<string, (() => string) | TokenOptions>> = {
+  active: () => 'a-token-that-nobody-has',
+  token_type: { claims: { token_type: 'mac' } },
+  length: () => 'a'.repeat(8193),
+};
+
+it('has advice for each claim that a token can be refused for', () => {
+  const aliases = ['client_id', 'azp'];
+  expect([...Object.keys(CLAIMS), ...Object.keys(ASKED), ...aliases].toSorted()).toEqual(
+    Object.keys(FIXES).toSorted(),
+  );
+});
+
+it.each([...Object.entries(CLAIMS), ...Object.entries(ASKED)])(
+  'names %s of a token that is refused for it, and what to do',
+  async (claim, given) => {
+    const isAsked = Object.hasOwn(ASKED, claim);
+    const entry = isAsked ? asking() : { tokenTypes: claim === 'typ' ? ['at+jwt'] : ['at+jwt', 'JWT'] };
+    const opaque = () => (typeof given === 'function' ? given() : issuer.opaqueToken(given));
+    const token = isAsked ? opaque() : await issuer.token(given as TokenOptions);
+    const [said = '', ...others] = await complaints(entry, token);
+    expect(others).toEqual([]);
+    expect(said).toContain(`, do: ${FIXES[claim]}`);
+    expect(said).toMatch(claim === 'cnf' ? /certificate/ : new RegExp(`refused for its ${claim}`));
+  },
+);
 
 it('says nothing of a file without a mistake', async () => {
   expect(await complaints({}, await issuer.token())).toEqual([]);

@@ -2,7 +2,7 @@ import { readBearer } from '@ori/identity/bearer';
 import type { IdentityConfig } from '@ori/identity/config';
 import { IdentityError } from '@ori/identity/identity-error';
 import { type IssuerSettings, OUR_SCOPES } from '@ori/identity/issuers-file';
-import { openIdentity } from '@ori/identity/open-identity';
+import { type OpenIdentity, openIdentity } from '@ori/identity/open-identity';
 import { CheckFailed, examine, type Finding } from './finding.ts';
 import type { Prefix } from './settings.ts';
 
@@ -71,7 +71,7 @@ const OTHER_KIND = 'send the access token: this is an ID token, a refresh token 
 const CLOCKS = 'sign in again: the token is not valid now, or a clock is wrong';
 
 /** What to change at the provider, by the part of a token that it is refused for. */
-const FIXES: Readonly<Record<string, string>> = {
+export const FIXES: Readonly<Record<string, string>> = {
   typ: 'list the type in tokenTypes of the file of issuers, have the provider issue at+jwt, or set introspection',
   alg: 'have the provider sign access tokens with RS256, PS256, ES256 or EdDSA',
   crit: 'have the provider leave crit out of the header',
@@ -124,9 +124,11 @@ function fixFor(claim: string, issuers: IdentityConfig['issuers']): string {
 
 /** A token pasted in: whether the service accepts it, and if not, for which claim. */
 export async function lookAtToken(config: IdentityConfig, token: string): Promise<string> {
+  const judge = async ({ identify }: Pick<OpenIdentity<never>, 'identify'>) =>
+    identify(readBearer([`Bearer ${token}`]), 'doctor');
   const identity = openIdentity<never>(config, NO_API_KEY);
   try {
-    const found = await identity.identify(readBearer([`Bearer ${token}`]), 'doctor').catch(refuseFor(config));
+    const found = await judge(identity).catch(refuseFor(config));
     if (found === undefined || !('token' in found)) throw nobodysOf(config);
     const { subject, issuer, scopes, authenticatedAt } = found.token;
     const settings = config.issuers.find((one) => one.issuer === issuer);

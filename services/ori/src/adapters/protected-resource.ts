@@ -20,6 +20,7 @@ const MetadataShape = z.object({
         client_id: Word.min(1).optional(),
         scopes: Words.optional(),
         resource: z.boolean().optional(),
+        consent: z.boolean().optional(),
         redirect_port: z.int().min(1).max(65_535).optional(),
       }),
     )
@@ -61,6 +62,8 @@ export async function fetchProtectedResource(baseUrl: string, choice: IssuerChoi
     clientId: signIn?.client_id,
     /** The scopes to request, in the issuer's words; undefined if they are ours. */
     scopesToRequest: signIn?.scopes,
+    /** Whether the person is asked to agree each time. */
+    consent: signIn?.consent !== false,
     /** Port of the redirect address, for an issuer that compares it exactly. */
     redirectPort: signIn?.redirect_port,
   };

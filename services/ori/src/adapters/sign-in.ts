@@ -20,6 +20,8 @@ export interface SignInRequest {
   readonly scope: string;
   /** Value of the `resource` parameter (RFC 8707); null to send none. */
   readonly resource: string | null;
+  /** Whether the person is to agree again, although they did before. */
+  readonly consent: boolean;
   /** Port of the redirect address; any free one if undefined. */
   readonly redirectPort?: number | undefined;
   /** The key to bind the tokens to; absent for bearer tokens. */
@@ -195,11 +197,11 @@ function authorizationUrl({ client, config }: Issuer, parameters: Record<string,
 /** Some issuers know only one of both. */
 const FRESH = { max_age: '0' };
 
-function promptOf({ scope, fresh }: SignInRequest): Record<string, string> {
+function promptOf({ scope, fresh, consent }: SignInRequest): Record<string, string> {
   const prompts = [
     ...(fresh ? ['login'] : []),
     // Without it, an issuer may omit the refresh token (OpenID Connect Core 1.0, section 11).
-    ...(holdsScope(scope, 'offline_access') ? ['consent'] : []),
+    ...(consent && holdsScope(scope, 'offline_access') ? ['consent'] : []),
   ];
   return { ...(fresh && FRESH), ...(prompts.length > 0 && { prompt: prompts.join(' ') }) };
 }

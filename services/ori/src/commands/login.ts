@@ -156,6 +156,7 @@ async function signIn(context: Profile, baseUrl: string, options: LoginOptions):
   const signedIn = await askPerson(context, issuer, options, {
     scope: asked.scope,
     resource: api.resource,
+    consent: api.consent,
     redirectPort: options.redirectPort ?? api.redirectPort,
     key,
     fresh: options.fresh,

@@ -30,6 +30,7 @@ export function protectedResourceRoute({
       client_id: signIn.clientId,
       scopes: signIn.scopes,
       resource: signIn.resource,
+      ...(!signIn.consent && { consent: false }),
       redirect_port: signIn.redirectPort,
     })),
     // As in the CAMARA Security and Interoperability Profile.
