@@ -1,3 +1,4 @@
+import { makeAnswerKey, setAnswerKeys } from '@ori/administration/answer-keys';
 import { createIntern } from '@ori/administration/interns';
 import { addSigningKey, revokeSigningKey } from '@ori/administration/signing-keys';
 import { parseJwkSet, thumbprint } from '@ori/proof';
@@ -65,6 +66,25 @@ test('an id without an intern or without keys has an empty set, so existence is 
   expect(unknown.text).toBe('{"keys":[]}');
   expect(keyless.text).toBe(unknown.text);
   expect(keyless.headers['etag']).toBe(unknown.headers['etag']);
+});
+
+test('the keys with which its daemon proves its answers are in the set, and verifiers of calls ignore them', async () => {
+  const { id: internId } = await createIntern(store, { workspaceId: tenants.workspaceId, name: 'answering' });
+  const path = pathOf(internId);
+  const bare = await world.request({ path });
+  const [one, other] = [makeAnswerKey().x, makeAnswerKey().x];
+  await setAnswerKeys(store, { internId, keys: [one, other], former: [] });
+  const member = { 'ori.answers': [{ x: one }, { x: other }] };
+  await expect.poll(async () => (await world.request({ path })).json()).toEqual({ keys: [], ...member });
+  await addSigningKey(store, { internId, sealer: tenants.sealer });
+  await expect.poll(() => keysOf(internId)).toHaveLength(1);
+  const answer = await world.request({ path });
+  expect(answer.json()).toMatchObject(member);
+  expect(parseJwkSet(answer.json())).toHaveLength(1);
+  expect(answer.headers['cache-control']).toBe(bare.headers['cache-control']);
+  expect(answer.headers['etag']).not.toBe(bare.headers['etag']);
+  await setAnswerKeys(store, { internId, keys: null, former: [] });
+  await expect.poll(async () => (await world.request({ path })).text).not.toContain('ori.answers');
 });
 
 test('the keys of an intern outside the programme are published like any other', async () => {

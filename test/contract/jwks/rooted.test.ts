@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { makeAnswerKey, setAnswerKeys } from '@ori/administration/answer-keys';
 import { createIntern } from '@ori/administration/interns';
 import { restateKeys } from '@ori/administration/key-statements';
 import {
@@ -68,6 +69,22 @@ test('a key that an insider adds to the database is not published, and signs not
   await addSigningKey(store, { internId, ...unstated });
   expect((await world.request({ path: pathOf(internId) })).json()).toMatchObject({ keys: [] });
   expect((await world.sign({ internId })).status).toBe(500);
+});
+
+// SPEC.md R17.
+test('an answer key is published once it is stated, and daemons of the root still take the set', async () => {
+  const internId = await freshIntern();
+  const { kid } = await addSigningKey(store, { internId, ...home });
+  const published = async () => (await world.request({ path: pathOf(internId) })).json() as object;
+  const keys = [makeAnswerKey().x];
+  await setAnswerKeys(store, { internId, keys, former: [] });
+  await expect.poll(() => kidsOf(daemon(internId))).toEqual([kid]);
+  expect(await published()).not.toHaveProperty(['ori.answers']);
+  await setAnswerKeys(store, { internId, keys, former: [], stater: root.stater });
+  await expect
+    .poll(published)
+    .toMatchObject({ 'ori.answers': [{ x: keys[0], statement: expect.any(String) }] });
+  await expect.poll(() => kidsOf(daemon(internId))).toEqual([kid]);
 });
 
 test('a key that an insider moves to another intern is refused by its daemon', async () => {

@@ -79,7 +79,7 @@ describe('the operator', () => {
     await retireSigningKey(store.owner, { keyId: waiting.id });
     await revokeSigningKey(store.owner, { keyId: revoked.id });
     const kidsAt = async (at: number) =>
-      (await signerQueries(store.owner).publishedKeys(intern.internId, { at })).map(({ kid }) => kid);
+      (await signerQueries(store.owner).publishedKeys(intern.internId, { at })).keys.map(({ kid }) => kid);
     expect(await kidsAt(now())).toEqual([retired.kid]);
     expect(await kidsAt(now() + 601)).toEqual([]);
     expect(await keysInUse(intern.internId)).toEqual([]);
@@ -161,7 +161,9 @@ describe('the operator', () => {
       await sql`update signing_keys set not_before = not_before - 60, expires_at = expires_at - 60
         where intern_id = ${intern.internId}`.execute(store.owner.kysely);
       await rotateSigningKey(store.owner, intern);
-      published.push((await signerQueries(store.owner).publishedKeys(intern.internId, { at: now() })).length);
+      published.push(
+        (await signerQueries(store.owner).publishedKeys(intern.internId, { at: now() })).keys.length,
+      );
     }
     expect(Math.max(...published)).toBe(15);
     const rows = await store.owner.kysely

@@ -126,6 +126,12 @@ const Delegation = z.strictObject({
 const VerificationKeySet = z
   .strictObject({
     keys: z.array(VerificationKey),
+    'ori.answers': z
+      .array(z.strictObject({ x: VerificationKey.shape.x, statement: Signature.optional() }))
+      .min(1)
+      .max(2)
+      .optional()
+      .meta({ description: 'The keys with which the daemon proves its answers, if it does.' }),
     ori: z
       .strictObject({
         delegations: z.array(Delegation),

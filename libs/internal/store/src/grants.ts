@@ -22,7 +22,7 @@ const WHOLE = { select: true, insert: true, update: true, delete: true } as cons
 export const GRANTS: Readonly<Record<StoreRole, Grants>> = {
   ori_signer: {
     api_keys: { select: ['hash', 'kind', 'disabled_at', 'expires_at'] },
-    interns: { select: ['id', 'workspace_id'] },
+    interns: { select: ['id', 'workspace_id', 'answer_keys'] },
     members: { select: ['workspace_id', 'user_id', 'removed_at'] },
     organizations: { select: ['id', 'turns_per_user', 'turns_per_organization'] },
     signing_keys: {

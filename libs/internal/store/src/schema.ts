@@ -89,6 +89,14 @@ export interface InternProgress {
   total_steps: number;
 }
 
+/** A key with which an intern's daemon proves its answers. */
+export interface AnswerKey {
+  /** 32 bytes in base64url. */
+  readonly x: string;
+  /** Base64: the statement about this key by a role of the deployment's root (ROOTED-KEY-SETS.md). */
+  readonly statement?: string;
+}
+
 export interface InternsTable {
   id: string;
   organization_id: string;
@@ -106,6 +114,7 @@ export interface InternsTable {
   progress: JSONColumnType<InternProgress> | null;
   created_by_user_id: string | null;
   created_by_key_hash: string | null;
+  answer_keys: JSONColumnType<AnswerKey[]> | null;
   created_at: CreatedAt;
   updated_at: ColumnType<Date, Date | undefined, Date>;
 }

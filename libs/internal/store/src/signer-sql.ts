@@ -1,5 +1,6 @@
 import type { ApiKeyFacts, GateFacts, GateQuestion } from './facts.ts';
 import { IS_KEY_DISABLED } from './key-disabled.ts';
+import type { AnswerKey } from './schema.ts';
 import type { Statements } from './statements.ts';
 
 /**
@@ -19,6 +20,11 @@ export interface PublishedKeyRow {
   readonly expiresAt: number | null;
   /** Base64: the statement about this key by a role of the deployment's root (ROOTED-KEY-SETS.md). */
   readonly statement: string | null;
+}
+
+export interface PublishedKeys {
+  readonly keys: readonly PublishedKeyRow[];
+  readonly answerKeys: readonly AnswerKey[];
 }
 
 export interface SigningKeyRow extends PublishedKeyRow {
@@ -75,9 +81,12 @@ const SIGNING_KEYS = `
 
 /** `$1`: intern, `$2`: Unix seconds. */
 const PUBLISHED_KEYS = `
-  select ${PUBLISHED} from signing_keys
-  where intern_id = $1 and retired_at is null and (expires_at is null or expires_at > $2)
-  order by not_before desc, kid limit ${KEYS_READ_MAX}`;
+  select answer_keys as "answerKeys", k.* from interns left join lateral (
+    select ${PUBLISHED} from signing_keys
+    where intern_id = interns.id and retired_at is null and (expires_at is null or expires_at > $2)
+    order by not_before desc, kid limit ${KEYS_READ_MAX}
+  ) k on true
+  where interns.id = $1 order by "notBefore" desc, kid`;
 
 /**
  * The last keys of interns that expire within `$2` seconds before or after `$1` without a successor: no other key of the
@@ -133,9 +142,13 @@ export function signerQueries(db: Statements) {
      * so that every verifier knows it), and expired ones whose last proofs may still be verified. Retired ones are
      * removed immediately. Empty for an intern that does not exist.
      */
-    async publishedKeys(internId: string, { at }: { readonly at: number }): Promise<PublishedKeyRow[]> {
+    async publishedKeys(internId: string, { at }: { readonly at: number }): Promise<PublishedKeys> {
       const values = [internId, at - PUBLISHED_AFTER_EXPIRY_SECONDS];
-      return (await db.query<PublishedKeyRow>(PUBLISHED_KEYS, values)).map(withBytes);
+      const rows = await db.query<PublishedRow>(PUBLISHED_KEYS, values);
+      return {
+        keys: rows.flatMap(({ answerKeys: _, ...key }) => (key.kid === null ? [] : [withBytes(key)])),
+        answerKeys: rows[0]?.answerKeys ?? [],
+      };
     },
     /** @param question `at`: Unix seconds */
     async keyExpiry({ at }: { readonly at: number }): Promise<KeyExpiry> {
@@ -175,6 +188,9 @@ export async function readLifecycleWrites(db: Statements): Promise<boolean> {
 function withBytes<Row extends PublishedKeyRow>(row: Row): Row {
   return { ...row, publicKey: new Uint8Array(row.publicKey) };
 }
+
+/** Without the columns of a key for an intern that has none. */
+type PublishedRow = { readonly answerKeys: AnswerKey[] | null } & (PublishedKeyRow | { readonly kid: null });
 
 interface GateRow {
   user_id: string | null;

@@ -31,7 +31,7 @@ describe('signing keys, queried as the signer', () => {
     await revokeSigningKey(store.owner, { keyId: retired.id });
     const rows = await signer.signingKeys(internId);
     expect(rows.map((key) => key.id)).toEqual([current.id, former.id]);
-    const published = await signer.publishedKeys(internId, { at: T });
+    const { keys: published } = await signer.publishedKeys(internId, { at: T });
     expect(published.map((key) => key.kid)).toEqual([current.kid, former.kid]);
     expect(rows[1]).toEqual({ ...former, internId, sealedSeed: expect.any(String), statement: null });
   });
@@ -41,14 +41,15 @@ describe('signing keys, queried as the signer', () => {
     const { internId } = await createScenario(store.owner);
     const { kid, publicKey } = await addKey(internId, T, T + 1000);
     const publishedAt = async (at: number) =>
-      (await signer.publishedKeys(internId, { at })).map((key) => key.kid);
+      (await signer.publishedKeys(internId, { at })).keys.map((key) => key.kid);
     expect(await publishedAt(T - 100_000)).toEqual([kid]);
     expect(await publishedAt(T - 180)).toEqual([kid]);
     expect(await publishedAt(T + 1000 + 599)).toEqual([kid]);
     expect(await publishedAt(T + 1000 + 600)).toEqual([]);
-    expect(await signer.publishedKeys(internId, { at: T })).toEqual([
-      { kid, publicKey, notBefore: T, expiresAt: T + 1000, statement: null },
-    ]);
+    expect(await signer.publishedKeys(internId, { at: T })).toEqual({
+      keys: [{ kid, publicKey, notBefore: T, expiresAt: T + 1000, statement: null }],
+      answerKeys: [],
+    });
   });
 
   it('belong to the requested intern only', async () => {
@@ -56,7 +57,7 @@ describe('signing keys, queried as the signer', () => {
     const other = await createScenario(store.owner);
     const { kid } = await addKey(internId, T);
     await addKey(other.internId, T);
-    expect((await signer.publishedKeys(internId, { at: T })).map((key) => key.kid)).toEqual([kid]);
+    expect((await signer.publishedKeys(internId, { at: T })).keys.map((key) => key.kid)).toEqual([kid]);
     expect((await signer.signingKeys(internId)).map((key) => key.kid)).toEqual([kid]);
   });
 
@@ -67,12 +68,13 @@ describe('signing keys, queried as the signer', () => {
       select ${internId} || '-' || n, ${internId}, ${internId} || '-' || n, sha256(n::text::bytea), '', '', n
       from generate_series(1, 33) as n`.execute(store.owner.kysely);
     const newest = Array.from({ length: 32 }, (_, index) => 33 - index);
-    for (const rows of [await signer.signingKeys(internId), await signer.publishedKeys(internId, { at: T })])
+    const { keys } = await signer.publishedKeys(internId, { at: T });
+    for (const rows of [await signer.signingKeys(internId), keys])
       expect(rows.map(({ notBefore }) => Number(notBefore))).toEqual(newest);
   });
 
   it('are empty for an unknown intern', async () => {
-    expect(await signer.publishedKeys('int_unknown', { at: T })).toEqual([]);
+    expect(await signer.publishedKeys('int_unknown', { at: T })).toEqual({ keys: [], answerKeys: [] });
     expect(await signer.signingKeys('int_unknown')).toEqual([]);
   });
 });

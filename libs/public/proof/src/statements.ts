@@ -30,6 +30,9 @@ export interface KeyStatement extends Deployment {
   expiresAt: number | null;
 }
 
+/** A statement by a `keys` role that an intern's daemon proves its answers with a key. */
+export type AnswerKeyStatement = Pick<KeyStatement, 'baseUrl' | 'internId' | 'publicKey'>;
+
 /** A statement by a `freshness` role that a document was the intern's key set at a time. */
 export interface SetStatement extends Deployment {
   internId: string;
@@ -55,6 +58,12 @@ export function keyStatementInput(statement: KeyStatement): Uint8Array {
   const ends = expiresAt === null ? '' : seconds(expiresAt);
   const fields = [intern(statement), base64url.encode(publicKey), seconds(notBefore), ends];
   return netstrings('ori-key-v1', statement, fields);
+}
+
+/** The bytes that a `keys` role signs about an answer key. @throws {TypeError} */
+export function answerKeyStatementInput(statement: AnswerKeyStatement): Uint8Array {
+  const fields = [intern(statement), base64url.encode(statement.publicKey)];
+  return netstrings('ori-answer-key-v1', statement, fields);
 }
 
 /** The bytes that a `freshness` role signs. @throws {TypeError} */

@@ -99,6 +99,7 @@ function collectionOf(
 /** The columns that are not shown. A column that is neither here nor in the shape is a compile error. */
 const HIDDEN = {
   organization_id: undefined,
+  answer_keys: undefined,
   created_by_user_id: undefined,
   created_by_key_hash: undefined,
 } satisfies Record<Exclude<keyof InternRow, keyof Intern>, undefined>;

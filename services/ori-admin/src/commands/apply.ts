@@ -52,13 +52,13 @@ ${examples('ori-admin apply -f team.yaml --dry-run', 'ori-admin apply -f team.ya
         );
       }
       const { issuer } = admin.config('databaseUrl', 'issuer');
-      const home = dryRun ? undefined : await homeOf(admin, teams);
+      const home = dryRun ? {} : await homeOf(admin, teams);
       const deliver = keyWriter(admin, keysOut);
       const done: { id: string; name: string; changes: string[] }[] = [];
       await admin
         .withDatabase(async (db) => {
           for (const team of teams) {
-            const plan = await applyTeam(db, team, { issuer, prune, dryRun, ids, home, deliver });
+            const plan = await applyTeam(db, team, { issuer, prune, dryRun, ids, ...home, deliver });
             const changes = plan.changes.map(({ sign, what }) => `${sign} ${what}`);
             done.push({ id: plan.organizationId, name: team.name, changes });
             admin.progress.show(`${done.length} of ${teams.length} organizations …`);
@@ -96,9 +96,11 @@ function readTeams(file: string): readonly Team[] {
 
 async function homeOf(admin: Context, teams: readonly Team[]) {
   const interns = teams.flatMap(({ workspaces = [] }) => workspaces.flatMap((one) => one.interns ?? []));
-  if (!interns.some((one) => one.signing_key)) return undefined;
-  const stater = await staterOf(admin);
-  return { sealer: await admin.readRing('signer'), stater, lifetimeSeconds: SIGNING_KEY_SECONDS };
+  const wantsKey = interns.some((one) => one.signing_key);
+  const stater = wantsKey || interns.some((one) => one.answer_keys) ? await staterOf(admin) : undefined;
+  if (!wantsKey) return { stater };
+  const sealer = await admin.readRing('signer');
+  return { stater, home: { sealer, stater, lifetimeSeconds: SIGNING_KEY_SECONDS } };
 }
 
 /**

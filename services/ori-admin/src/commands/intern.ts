@@ -24,6 +24,7 @@ export function addInternCommands(program: Command): void {
           progress: progress && `${progress.step_number}/${progress.total_steps} ${progress.step_label}`,
           hostname,
           model,
+          'answer keys': row.answer_keys?.length ?? null,
           created: row.created_at,
         }),
       ),

@@ -5,7 +5,7 @@ import { isMatch } from '@ori/http/if-none-match';
 import type { Route } from '@ori/http/routes';
 import { KEY_SET_HEADER } from '@ori/proof/headers';
 import { renderJwkSet } from '@ori/proof/jwk-set';
-import type { PublishedKeyRow } from '@ori/store/signer';
+import type { PublishedKeyRow, PublishedKeys } from '@ori/store/signer';
 import { DependencyError } from '../core/dependency-error.ts';
 import type { SigningParts } from '../core/sign-proof.ts';
 import { checkHost } from '../core/stages/check-host.ts';
@@ -17,7 +17,7 @@ export interface JwksParts extends Pick<SigningParts, 'atWork' | 'now'> {
   /** Absent in a deployment without a root. */
   readonly roles?: Pick<KeySetRoles, 'member' | 'state'> | undefined;
   readonly regionalHosts: ReadonlySet<string>;
-  publishedKeys(internId: string): readonly PublishedKeyRow[] | Promise<readonly PublishedKeyRow[]>;
+  publishedKeys(internId: string): PublishedKeys | Promise<PublishedKeys>;
   /** Resolves once the audit file has these keys. @throws DependencyError `audit` */
   recordKeys(internId: string, keys: readonly PublishedKeyRow[]): Promise<void>;
 }
@@ -39,11 +39,11 @@ export function jwksRoute({
     checkHost(client.authority, regionalHosts);
     const id = internIdIn(req.params);
     if (id === undefined) return sendEnvelope(res, NOT_FOUND);
-    const rows = await atWork(`network ${network}`, deadline, async () => publishedKeys(id));
+    const published = await atWork(`network ${network}`, deadline, async () => publishedKeys(id));
     const at = now();
     const member = roles?.member(at);
-    const shown = rowsToShow(rows, member);
-    await recordKeys(id, shown);
+    const shown = keysToShow(published, member);
+    await recordKeys(id, shown.keys);
     const body = renderSet(shown, member);
     const digest = createHash('sha256').update(body).digest();
     const etag = `"${digest.toString('base64url')}"`;
@@ -69,20 +69,18 @@ const ROOTED_MAX_AGE = 30;
  *
  * @throws DependencyError `roles` if the keys have statements and this signer has no role
  */
-function rowsToShow(
-  published: readonly PublishedKeyRow[],
-  member: object | undefined,
-): readonly PublishedKeyRow[] {
-  const stated = published.filter(({ statement }) => statement !== null);
-  if (member === undefined && stated.length > 0)
+function keysToShow(published: PublishedKeys, member: object | undefined): PublishedKeys {
+  const keys = published.keys.filter(({ statement }) => statement !== null);
+  if (member === undefined && keys.length > 0)
     throw new DependencyError(
       'roles',
       'the keys of this intern need a statement, and no freshness key is set',
     );
-  return member === undefined ? published : stated;
+  const answerKeys = published.answerKeys.filter(({ statement }) => statement !== undefined);
+  return member === undefined ? published : { keys, answerKeys };
 }
 
-function renderSet(rows: readonly PublishedKeyRow[], member: object | undefined): string {
+function renderSet({ keys: rows, answerKeys }: PublishedKeys, member: object | undefined): string {
   const { keys } = renderJwkSet(
     rows.map(({ publicKey, notBefore, expiresAt }) => ({
       publicKey,
@@ -91,5 +89,9 @@ function renderSet(rows: readonly PublishedKeyRow[], member: object | undefined)
     })),
   );
   const statements = rows.map(({ statement }) => statement);
-  return JSON.stringify({ keys, ...(member && { ori: { ...member, statements } }) });
+  return JSON.stringify({
+    keys,
+    ...(answerKeys.length > 0 && { 'ori.answers': answerKeys }),
+    ...(member && { ori: { ...member, statements } }),
+  });
 }

@@ -1,14 +1,18 @@
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
+import { createRoleKey } from '@ori/sealing/new-roles';
 import type { Database, Handle } from '@ori/store/database';
+import type { AnswerKey } from '@ori/store/schema';
 import { useTestStore } from '@ori/test-env/stores';
 import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
+import { makeAnswerKey } from '../answer-keys/answer-keys.ts';
 import { createIntern, deleteIntern } from '../interns.ts';
 import { createNamedIntern, createNamedKey, createNamedOrganization } from '../named.ts';
 import { type ApplyOptions, applyTeam } from './apply-team.ts';
 import { TeamFile } from './team.ts';
 
+const KEY = makeAnswerKey().x;
 const ISSUER = 'https://login.example.com';
 
 const store = useTestStore('postgres');
@@ -118,6 +122,50 @@ it('creates what the file says, and writes nothing the second time', async () =>
   expect(await apply(teamOf('first'))).toEqual({ id: first.id, told: [], keys: [] });
   expect(await apply(teamOf('first'), { prune: true })).toEqual({ id: first.id, told: [], keys: [] });
   expect(await fingerprint()).toBe(before);
+});
+
+it('publishes the answer keys of an intern, one beside the other and then alone', async () => {
+  const [one, other] = [makeAnswerKey().x, makeAnswerKey().x];
+  const stater = { ...createRoleKey(), baseUrl: 'https://api.example.com/v1' };
+  const told = async (answerKeys: readonly string[] | null | undefined, options = {}) => {
+    const interns = [{ name: 'charles', answer_keys: answerKeys }];
+    const { id, told } = await apply(
+      { name: 'answering', workspaces: [{ name: 'Workshop', interns }] },
+      options,
+    );
+    const { rows } = await sql<{ keys: AnswerKey[] | null }>`
+      select answer_keys as keys from interns where organization_id = ${id}`.execute(store.owner.kysely);
+    return { told, keys: rows[0]?.keys };
+  };
+  const changed = ['~ workshop: intern charles: answer_keys'];
+  expect((await told([one])).keys).toEqual([{ x: one }]);
+  expect(await told([one])).toEqual({ told: [], keys: [{ x: one }] });
+  expect(await told(undefined)).toEqual({ told: [], keys: [{ x: one }] });
+  const stated = await told([one, other], { stater });
+  const statement = expect.stringMatching(/^.{86}==$/);
+  expect(stated).toEqual({
+    told: changed,
+    keys: [
+      { x: one, statement },
+      { x: other, statement },
+    ],
+  });
+  // The statement stays where nobody states.
+  expect(await told([other])).toEqual({ told: changed, keys: [stated.keys?.[1]] });
+  expect(await told(null)).toEqual({ told: changed, keys: null });
+});
+
+it.each([
+  ['a point of small order', [`AQ${'A'.repeat(41)}`]],
+  ['no point', [`Ag${'A'.repeat(41)}`]],
+  ['two spellings of 32 bytes', [`${'A'.repeat(42)}B`]],
+  ['the same key twice', Array.from({ length: 2 }, () => KEY)],
+  ['three keys', [KEY, makeAnswerKey().x, makeAnswerKey().x]],
+  ['no keys', []],
+])('refuses answer keys: %s', (_, keys) => {
+  const interns = [{ name: 'charles', answer_keys: keys }];
+  const organizations = [{ name: 'answering', workspaces: [{ name: 'Workshop', interns }] }];
+  expect(TeamFile.safeParse({ organizations }).success).toBe(false);
 });
 
 it('makes a key anew that has expired', async () => {

@@ -7,6 +7,7 @@ import { addMembers, removeMembers } from '@ori/store/writes/members';
 import { createWorkspace, deleteWorkspace, renameWorkspace } from '@ori/store/writes/workspaces';
 import type { Transaction } from 'kysely';
 import { deleteIntern, updateIntern } from '../interns.ts';
+import type { KeyStater } from '../key-statements.ts';
 import { createNamedIntern, createNamedKey, createNamedOrganization } from '../named.ts';
 import {
   createOrganization,
@@ -38,6 +39,8 @@ export interface PlanOptions {
   readonly prune: boolean;
   /** For interns with `signing_key`; absent where none is wanted. */
   readonly home?: SigningHome | undefined;
+  /** States that interns have their answer keys, where the deployment has a root. */
+  readonly stater?: KeyStater | undefined;
   /** Keeps a new key, before it is committed: it is shown to nobody else. */
   readonly deliver: (key: CreatedApiKey, place: KeyPlace) => void;
 }
@@ -58,7 +61,7 @@ export interface KeyPlace {
  *   the name
  */
 export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
-  const { prune, issuer, home, deliver } = options;
+  const { prune, issuer, home, stater, deliver } = options;
   const changes: Change[] = [];
   const add: Add = (sign, what, take) => changes.push({ sign, what, take });
   const organizationId = state.organization?.id ?? team.id ?? newId('org');
@@ -121,7 +124,14 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
     if (interns === undefined) return;
     const { id: workspaceId, slug } = place;
     const kept = new Set<string>();
-    for (const { name, id, signing_key: wantsKey, created_by: subject, ...fields } of interns) {
+    for (const {
+      name,
+      id,
+      signing_key: wantsKey,
+      answer_keys: keys,
+      created_by: subject,
+      ...fields
+    } of interns) {
       const known = findIntern(team, state, place, { name, id });
       if (known !== undefined) kept.add(known.id);
       const internId = known?.id ?? id ?? newId('int');
@@ -141,6 +151,19 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
             updateIntern(db, { internId, ...Object.fromEntries(changed) }),
           );
         }
+      }
+      const former = known?.answer_keys ?? [];
+      if (
+        keys !== undefined &&
+        !isDeepStrictEqual(
+          keys ?? [],
+          former.map(({ x }) => x),
+        )
+      ) {
+        add('~', `${what}: answer_keys`, async (db) => {
+          const { setAnswerKeys } = await import('../answer-keys/answer-keys.ts');
+          await setAnswerKeys(db, { internId, keys, former, stater });
+        });
       }
       if (wantsKey && !known?.has_key) {
         add('+', `${what}: signing key`, ({ kysely }) => {

@@ -1,3 +1,5 @@
+import { ED25519 } from '@ori/proof/algorithms';
+import { parseJwkSet } from '@ori/proof/read-jwk-set';
 import { INTERN_STATUSES } from '@ori/store/vocabulary';
 import { idSchema, nameSchema, slugOf, slugSchema } from '@ori/store/writes/ids';
 import { z } from 'zod';
@@ -17,6 +19,13 @@ const person = z
   );
 export type TeamPerson = z.infer<typeof person>;
 
+const answerKey = z
+  .string()
+  .refine(
+    (x) => parseJwkSet({ keys: [{ ...ED25519.jwk, x }] }).length === 1,
+    'expected the public key that `answer-key make` printed',
+  );
+
 const intern = z
   .strictObject({
     name: nameSchema,
@@ -27,6 +36,13 @@ const intern = z
     created_by: subjectSchema.optional(),
     /** Whether it gets a signing key if it has none. */
     signing_key: z.boolean().default(false),
+    /** With which its daemon proves its answers: two while one replaces the other, null for none. */
+    answer_keys: z
+      .array(answerKey)
+      .min(1)
+      .max(2)
+      .refine((keys) => new Set(keys).size === keys.length, 'expected two different keys')
+      .nullish(),
   })
   .refine(({ name, hostname }) => hostname?.startsWith(`${name.toLowerCase()}.`) ?? true, {
     error: 'expected <intern_name>.<domain>',

@@ -19,6 +19,8 @@ create table interns (
   progress jsonb,
   created_by_user_id text references users (id) on delete set null,
   created_by_key_hash text,
+  -- [{ "x", "statement"? }]: with these keys its daemon proves its answers.
+  answer_keys jsonb check (jsonb_typeof(answer_keys) = 'array' and jsonb_array_length(answer_keys) between 1 and 2),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   unique (workspace_id, id),

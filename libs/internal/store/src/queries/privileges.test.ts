@@ -49,7 +49,7 @@ describe.each(DIALECTS)('the roles on %s', (dialect) => {
       'api_keys.hash',
       'api_keys.kind',
     ]);
-    expect(reads('interns')).toEqual(['interns.id', 'interns.workspace_id']);
+    expect(reads('interns')).toEqual(['interns.answer_keys', 'interns.id', 'interns.workspace_id']);
     expect(reads('users')).toEqual(['users.disabled_at', 'users.id', 'users.sessions_valid_from']);
     expect(reads('organizations')).toEqual([
       'organizations.id',
