@@ -22,6 +22,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   R14: 'about signers: shown by our own',
   R15: 'about signers: shown by our own',
   R16: 'about signers: shown by our own',
+  R18: 'about signers: shown by our own',
   S4: 'about the random source of a signer: shown by our own',
   S6: 'about the HTTP answer of a signer: shown by our own',
   C1: 'about clients: shown by our own',

@@ -48,6 +48,10 @@ interface RootedAnswer {
   or?: string;
   /** From when on the set may not be used, Unix milliseconds; only with `ok`. */
   until?: number;
+  /** What a client knows of the keys that prove answers: each `x`, or the code of the refusal. */
+  answerKeys?: string[] | string;
+  /** From when on it may not use them, if that is earlier. */
+  answerKeysUntil?: number;
 }
 
 /** An answer as a client received it. */

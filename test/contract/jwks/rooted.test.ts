@@ -71,7 +71,7 @@ test('a key that an insider adds to the database is not published, and signs not
   expect((await world.sign({ internId })).status).toBe(500);
 });
 
-// SPEC.md R17.
+// SPEC.md R18.
 test('an answer key is published once it is stated, and daemons of the root still take the set', async () => {
   const internId = await freshIntern();
   const { kid } = await addSigningKey(store, { internId, ...home });

@@ -50,6 +50,8 @@ export interface RootedSet {
   readonly keys: readonly VerificationKey[];
   /** Unix milliseconds: when the set is too old to be used, or a role that it depends on ends. */
   readonly until: number;
+  /** The role `keys` that made a statement about this intern, if one in force did. */
+  statedBy(input: Uint8Array, signature: Uint8Array): VerificationKey | undefined;
 }
 
 interface SetDocument {
@@ -90,14 +92,19 @@ export function createRootedSetReader(rules: RootRules): (answer: SetAnswer) => 
     const isKnown = newest?.document.sha256 === sha256;
     if (newest !== undefined && !isKnown && at <= newest.at)
       refuse('key_set_rolled_back', 'the key set is not newer than the one in use');
-    const stated = requireStated(document, rules, requireRole(trusted, 'keys'));
+    const roles = requireRole(trusted, 'keys');
+    const stated = requireStated(document, rules, roles);
     newest = {
       document,
       keys: newest !== undefined && isKnown ? newest.keys : stated.keys,
       at: newest !== undefined && isKnown ? Math.max(newest.at, at) : at,
     };
     const ends = [freshness, ...stated.by].map(({ expiresAt = 0 }) => expiresAt * 1000);
-    return { keys: newest.keys, until: Math.min(newest.at + SET_AGE_MAX_MS, ...ends) };
+    return {
+      keys: newest.keys,
+      until: Math.min(newest.at + SET_AGE_MAX_MS, ...ends),
+      statedBy: (made, by) => roles.find((role) => role.verify(made, by)),
+    };
   };
 }
 
