@@ -200,9 +200,16 @@ async def reads_after(request: Request, proven: Proven = Depends(caller)) -> lis
     expect(printed.trim()).toBe(POSTGRES_REPLAY_SQL.trim());
   });
 
-  test('the test of its README accepts a call once, with the signer for tests', () => {
-    const folder = folderWith(`${TESTED}\ntest_accepts_a_call_once()\n`);
-    execFileSync(PYTHON ?? '', [join(folder, 'main.py')], { env: environment() });
+  test('the test of its README passes for a daemon that verifies, and not for one that checks nothing', () => {
+    const call = 'test_accepts_a_right_call_and_refuses_ten_others()';
+    const run = (code: string) =>
+      spawnSync(PYTHON ?? '', [join(folderWith(`${code}\n${call}\n`), 'main.py')], {
+        env: environment(),
+        encoding: 'utf8',
+      });
+    expect(run(TESTED)).toMatchObject({ status: 0 });
+    const open = TESTED.replace('proven: Proven = Depends(caller)', '').replace('proven.user', '"user_1"');
+    expect(run(open).stderr).toContain('AssertionError: a right proof again');
   });
 });
 

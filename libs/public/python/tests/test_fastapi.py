@@ -52,3 +52,29 @@ def test_the_api_document_has_the_body() -> None:
 
     body = app.openapi()["paths"]["/api/invoke"]["post"]["requestBody"]
     assert body["content"]["application/json"]["schema"]["properties"]["prompt"]["type"] == "string"
+
+
+def test_each_hostile_call_is_refused_for_its_own_reason() -> None:
+    app, signer = FastAPI(), TestSigner()
+
+    @app.post("/api/invoke")
+    def invoke(proven: Proven = Depends(require_proof(signer.verifier()))) -> str:
+        return proven.user
+
+    client, answers = TestClient(app), {}
+    for call in signer.hostile_calls("/api/invoke", {}):
+        answer = client.post(call.path, content=call.body, headers=call.headers)
+        answers[call.name] = answer.json() if call.accepted else answer.json()["error"]["code"]
+    assert answers == {
+        "a right proof": "user_test",
+        "a right proof again": "nonce_replayed",
+        "no proof": "proof_missing",
+        "the proof of another path": "signature_invalid",
+        "the proof of another body": "signature_invalid",
+        "a query": "request_not_coverable",
+        "the proof of another person": "signature_invalid",
+        "an hour old": "proof_expired",
+        "an hour ahead": "proof_not_yet_valid",
+        "a proof for another intern": "signature_invalid",
+        "a key that is not the intern's": "signature_invalid",
+    }

@@ -10,6 +10,7 @@ import hashlib
 import json
 import secrets
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -35,6 +36,21 @@ class TestStore(MemoryStore):
     def attach(self, policy: Any) -> None:
         self._policies.append(policy)
         self._ledger_of(policy)
+
+
+@dataclass(frozen=True)
+class TestCall:
+    """A call to send to a daemon under test, by POST."""
+
+    __test__ = False
+
+    name: str
+    """What is wrong with it."""
+    accepted: bool
+    """Whether a daemon must accept it."""
+    path: str
+    headers: dict[str, str]
+    body: bytes
 
 
 class TestSigner:
@@ -77,10 +93,44 @@ class TestSigner:
             "x-ori-invoke-nonce": nonce,
         }
 
+    def hostile_calls(self, path: str, body: object, *, user: str = "user_test") -> list[TestCall]:
+        """A call that a daemon must accept, and ten that it must not, to be sent in this order: the first of the ten is
+        the accepted one again. The body is bytes or a value, sent as JSON.
+        """
+        sent, now = encoded(body), int(time.time())
+        elsewhere, stranger = TestSigner(f"{self.intern_id}_other"), TestSigner(self.intern_id)
+        elsewhere.key = self.key
+        honest = self.headers(user, path, sent)
+
+        def refused(name: str, headers: dict[str, str], *, at: str = path, body: bytes = sent) -> TestCall:
+            return TestCall(name, False, at, headers, body)
+
+        def signed(at: str = path, timestamp: int = now) -> dict[str, str]:
+            return self.headers(user, at, sent, timestamp=timestamp)
+
+        return [
+            TestCall("a right proof", True, path, honest, sent),
+            refused("a right proof again", honest),
+            refused("no proof", {"Content-Type": "application/json"}),
+            refused("the proof of another path", signed(f"{path}/other")),
+            refused("the proof of another body", signed(), body=sent + b" "),
+            refused("a query", signed(), at=f"{path}?x=1"),
+            refused("the proof of another person", signed() | {"x-ori-invoke-user": "user_other"}),
+            refused("an hour old", signed(timestamp=now - 3600)),
+            refused("an hour ahead", signed(timestamp=now + 3600)),
+            refused("a proof for another intern", elsewhere.headers(user, path, sent)),
+            refused("a key that is not the intern's", stranger.headers(user, path, sent)),
+        ]
+
     def post(self, client: Any, path: str, body: object, *, user: str = "user_test") -> Any:
         """Posts what it signs, bytes or a value as JSON, with the test client of FastAPI, Flask or Django, or httpx."""
-        sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+        sent = encoded(body)
         return send(client, path, sent, self.headers(user, path, sent))
+
+
+def encoded(body: object) -> bytes:
+    """The bytes themselves, or a value as JSON."""
+    return body if isinstance(body, bytes) else json.dumps(body).encode()
 
 
 def send(client: Any, path: str, body: bytes, headers: dict[str, str]) -> Any:
