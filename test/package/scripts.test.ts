@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { copyFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -60,6 +60,16 @@ test('each script of package.json is run by some test, or by the CI', () => {
 test('CONTRIBUTING has a line for each script', () => {
   const [, table = ''] = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8').split('## Set up');
   expect(NAMES.filter((name) => !new RegExp(`\`(?:npm (?:run )?)?${name}\``).test(table))).toEqual([]);
+});
+
+test('programs have no CR in a checkout where Git writes CRLF', async () => {
+  await using room = await openRoom('ori-crlf');
+  const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' });
+  const programs = git('grep', '-lI', '^#!/').trim().split('\n');
+  expect(programs).toContain('deploy/one-machine.sh');
+  git('-c', 'core.autocrlf=true', 'checkout-index', `--prefix=${room.directory}/`, '--', ...programs);
+  const files = programs.map((name) => ({ name, text: readFileSync(join(room.directory, name), 'utf8') }));
+  expect(files.filter(({ text }) => text.includes('\r')).map(({ name }) => name)).toEqual([]);
 });
 
 /** The Node of the system may be older than the one that npm installs. */
