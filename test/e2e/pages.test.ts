@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
 import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
@@ -51,6 +51,12 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     expect(faults).toEqual([]);
   }
 
+  async function expectInView(page: Page, answer: Locator): Promise<void> {
+    const { y = 0, height = 0 } = (await answer.boundingBox()) ?? {};
+    const seen = page.viewportSize()?.height ?? 0;
+    expect([y >= 0, height > 0, y + height <= seen + 1]).toEqual([true, true, true]);
+  }
+
   /** Goes to a button with the Tab key, like somebody without a mouse, and presses it. */
   async function press(page: Page, label: string): Promise<void> {
     for (let stops = 0; stops < 30; stops++) {
@@ -74,8 +80,9 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
       const before = await answers.count();
       await press(page, label);
       await answers.nth(before).waitFor();
+      await expectInView(page, answers.first());
       const [code, rule] = await Promise.all(
-        ['strong', 'b'].map((part) => answers.nth(before).locator(part).innerText()),
+        ['strong', 'b'].map((part) => answers.first().locator(part).innerText()),
       );
       return `${code}, ${rule}`;
     };
@@ -84,6 +91,7 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     const verdict = page.locator('#way li', { hasText: 'Verdict' });
     await verdict.locator('strong').waitFor();
     expect(await verdict.innerText()).toMatch(/200 OK[\s\S]*"user":"ada-/);
+    await expectInView(page, verdict);
     expect(await page.locator('#way h3').allInnerTexts()).toEqual(steps);
     expect(await page.locator('#signed').innerText()).toContain('13:ori-invoke-v2,');
 
@@ -100,7 +108,7 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     await page.clock.fastForward(70_000);
     await answers.nth(5).waitFor();
     ahead = 0;
-    expect(await answers.nth(5).innerText()).toMatch(/401 proof_expired[\s\S]*SPEC V12/);
+    expect(await answers.first().innerText()).toMatch(/401 proof_expired[\s\S]*SPEC V12/);
     expect(faults.filter((fault) => !fault.includes('status of 401'))).toEqual([]);
   });
 
@@ -120,6 +128,13 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     await page.click('text=Call greeter');
     await page.click('text=Change the path');
     await page.locator('#answers mark').waitFor();
+    await expectInView(page, page.locator('#answers li').first());
+    // Not by their colour alone, which some people do not see.
+    const looks = (box: string) =>
+      page.evaluate(`[getComputedStyle(document.querySelector('${box}'), '::before').borderRadius,
+        getComputedStyle(document.querySelector('${box}')).borderLeftStyle]`);
+    expect(await looks('#way li:last-child')).toEqual(['50%', 'solid']);
+    expect(await looks('#answers li')).toEqual(['0px', 'dashed']);
     // A person and their note take two lines where the page is narrow: none of them is cut.
     const lines = `(() => {
       const { height, paddingTop, lineHeight } = getComputedStyle(document.querySelector('#user'));

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { CallAnswer, ProofAnswer } from '../../services/standalone/src/start-page/play.ts';
 import {
@@ -93,11 +95,24 @@ describe('the READMEs', () => {
       };
       await expectShown(README, 'Call the daemon', { folder: home.folder, env, firstPort });
       const PATH = `${join(home.folder, 'node_modules/.bin')}:${env.PATH}`;
-      const further = { folder: home.folder, env: { ...env, PATH }, firstPort };
+      const further = { folder: home.folder, cwd: home.folder, env: { ...env, PATH }, firstPort };
+      const sample = await promisify(execFile)(
+        'bash',
+        ['-euc', await sampleOf('signDaemonRequest')],
+        further,
+      );
+      expect(JSON.parse(sample.stdout)).toMatchObject({ 'x-ori-invoke-user': 'ada-demo' });
       await expectShown(BY_HAND, 'The call by hand', further);
     },
   );
 });
+
+/** The first sample of an operation in the reference. */
+async function sampleOf(operationId: string): Promise<string> {
+  const page = await (await fetch(`${standalone.state.baseUrl}/docs`)).text();
+  const [, sample = ''] = new RegExp(`id="${operationId}".*?<pre><code>(.*?)</code>`, 's').exec(page) ?? [];
+  return sample.replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)));
+}
 
 describe('npm start', () => {
   it('makes one call end to end, shows that a replay is refused, then reports that it is ready', () => {
@@ -234,10 +249,13 @@ describe('the base address', () => {
       expect(await page.text()).toContain('ori call greeter');
     }
     const nowhere = new URL('/nowhere', baseUrl);
-    const page = await fetch(nowhere, { headers: browser });
-    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
-    expect(await page.text()).toContain(root.href);
-    for (const url of [baseUrl, nowhere]) {
+    const places = [nowhere, `${baseUrl}/docs/nope`, `${baseUrl}/docs/`];
+    for (const place of places) {
+      const page = await fetch(place, { headers: browser });
+      expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+      expect(await page.text()).toContain(`${root.href}v1/docs`);
+    }
+    for (const url of [baseUrl, ...places]) {
       const client = await fetch(url);
       expect([client.status, (await client.json()) as object]).toMatchObject([404, { error: { code: 404 } }]);
     }

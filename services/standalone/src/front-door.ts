@@ -41,8 +41,8 @@ function isBrowserAt({ method, url = '', headers }: IncomingMessage, place: RegE
 
 /** The base address of the API. */
 const API = /^\/v1\/?$/;
-/** Neither the API nor the start page. */
-const NOWHERE = /^\/(?!$|\?|start[./]|v1\/|\.well-known\/)/;
+/** Neither the API, its reference nor the start page. */
+const NOWHERE = /^\/(?!$|\?|start[./]|v1\/(?!docs\/)|\.well-known\/)/;
 const START = /^\/(?:$|\?|start[./])/;
 
 /** By the raw path, like everywhere. */

@@ -99,7 +99,7 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
       ring: parseKekRing(generateKekRing('management')),
       log: openLog('management', folder, stack),
       database: store.management,
-      reference: createReference(baseUrl, '/'),
+      reference: createReference(baseUrl, { tryAt: '/', internId }),
     }),
     stopIt,
   );

@@ -55,6 +55,12 @@ textarea { resize: vertical; }
 .rule { display: block; margin-top: .25rem; }
 .good { color: var(--good); }
 .bad { color: var(--bad); }
+.good::before { content: "\\2713  Accepted: " / "Accepted: "; }
+.bad::before { content: "\\2717  Refused: " / "Refused: "; }
+.way li:has(.good) { border-color: var(--good); }
+.way li:has(.bad) { border-color: var(--bad); border-left-style: dashed; }
+.way li:has(.good)::before { background: var(--good); }
+.way li:has(.bad)::before { background: var(--bad); border-radius: 0; }
 mark { display: block; width: fit-content; padding: 0 .25rem; border-radius: .2rem; background: var(--mark); color: inherit; }
 main:has(.reference), header:has(+ main .reference) { max-width: 84rem; }
 .reference { overflow-wrap: anywhere; }

@@ -55,6 +55,16 @@ test.each<[string, SignedRequest, Partial<VerifierOptions>?]>([
   await expect(verify(request, options)).resolves.toMatchObject({ user: 'ada' });
 });
 
+test('verifiers of two media types on one store accept a proof once between them', async () => {
+  const once = { replay: createTestReplayStore(), now: Date.now };
+  const request = signer.request({ path: '/api/invoke', body: '{}' });
+  await verify(request, once);
+  const other = { ...request, rawHeaders: request.rawHeaders.with(1, 'application/cbor') };
+  await expect(verify(other, { ...once, contentType: 'application/cbor' })).rejects.toMatchObject({
+    code: 'nonce_replayed',
+  });
+});
+
 test.each<[string, ProofErrorCode, SignedRequest]>([
   ['no proof', 'proof_missing', { ...signed(), rawHeaders: ['Content-Type', 'application/json'] }],
   ['a proof without its user', 'proof_missing', replaced(PROOF_HEADERS.user)],

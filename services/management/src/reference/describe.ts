@@ -102,7 +102,10 @@ function json(schema: z.ZodType): Record<'application/json', ZodOpenApiMediaType
   return { 'application/json': { schema, ...(example !== undefined && { example }) } };
 }
 
-/** The call of an operation with its own examples, for a shell; the credential is in the environment. */
+/**
+ * The call of an operation with its own examples, for a shell. The credential is in the environment; that of a session,
+ * which may be bound to a key, is what `ori` prints for this request.
+ */
 export function curlOf(described: Described, baseUrl: string): string {
   const { method, path, body, answers } = described;
   const parameters = pathParametersOf(path)?.shape ?? {};
@@ -110,18 +113,25 @@ export function curlOf(described: Described, baseUrl: string): string {
     String(parameters[name] && exampleOf(parameters[name])),
   );
   const credential = credentialOf(described);
+  const url = `'${baseUrl}${target}'`;
   const content = body && JSON.stringify(exampleOf(body)).replaceAll("'", "'\\''");
+  const data = content === undefined ? [] : [`-d '${content}'`];
   const lines = [
-    `curl --fail-with-body${method === 'GET' ? '' : ` -X ${method}`} '${baseUrl}${target}'`,
-    ...(credential === undefined ? [] : [`-H "Authorization: Bearer $${credential}"`]),
-    ...(content === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${content}'`]),
+    ...(credential === SESSION ? [`ori headers ${[method, url, ...data].join(' ')} |`] : []),
+    `curl --fail-with-body${method === 'GET' ? '' : ` -X ${method}`} ${url}`,
+    ...(credential === undefined
+      ? []
+      : [credential === SESSION ? '-H @-' : `-H "Authorization: Bearer $${credential}"`]),
+    ...(content === undefined ? [] : ["-H 'Content-Type: application/json'", ...data]),
     ...(answers[200]?.mediaTypes === undefined ? [] : ['-o answer']),
   ];
   return lines.join(' \\\n  ');
 }
 
+const SESSION = 'the headers of a session';
+
 function credentialOf({ scopes, tag }: Described): string | undefined {
   if (scopes === null) return undefined;
-  if (scopes.length > 0) return 'ORI_ACCESS_TOKEN';
+  if (scopes.length > 0) return SESSION;
   return tag === 'Interns' ? 'ORI_API_KEY' : 'ORI_MANAGEMENT_KEY';
 }

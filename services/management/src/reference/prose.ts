@@ -16,7 +16,7 @@ A program finds the issuer and the scopes of a session in \`/.well-known/oauth-p
 
 An API key names no person, so it cannot sign. A management key opens no intern.
 
-The examples read the credential from the environment: \`ORI_API_KEY\`, \`ORI_MANAGEMENT_KEY\` and, of a session, \`ORI_ACCESS_TOKEN\`. \`ori token\` prints an access token. For a bound session, \`ori headers METHOD URL\` prints both headers of one request, as \`curl -H @FILE\` reads them. In the demo, \`npm run --silent token -- --user ada\` prints a token that is not bound.
+The examples read an API key from \`ORI_API_KEY\` and a management key from \`ORI_MANAGEMENT_KEY\`. Those for a session send what \`ori headers\` prints after \`ori login\`: the access token and, of a bound session, the proof of this one request.
 
 ## Errors
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { html, pageHeaders, renderPage } from '@ori/faces/html';
+import { SAMPLE } from '../fields.ts';
 import { type Reference, SAMPLE_BASE_URL } from '../http/reference-files.ts';
 import { type ApiDocument, createApiDocument } from './document.ts';
 import { PAGE_SCRIPT } from './page-script.ts';
@@ -12,12 +13,18 @@ export const GENERATED_FILE = join(import.meta.dirname, '../http/generated/refer
 /** What the file has to contain, for the operations as they are now. */
 export const renderGenerated = () => `${JSON.stringify(createReference(SAMPLE_BASE_URL))}\n`;
 
-/** @param tryAt where the links lead that try an operation; without it, there are none */
+/** What a demo adds: where the links lead that try an operation, and the intern that the examples name. */
+export interface Demo {
+  readonly tryAt: string;
+  readonly internId: string;
+}
+
 export function createReference(
   baseUrl: string,
-  tryAt?: string,
+  { tryAt, internId = SAMPLE.internId }: Partial<Demo> = {},
 ): Reference & { readonly document: ApiDocument } {
-  const document = createApiDocument(baseUrl);
+  const sample = JSON.stringify(createApiDocument(baseUrl));
+  const document: ApiDocument = JSON.parse(sample.replaceAll(SAMPLE.internId, internId));
   return {
     document,
     page: renderReference(document, baseUrl, tryAt),

@@ -116,7 +116,7 @@ export function renderMissingPage(resource: string): string {
     'Nothing here',
     html`<h1>Nothing here</h1>
 <p>There is no page at this address. To sign in, use <code>ori login</code>, which opens the right one.</p>
-<p><a href="${new URL('/', resource).href}">What runs on this computer</a></p>`,
+<p><a href="${new URL('/', resource).href}">What runs on this computer</a>, and <a href="${resource}/docs">the API reference</a></p>`,
   );
 }
 

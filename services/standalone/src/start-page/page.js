@@ -71,12 +71,13 @@ async function call({ user, path, body }) {
   way.querySelector('ol').replaceChildren(...steps);
   abuse.hidden = made === undefined;
   way.querySelector('h2').focus();
+  steps.at(-1).scrollIntoView({ block: 'nearest' });
 }
 
 async function ask({ request, body }) {
   const user = form.elements.user.value;
   const answer = await post('/start/api', { user, request, body });
-  tried.prepend(step(request, said(answer.status, answer.refusal), code(pretty(answer.content))));
+  show(tried, step(request, said(answer.status, answer.refusal), code(pretty(answer.content))));
 }
 
 /** Each sends the call that was made, with one thing changed, and shows the answer. */
@@ -115,7 +116,13 @@ async function attack(title, { path, body, proof, signed: covered }, changed, sh
   if (shown !== undefined) parts.unshift(code(shown));
   if (other.length > 0)
     parts.push('The daemon needs a signature over these fields, which were not signed:', marked(other));
-  answers.append(step(title, ...parts));
+  show(answers, step(title, ...parts));
+}
+
+/** On top of the others, and in view. */
+function show(list, answer) {
+  list.prepend(answer);
+  answer.scrollIntoView({ block: 'nearest' });
 }
 
 const send = (call) => post('/start/call', call);
