@@ -1,4 +1,4 @@
-import { judge } from '../../services/management/src/guardrails/linear-patterns.ts';
+import { findRefused } from '../../services/management/src/guardrails/linear-patterns.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: any part of an OpenAPI document
 type Part = any;
@@ -44,7 +44,7 @@ function judgeAnswer({ content = { 'a body': {} } }: Part): string[] {
 }
 
 function judgePattern(pattern: string): string[] {
-  const { refused } = judge([pattern]);
+  const { refused } = findRefused([pattern]);
   const faults = refused === undefined ? [] : [`is ${refused.reason}`];
   const outside = pattern.replaceAll(/\((?:[^()]|\([^()]*\))*\)/g, '');
   if (!/^\^[^|]*\$$/.test(outside)) faults.push('is not anchored at both ends');

@@ -153,8 +153,8 @@ export function loadGuardConfig(env: Environment): GuardConfig {
   if (isOwnPort && isOfMachine(daemon.hostname) && isOfMachine(config.host))
     problems.push('GUARD_DAEMON_URL: expected the daemon, got the address of the guard itself');
   const root = readRoot(config.rootFile, problems);
-  judgeKeys({ ...config, root }, problems);
-  if (config.spoolFolder !== undefined) judgeSpool(config.spoolFolder, problems);
+  checkKeys({ ...config, root }, problems);
+  if (config.spoolFolder !== undefined) checkSpool(config.spoolFolder, problems);
   if (!config.openPaths.every(isPath)) problems.push('GUARD_OPEN_PATHS: a path is too long');
   if (config.replay === 'redis' && !config.redisUrl) problems.push(missing('GUARD_REDIS_URL'));
   if (config.replay === 'postgres' && !config.databaseUrl) problems.push(missing('GUARD_DATABASE_URL'));
@@ -177,7 +177,7 @@ const isOfMachine = (host: string) => /^(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|
 const KEYS_PATH = /\/interns\/([^/]+)\/daemon\/jwks\.json$/;
 
 /** As the library does too: it fetches nothing before a key is asked for. */
-function judgeKeys(config: Loaded, problems: string[]): void {
+function checkKeys(config: Loaded, problems: string[]): void {
   const [, owner = config.internId] = KEYS_PATH.exec(config.keysUrl) ?? [];
   if (owner !== config.internId)
     problems.push('GUARD_KEYS_URL: it names another intern than GUARD_INTERN_ID');
@@ -190,7 +190,7 @@ function judgeKeys(config: Loaded, problems: string[]): void {
 }
 
 /** Otherwise only the first large body would show it. */
-function judgeSpool(folder: string, problems: string[]): void {
+function checkSpool(folder: string, problems: string[]): void {
   try {
     accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
   } catch (error) {

@@ -72,7 +72,7 @@ export function serveTransit(key: AgentKey, log: AgentLog, deadlineMs = DEADLINE
       log.info({ operation: name }, 'answered');
       return { status: 200, body: { data } };
     } catch (err) {
-      const { status, why } = judge(err);
+      const { status, why } = statusOf(err);
       log.error({ operation: name, why }, 'refused');
       return { status, body: { errors: [why] } };
     }
@@ -108,7 +108,7 @@ async function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 /** The status and message for an error; neither quotes the input. */
-function judge(error: unknown): { status: number; why: string } {
+function statusOf(error: unknown): { status: number; why: string } {
   if (error instanceof KmsError) return { status: error.code === 'refused' ? 400 : 503, why: error.message };
   if (error instanceof BusyError) return { status: 503, why: 'too many calls wait for the key' };
   if (error instanceof z.ZodError || error instanceof SyntaxError)

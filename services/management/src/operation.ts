@@ -62,8 +62,8 @@ interface Description<Who extends Principal, Query extends z.ZodType, Body exten
 
 export interface JsonOperation extends Description<Principal, z.ZodType, z.ZodType> {
   readonly result: z.ZodType;
-  /** Refuses a body that is costly to judge, before the request takes its turn and a connection to the database. */
-  readonly judge?: (call: Call<Principal, unknown, unknown>, services: Services) => Promise<void>;
+  /** Refuses a body that would cost too much, before the request takes its turn and a connection to the database. */
+  readonly refuseCostly?: (call: Call<Principal, unknown, unknown>, services: Services) => Promise<void>;
   readonly run: (call: Call<Principal, unknown, unknown>, services: Services) => Promise<unknown>;
 }
 
@@ -93,7 +93,10 @@ export function jsonOperation<
 >(
   operation: Declaration<Who, Query, Body> & {
     readonly result: Result;
-    readonly judge?: (call: Call<Who, z.output<Query>, z.output<Body>>, services: Services) => Promise<void>;
+    readonly refuseCostly?: (
+      call: Call<Who, z.output<Query>, z.output<Body>>,
+      services: Services,
+    ) => Promise<void>;
     readonly run: (
       call: Call<Who, z.output<Query>, z.output<Body>>,
       services: Services,

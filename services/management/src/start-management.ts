@@ -73,7 +73,7 @@ export async function startManagement(config: ManagementConfig, parts: Partial<M
   /** Resolves if the database answers, takes transactions, as a PgBouncer that pools statements does not, and is migrated. */
   const ping = () =>
     db.transaction(async (trx) => void (await trx.selectFrom('guardrails').select('id').limit(0).execute()));
-  if (parts.database === undefined) await judgeLogin(ping);
+  if (parts.database === undefined) await checkLogin(ping);
   const patterns = stack.adopt(createPatternCompiler(), (compiler) => compiler.close());
   const identity = stack.adopt(
     openIdentity<ApiKeyCaller>(config, {
@@ -161,7 +161,7 @@ function openDatabase(config: ManagementConfig, stack: AsyncDisposableStack, met
 }
 
 /** A database that is not up yet is checked at its first connection, before any query. */
-async function judgeLogin(ping: () => Promise<void>): Promise<void> {
+async function checkLogin(ping: () => Promise<void>): Promise<void> {
   const refusal = await overprivilegedLogin(ping);
   if (refusal !== undefined) throw new ConfigError(refusal.problems('MANAGEMENT_DATABASE_URL'));
 }

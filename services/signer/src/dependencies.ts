@@ -11,7 +11,7 @@ import { type AuditLog, openAuditFile } from './effects/audit-file.ts';
 import { type Nonces, redisNonces } from './effects/nonces.ts';
 import { type ProofStore, redisSpentProofs } from './effects/spent-proofs.ts';
 import { limiterTurns } from './effects/turns.ts';
-import { judgeDependencies } from './judge-dependencies.ts';
+import { requireDependencies } from './require-dependencies.ts';
 
 /** Time limits of the database in milliseconds: to provide a connection, and to answer. */
 const CONNECT_TIMEOUT_MS = 400;
@@ -65,7 +65,7 @@ export async function connectDependencies(
   const nonces = given.nonces ?? redisNonces(required(redis, 'redisUrl'), keptSeconds);
   const spentProofs = given.spentProofs ?? redisSpentProofs(required(redis, 'redisUrl'), eviction);
   const turns = limiterTurns({ limiter, nonces, spentProofs, eviction });
-  await judgeDependencies({
+  await requireDependencies({
     eviction,
     store: given.store === undefined ? store : undefined,
     // Not the whole pool: a server shared by many signers may not have enough connections for every pool's maximum.

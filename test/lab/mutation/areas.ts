@@ -98,13 +98,13 @@ export const AREAS: Readonly<Record<string, Area>> = {
     mark: 98,
   },
   'signer-adapters': {
-    sources: ['keys', 'facts', 'effects', 'ops', 'dependencies.ts', 'judge-dependencies.ts'].map(
+    sources: ['keys', 'facts', 'effects', 'ops', 'dependencies.ts', 'require-dependencies.ts'].map(
       (name) => `${SIGNER}/${name}`,
     ),
     // audit-file-partial.test.ts replaces a module of Node.
     tests: [
       `${SIGNER}/{keys,facts,effects,ops}/!(audit-file-partial).test.ts`,
-      `${SIGNER}/{dependencies,judge-dependencies}.test.ts`,
+      `${SIGNER}/{dependencies,require-dependencies}.test.ts`,
     ],
     slowTests: ['test/contract/{jwks,sign}/*.test.ts', 'test/contract/operations/metrics.test.ts'],
     mark: 95,

@@ -15,16 +15,21 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const SLOW = '-slow.json';
 const RESULTS = join(ROOT, 'node_modules/.cache/ori-mutation');
 
-/** Mutants that no test kills, each with the reason: a file, a part of its line, and what replaces the original. */
-type Explanation = readonly [file: string, part: string, to: string, why: string];
+/** Mutants that no test kills, each with the reason: the declaration, a part of its line, and what replaces the original. */
+type Explanation = readonly [declaration: string, part: string, to: string, why: string];
 const SURVIVORS = readFileSync(join(import.meta.dirname, 'survivors.tsv'), 'utf8')
   .trimEnd()
   .split('\n')
   .slice(1)
   .map((row) => row.split('\t') as unknown as Explanation);
 
+/** The beginning of a declaration of a module. */
+const DECLARATION = /^(?:export )?(?:async )?(?:function\*?|const|let|class|interface|type) (?:\{ )?(\w+)/;
+
 interface Survivor {
   readonly place: string;
+  /** The declaration of the module that it changes. */
+  readonly declaration: string | undefined;
   /** The lines that it changes: `FILE:FIRST-LAST`. */
   readonly part: string;
   readonly line: string;
@@ -42,6 +47,8 @@ interface Outcome {
   readonly killed: number;
   /** Of those killed. On a busy machine they may have survived. */
   readonly timedOut: number;
+  /** Of those killed, by slow tests alone: what a person who changes the code sees late. */
+  readonly killedLate?: number;
   readonly survivors: readonly Survivor[];
 }
 
@@ -103,8 +110,9 @@ async function mutateArea(area: string): Promise<Outcome> {
   const slow = await mutate(area, [...parts], [...tests, ...slowTests], slowResults);
   const names = new Set(slow.survivors.map(nameOf));
   const survivors = outcome.survivors.filter((one) => isExplained(one) || names.has(nameOf(one)));
-  const killed = outcome.killed + outcome.survivors.length - survivors.length;
-  return { killed, timedOut: outcome.timedOut + slow.timedOut, survivors };
+  const killedLate = outcome.survivors.length - survivors.length;
+  const killed = outcome.killed + killedLate;
+  return { killed, timedOut: outcome.timedOut + slow.timedOut, killedLate, survivors };
 }
 
 function nameOf({ place, replacement }: Survivor): string {
@@ -188,8 +196,10 @@ async function mutate(
       ).length,
       survivors: alive.map(({ fileName, location, replacement = '' }) => {
         const file = fileName.slice(copy.directory.length + 1);
-        const line = readFileSync(join(ROOT, file), 'utf8').split('\n')[location.start.line - 1] ?? '';
+        const lines = linesOf(file).slice(0, location.start.line);
+        const line = lines.at(-1) ?? '';
         return {
+          declaration: lines.flatMap(declared).at(-1),
           place: `${file}:${location.start.line}:${location.start.column}`,
           part: `${file}:${location.start.line}-${location.end.line}`,
           line,
@@ -200,6 +210,14 @@ async function mutate(
   } finally {
     process.chdir(ROOT);
   }
+}
+
+function linesOf(file: string): string[] {
+  return readFileSync(join(ROOT, file), 'utf8').split('\n');
+}
+
+function declared(line: string): string[] {
+  return DECLARATION.exec(line)?.slice(1) ?? [];
 }
 
 /**
@@ -214,12 +232,12 @@ async function forgetStatic(results: string): Promise<void> {
   await writeFile(results, JSON.stringify(report));
 }
 
-function report(area: string, { killed, timedOut, survivors }: Outcome): boolean {
+function report(area: string, { killed, timedOut, killedLate = 0, survivors }: Outcome): boolean {
   const { mark } = areaOf(area);
   const alive = survivors.filter((survivor) => !isExplained(survivor));
   const share = killed + alive.length === 0 ? 100 : (100 * killed) / (killed + alive.length);
   console.log(
-    `\n${area}: ${killed} killed (${timedOut} by timeout), ${alive.length} alive, ${survivors.length - alive.length} explained`,
+    `\n${area}: ${killed} killed (${timedOut} by timeout, ${killedLate} by slow tests alone), ${alive.length} alive, ${survivors.length - alive.length} explained`,
   );
   for (const { place, line, replacement } of alive) {
     console.log(
@@ -232,11 +250,11 @@ function report(area: string, { killed, timedOut, survivors }: Outcome): boolean
 }
 
 function reportUnused(area: string, survivors: readonly Survivor[]): void {
-  const sources = sourcesOf(area);
+  const here = new Set(sourcesOf(area).flatMap((file) => linesOf(file).flatMap(declared)));
   for (const explanation of SURVIVORS) {
-    const [file, part] = explanation;
-    if (sources.includes(file) && !survivors.some((survivor) => explains(explanation, survivor)))
-      console.log(`  explains nothing: ${file} ${part}`);
+    const [declaration, part] = explanation;
+    if (here.has(declaration) && !survivors.some((survivor) => explains(explanation, survivor)))
+      console.log(`  explains nothing: ${declaration} ${part}`);
   }
 }
 
@@ -244,7 +262,7 @@ function isExplained(survivor: Survivor): boolean {
   return SURVIVORS.some((explanation) => explains(explanation, survivor));
 }
 
-function explains([file, part, to]: Explanation, { place, line, replacement }: Survivor): boolean {
-  const isThere = (file === '*' || place.startsWith(`${file}:`)) && line.includes(part);
+function explains([name, part, to]: Explanation, { declaration, line, replacement }: Survivor): boolean {
+  const isThere = (name === '*' || name === declaration) && line.includes(part);
   return isThere && (to === '*' || to === replacement.replaceAll('\n', '\\n'));
 }

@@ -1,6 +1,6 @@
 import type { Handle } from '@ori/store/database';
 import { INTERN_STATUSES } from '@ori/store/vocabulary';
-import { AdminError, judged, requireInput } from '@ori/store/writes/admin-error';
+import { AdminError, requireInput, translateConstraints } from '@ori/store/writes/admin-error';
 import { organizationOf } from '@ori/store/writes/api-keys';
 import { changeRow } from '@ori/store/writes/change-row';
 import { idSchema, nameSchema, newId } from '@ori/store/writes/ids';
@@ -44,7 +44,7 @@ export async function createIntern(db: Handle, input: z.input<typeof newIntern>)
   const wanted = requireInput(newIntern, input);
   const { id = newId('int'), workspaceId, createdByUserId, ...fields } = wanted;
   const organizationId = await organizationOf(db, workspaceId);
-  await judged('intern', () =>
+  await translateConstraints('intern', () =>
     db.kysely
       .insertInto('interns')
       .values({
@@ -72,7 +72,7 @@ export async function updateIntern(db: Handle, input: z.input<typeof internChang
   if (Object.values(fields).every((value) => value === undefined)) {
     throw new AdminError('invalid_input', 'no change given');
   }
-  const { numUpdatedRows } = await judged('intern', () =>
+  const { numUpdatedRows } = await translateConstraints('intern', () =>
     db.kysely
       .updateTable('interns')
       .set({ ...columnsOf(fields), updated_at: sql<Date>`now()` })

@@ -1,6 +1,6 @@
 import type { Database, Handle } from '@ori/store/database';
 import { failedWith } from '@ori/store/sql-state';
-import { AdminError, judged, requireInput } from '@ori/store/writes/admin-error';
+import { AdminError, requireInput, translateConstraints } from '@ori/store/writes/admin-error';
 import { changeRow } from '@ori/store/writes/change-row';
 import { idSchema, nameSchema, newId } from '@ori/store/writes/ids';
 import { sql } from 'kysely';
@@ -13,7 +13,9 @@ export async function createOrganization(
   input: z.input<typeof newOrganization>,
 ): Promise<{ id: string }> {
   const { id = newId('org'), name } = requireInput(newOrganization, input);
-  await judged('organization', () => db.kysely.insertInto('organizations').values({ id, name }).execute());
+  await translateConstraints('organization', () =>
+    db.kysely.insertInto('organizations').values({ id, name }).execute(),
+  );
   return { id };
 }
 

@@ -5,7 +5,7 @@ import { seal } from '@ori/sealing/seal';
 import { seedContext } from '@ori/sealing/seed-context';
 import type { Database } from '@ori/store/database';
 import type { Schema } from '@ori/store/schema';
-import { AdminError, judged, requireInput } from '@ori/store/writes/admin-error';
+import { AdminError, requireInput, translateConstraints } from '@ori/store/writes/admin-error';
 import { changeRow } from '@ori/store/writes/change-row';
 import { idSchema, newId, secondsSchema } from '@ori/store/writes/ids';
 import { sql, type Transaction } from 'kysely';
@@ -146,7 +146,7 @@ async function insertKey(tx: Transaction<Schema>, input: NewSigningKey, notBefor
   try {
     const { kid, publicKey } = createSigningKey(seed);
     const sealedSeed = await seal(sealer, seed, seedContext({ id, internId }));
-    await judged('signing key', () =>
+    await translateConstraints('signing key', () =>
       tx
         .insertInto('signing_keys')
         .values({

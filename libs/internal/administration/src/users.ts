@@ -1,5 +1,5 @@
 import type { Database, Handle } from '@ori/store/database';
-import { AdminError, judged, requireInput } from '@ori/store/writes/admin-error';
+import { AdminError, requireInput, translateConstraints } from '@ori/store/writes/admin-error';
 import { changeRow } from '@ori/store/writes/change-row';
 import { idSchema, nameSchema, newId } from '@ori/store/writes/ids';
 import { sql } from 'kysely';
@@ -31,7 +31,9 @@ export async function createUser(
 ): Promise<{ id: string; issuer?: string; subject?: string }> {
   const { id = newId('user'), name, email = null } = requireInput(newUser, input);
   if (issuer === undefined || subject === undefined) {
-    await judged('user', () => db.kysely.insertInto('users').values({ id, name, email }).execute());
+    await translateConstraints('user', () =>
+      db.kysely.insertInto('users').values({ id, name, email }).execute(),
+    );
     return { id };
   }
   const people = [{ id, name, email, subject }];
@@ -62,7 +64,7 @@ export async function createPeople(db: Handle, people: readonly NewPerson[], iss
     requireInput(subjectInput, { userId: id, issuer, subject });
   }
   const users = people.map(({ id, name, email }) => ({ id, name, email }));
-  await judged('user', () => db.kysely.insertInto('users').values(users).execute());
+  await translateConstraints('user', () => db.kysely.insertInto('users').values(users).execute());
   const named = people.map(({ id, subject }) => ({ userId: id, subject }));
   await nameSubjects(db, named, issuer);
 }
@@ -87,7 +89,7 @@ async function nameSubjects(
     throw new AdminError('conflict', message);
   }
   const values = named.map(({ userId, subject }) => ({ issuer, subject, user_id: userId }));
-  await judged('subject', () => kysely.insertInto('user_subjects').values(values).execute());
+  await translateConstraints('subject', () => kysely.insertInto('user_subjects').values(values).execute());
 }
 
 export async function removeSubject(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { judge } from './linear-patterns.ts';
+import { findRefused } from './linear-patterns.ts';
 import { PATTERN_SIZE_MAX, PATTERNS_SIZE_MAX } from './pattern-size.ts';
 
 const sized = (size: number) => 'x'.repeat(size);
@@ -12,7 +12,7 @@ it.each([
   ['of every kind', ['a|b', '[a-z]{3}', '(?i)x']],
   ['of which there are fifty', Array(50).fill(sized(1000))],
 ])('takes patterns %s', (_what, patterns) => {
-  expect(judge(patterns)).toEqual({});
+  expect(findRefused(patterns)).toEqual({});
 });
 
 it.each([
@@ -22,5 +22,5 @@ it.each([
   ['too large together', [...Array(12).fill(sized(PATTERN_SIZE_MAX)), 'a'], 12],
   ['not a regular expression', ['a', 'b', '(?=a)b'], 2],
 ])('refuses patterns that are %s, by the first', (_what, patterns, index) => {
-  expect(judge(patterns)).toMatchObject({ refused: { index } });
+  expect(findRefused(patterns)).toMatchObject({ refused: { index } });
 });

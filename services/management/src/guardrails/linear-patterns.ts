@@ -2,12 +2,12 @@ import { RE2JS } from 're2js';
 import { PATTERN_SIZE_MAX, PATTERNS_SIZE_MAX, patternSize } from './pattern-size.ts';
 
 /** The first refused pattern, and the reason. */
-export interface Judgement {
+export interface RefusedPattern {
   readonly refused?: { readonly index: number; readonly reason: string };
 }
 
-/** Judges patterns. The sizes are checked first, because that is cheap and bounds the cost of compiling. */
-export function judge(patterns: readonly string[]): Judgement {
+/** Finds the first pattern that is refused. The sizes are checked first, because that is cheap and bounds the cost of compiling. */
+export function findRefused(patterns: readonly string[]): RefusedPattern {
   let total = 0;
   for (const [index, pattern] of patterns.entries()) {
     const size = patternSize(pattern);

@@ -47,7 +47,7 @@ const create = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [403],
   invalidExample: { body: { name: 'Support team', allowed_models: [] } },
-  judge: requireLinear,
+  refuseCostly: requireLinear,
   async run({ principal, body }, { db }) {
     const { workspace_id: workspaceId, ...policy } = body;
     const created = await createGuardrail(db, principal, workspaceId, spreadEnforceZdr(policy));
@@ -81,7 +81,7 @@ const update = jsonOperation({
   result: dataOf(Guardrail),
   refusals: [404],
   invalidExample: { body: { limit_usd: -1 } },
-  judge: requireLinear,
+  refuseCostly: requireLinear,
   async run({ principal, id, body }, { db }) {
     const changed = await changeGuardrail(db, principal, id, spreadEnforceZdr(body));
     return { data: renderGuardrail(found(changed)) };

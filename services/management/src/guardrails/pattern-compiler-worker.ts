@@ -1,4 +1,4 @@
 import { parentPort } from 'node:worker_threads';
-import { judge } from './linear-patterns.ts';
+import { findRefused } from './linear-patterns.ts';
 
-parentPort?.on('message', (patterns: readonly string[]) => parentPort?.postMessage(judge(patterns)));
+parentPort?.on('message', (patterns: readonly string[]) => parentPort?.postMessage(findRefused(patterns)));

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import { LIMITS } from '@ori/runtime/limits';
 import { Refusal } from '../refusal.ts';
-import type { Judgement } from './linear-patterns.ts';
+import type { RefusedPattern } from './linear-patterns.ts';
 import type { CustomFilter } from './shape.ts';
 
 /** As many as an account, and a process, may have in progress by default. */
@@ -36,7 +36,7 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}) {
     throw refused(`content_filters.${index}.pattern: ${reason}.`);
   }
 
-  async function ask(patterns: readonly string[]): Promise<Judgement> {
+  async function ask(patterns: readonly string[]): Promise<RefusedPattern> {
     worker ??= await startWorker();
     const thread = worker;
     const before = await thread.cpuUsage();
@@ -50,7 +50,7 @@ export function createPatternCompiler({ cpuMs = 1000 } = {}) {
     const slowest = setTimeout(() => abandoned.abort(), SLOWEST * cpuMs);
     thread.postMessage(patterns);
     try {
-      const [answer] = (await once(thread, 'message', abandoned)) as [Judgement];
+      const [answer] = (await once(thread, 'message', abandoned)) as [RefusedPattern];
       return answer;
     } catch (error) {
       await thread.terminate();

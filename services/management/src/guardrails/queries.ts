@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '@ori/store/database';
 import type { Schema } from '@ori/store/schema';
 import { type Account, asTenant, asWriter, ofAccount, workspaceExists } from '@ori/store/tenant';
-import { judged } from '@ori/store/writes/admin-error';
+import { translateConstraints } from '@ori/store/writes/admin-error';
 import { type Insertable, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
 import { type Page, type PageRequest, readPage } from '../read-page.ts';
 import { chosenWorkspace } from '../workspaces/queries.ts';
@@ -46,7 +46,7 @@ export function createGuardrail(
       organization_id: account.organizationId,
       workspace_id: workspace,
     } as Insertable<GuardrailsTable>;
-    return await judged('guardrail', () =>
+    return await translateConstraints('guardrail', () =>
       trx.insertInto('guardrails').values(values).returningAll().executeTakeFirstOrThrow(),
     );
   });
@@ -71,7 +71,7 @@ export function changeGuardrail(
   const stored = asStored(columns);
   if (Object.keys(stored).length === 0) return findGuardrail(db, account, id);
   return asWriter(db, account, (trx) =>
-    judged('guardrail', () =>
+    translateConstraints('guardrail', () =>
       trx
         .updateTable('guardrails')
         .set({ ...stored, updated_at: sql`now()` })

@@ -143,7 +143,7 @@ export function createApp({
       ifNoneMatch: req.headers['if-none-match'],
       idempotencyKey: onlyOne(valuesOf(req, 'idempotency-key')),
     };
-    if ('judge' in operation) await deadline.race(operation.judge(call, services));
+    if ('refuseCostly' in operation) await deadline.race(operation.refuseCostly(call, services));
     const { account } = principal;
     const executed = turns(account, deadline, () =>
       execute(operation, call, conditions, { services, reader, actor }),

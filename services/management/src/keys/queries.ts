@@ -1,7 +1,7 @@
 import type { Database } from '@ori/store/database';
 import type { ApiKeysTable, Schema } from '@ori/store/schema';
 import { type Account, asTenant, ofAccount, workspaceExists } from '@ori/store/tenant';
-import { judged } from '@ori/store/writes/admin-error';
+import { translateConstraints } from '@ori/store/writes/admin-error';
 import { type CreatedApiKey, createApiKey, type NewApiKey } from '@ori/store/writes/api-keys';
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import { found } from '../callers/caller.ts';
@@ -86,7 +86,7 @@ export function changeKey(
   if (name === undefined && disabled === undefined) return findKey(db, account, hash);
   const disabledAt = disabled ? sql<Date>`coalesce(disabled_at, now())` : null;
   return asTenant(db, account, (trx) =>
-    judged('API key', () =>
+    translateConstraints('API key', () =>
       trx
         .updateTable('api_keys')
         .set({ name, disabled_at: disabled === undefined ? undefined : disabledAt, updated_at: sql`now()` })

@@ -1,7 +1,7 @@
 import type { Database } from '@ori/store/database';
 import type { Schema, WorkspacesTable } from '@ori/store/schema';
 import { type Account, asTenant, ofAccount } from '@ori/store/tenant';
-import { judged } from '@ori/store/writes/admin-error';
+import { translateConstraints } from '@ori/store/writes/admin-error';
 import { requireAccepted } from '@ori/store/writes/api-keys';
 import { addMembers } from '@ori/store/writes/members';
 import { createWorkspace } from '@ori/store/writes/workspaces';
@@ -90,7 +90,7 @@ export async function changeWorkspaceRecord(
     return await findWorkspaceRecord(db, account, id);
   }
   const row = await asTenant(db, account, (trx) =>
-    judged('workspace', () =>
+    translateConstraints('workspace', () =>
       trx
         .updateTable('workspaces')
         .set({ ...columns, updated_at: sql`now()` })

@@ -29,7 +29,7 @@ export async function startOpsServer(options: OpsServerOptions) {
   const ask = async (names: readonly string[] = Object.keys(options.checks)) => {
     const checks = Object.entries(options.checks).filter(([name]) => names.includes(name));
     const verdicts = checks.map(async ([name, check]) => {
-      const { verdict, cause } = await judge(check, checkTimeoutMs);
+      const { verdict, cause } = await run(check, checkTimeoutMs);
       if (cause === undefined) causes.delete(name);
       else causes.set(name, cause);
       return [name, verdict];
@@ -97,15 +97,15 @@ export async function startOpsServer(options: OpsServerOptions) {
 
 export type OpsServer = Awaited<ReturnType<typeof startOpsServer>>;
 
-interface Judgement {
+interface Readiness {
   readonly verdict: string;
   readonly cause?: string | undefined;
 }
 
 /** The code or class name of a failure, because a message may contain an address, and its explanation if there is one. */
-async function judge(check: ReadinessCheck, timeoutMs: number): Promise<Judgement> {
+async function run(check: ReadinessCheck, timeoutMs: number): Promise<Readiness> {
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<Judgement>((resolve) => {
+  const timeout = new Promise<Readiness>((resolve) => {
     const late = { verdict: 'failing: timeout', cause: `it did not answer within ${timeoutMs} ms` };
     timer = setTimeout(resolve, timeoutMs, late);
   });

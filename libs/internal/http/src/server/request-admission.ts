@@ -94,14 +94,14 @@ export function createRequestAdmission(
       else deadline.abandon(new BodyError('body_aborted', 'the client disconnected before the answer'));
       admission.leave(network, exchange.account);
       // Other routes are public: a request to them must not make its sender known.
-      if (exchange.account !== undefined) judge(sender, res.statusCode);
+      if (exchange.account !== undefined) count(sender, res.statusCode);
       settle(req, res, connection);
       observe(req, res, exchange, sinks);
     });
     return exchange;
   }
 
-  function judge(sender: Sender, status: number): void {
+  function count(sender: Sender, status: number): void {
     if (status < 300) shedding.served(sender);
     // In overload, 408 is as likely the fault of the process.
     else if (status >= 400 && status < 500 && status !== 408) shedding.refused(sender);

@@ -4,7 +4,7 @@ import { failedWith } from '../queries/sql-state.ts';
 import { type Account, asTenant, ofAccount, whileLocked, workspaceExists } from '../queries/tenant.ts';
 import type { ByokCredentialsTable } from '../schema-management.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
-import { judged } from '../writes/admin-error.ts';
+import { translateConstraints } from '../writes/admin-error.ts';
 
 export type CredentialRow = Selectable<ByokCredentialsTable>;
 type Settable = Updateable<ByokCredentialsTable>;
@@ -58,7 +58,7 @@ export function changeCredential(
     if (stored === undefined) return undefined;
     const columns = await decide(stored);
     if (Object.values(columns).every((value) => value === undefined)) return stored;
-    return await judged('credential', () =>
+    return await translateConstraints('credential', () =>
       within.kysely
         .updateTable('byok_credentials')
         .set(columns as Settable)

@@ -174,20 +174,20 @@ describe('a failing PostgreSQL', () => {
   });
 });
 
-it('judges an open connection again after a second, because PgBouncer can put another server behind it', async () => {
+it('checks an open connection again after a second, because PgBouncer can put another server behind it', async () => {
   await using database = await createDatabase();
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
-  const judge = vi.fn(async () => {});
+  const check = vi.fn(async () => {});
   const times = { connectTimeoutMs: 10_000, statementTimeoutMs: 10_000 };
-  const pool = createGuardedPool({ connectionString: database.signerUrl, max: 1 }, times, judge);
+  const pool = createGuardedPool({ connectionString: database.signerUrl, max: 1 }, times, check);
   for (const laterMs of [0, 999]) {
     vi.advanceTimersByTime(laterMs);
     (await pool.connect()).release();
-    expect(judge).toHaveBeenCalledTimes(1);
+    expect(check).toHaveBeenCalledTimes(1);
   }
   vi.advanceTimersByTime(1);
-  judge.mockRejectedValueOnce(new StoreUnavailable('standby', 'x'));
+  check.mockRejectedValueOnce(new StoreUnavailable('standby', 'x'));
   await expect(pool.connect()).rejects.toMatchObject(unavailable('standby'));
   expect(pool.connections().open).toBe(0);
   await pool.end();

@@ -83,13 +83,13 @@ export interface PoolTimes {
  * `StoreUnavailable`.
  *
  * @param onConnect called with the socket of each new connection
- * @param judge called with each new connection before it is used, and again after a second; the connection is refused if
+ * @param check called with each new connection before it is used, and again after a second; the connection is refused if
  * it throws
  */
 export function createGuardedPool(
   config: pg.PoolConfig,
   { connectTimeoutMs, statementTimeoutMs }: PoolTimes,
-  judge?: (client: pg.ClientBase) => Promise<void>,
+  check?: (client: pg.ClientBase) => Promise<void>,
   onConnect?: (socket: Socket) => void,
 ) {
   const pool = new pg.Pool({ ...config, Client: SocketClient });
@@ -108,7 +108,7 @@ export function createGuardedPool(
     options: config,
     connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async connect(): Promise<GuardedClient> {
-      const pending = judge === undefined ? pool.connect() : judged(pool.connect(), judge);
+      const pending = check === undefined ? pool.connect() : checked(pool.connect(), check);
       const late = 'Timed out acquiring a database connection.';
       const client = await within(connectTimeoutMs, pending, late).catch((error) => {
         pending.then((unwanted) => unwanted.release()).catch(() => {});
@@ -131,28 +131,28 @@ export function createGuardedPool(
 
 export type GuardedPool = ReturnType<typeof createGuardedPool>;
 
-/** How long a connection counts as judged, in milliseconds: PgBouncer can put another server behind an open one. */
-const JUDGED_MS = 1000;
-const judgedAtMs = new WeakMap<pg.PoolClient, number>();
+/** How long a connection counts as checked, in milliseconds: PgBouncer can put another server behind an open one. */
+const CHECKED_MS = 1000;
+const checkedAtMs = new WeakMap<pg.PoolClient, number>();
 
-async function judged(
+async function checked(
   connecting: Promise<pg.PoolClient>,
-  judge: (client: pg.ClientBase) => Promise<void>,
+  check: (client: pg.ClientBase) => Promise<void>,
 ): Promise<pg.PoolClient> {
   const client = await connecting;
   const nowMs = performance.now();
-  if (nowMs - (judgedAtMs.get(client) ?? Number.NEGATIVE_INFINITY) < JUDGED_MS) return client;
+  if (nowMs - (checkedAtMs.get(client) ?? Number.NEGATIVE_INFINITY) < CHECKED_MS) return client;
   const onError = (): void => {}; // the query fails too; without a listener the process would end
   client.on('error', onError);
   try {
-    await judge(client);
+    await check(client);
   } catch (error) {
     client.release(true);
     throw error;
   } finally {
     client.removeListener('error', onError);
   }
-  judgedAtMs.set(client, nowMs);
+  checkedAtMs.set(client, nowMs);
   return client;
 }
 

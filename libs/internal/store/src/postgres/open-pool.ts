@@ -5,7 +5,7 @@ import { requireStoreRole, type StoreRole } from '../store-role.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { requireAddress } from './address.ts';
 import { createGuardedPool, type GuardedPool } from './guarded-pool.ts';
-import { createLoginJudge } from './overprivileged-login.ts';
+import { createLoginCheck } from './overprivileged-login.ts';
 
 export interface PostgresOptions {
   /** `postgres://…`; contains a password, so it is never part of a message. */
@@ -82,15 +82,15 @@ export function openPool(options: PostgresOptions): StatementPool & { readonly p
           idle_in_transaction_session_timeout: 10_000,
         }),
   };
-  const judgeLogin = options.atMost === undefined ? undefined : createLoginJudge(options.atMost);
-  const judge =
+  const checkLogin = options.atMost === undefined ? undefined : createLoginCheck(options.atMost);
+  const check =
     settings === undefined
-      ? judgeLogin
+      ? checkLogin
       : async (client: pg.ClientBase) => {
           await requireSettings(client, options);
-          await judgeLogin?.(client);
+          await checkLogin?.(client);
         };
-  const pool = createGuardedPool(config, { connectTimeoutMs, statementTimeoutMs }, judge, options.onConnect);
+  const pool = createGuardedPool(config, { connectTimeoutMs, statementTimeoutMs }, check, options.onConnect);
   async function query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const client = await pool.connect();
     try {

@@ -8,7 +8,7 @@ import { MIGRATIONS } from '../migrations/all.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { openPostgres } from './open-postgres.ts';
-import { createLoginJudge, OverprivilegedLogin, overprivilegedLogin } from './overprivileged-login.ts';
+import { createLoginCheck, OverprivilegedLogin, overprivilegedLogin } from './overprivileged-login.ts';
 
 const database = await createDatabase();
 const owner = openPostgres({ url: database.url, poolMax: 2 });
@@ -43,16 +43,16 @@ async function ask(url: string): Promise<unknown> {
 }
 
 it('a connection to a standby is refused, even if the login was accepted on the primary', async () => {
-  const judge = createLoginJudge('ori_signer');
+  const check = createLoginCheck('ori_signer');
   const client = new pg.Client({ connectionString: database.signerUrl });
   await client.connect();
   try {
-    await judge(client);
+    await check(client);
     // Answers like a standby: the address now leads to another server.
     const onStandby = Object.assign(Object.create(client) as pg.Client, {
       query: async () => ({ rows: [{ standby: true }] }),
     });
-    await expect(judge(onStandby)).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'standby' });
+    await expect(check(onStandby)).rejects.toMatchObject({ name: 'StoreUnavailable', code: 'standby' });
   } finally {
     await client.end();
   }
@@ -133,19 +133,19 @@ it('a login whose group is a member of another is refused, and the SQL in the me
   const { login } = await createLogin(() => 'SELECT 1');
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
-  const judgeLogin = async () => {
+  const checkLogin = async () => {
     await client.query(`SET SESSION AUTHORIZATION ${login}`);
-    const verdict: unknown = await createLoginJudge('ori_signer')(client).catch((error) => error);
+    const verdict: unknown = await createLoginCheck('ori_signer')(client).catch((error) => error);
     await client.query('RESET SESSION AUTHORIZATION');
     return verdict;
   };
   try {
     // Never committed: all databases of the server have the same groups.
     await client.query(`BEGIN; CREATE ROLE ${login}_club; GRANT ${login}_club TO ori_signer`);
-    const { excess, fix } = (await judgeLogin()) as OverprivilegedLogin;
+    const { excess, fix } = (await checkLogin()) as OverprivilegedLogin;
     expect(excess).toEqual([`${login} is a member of ${login}_club`]);
     for (const statement of fix) await client.query(statement);
-    expect(await judgeLogin()).toBeUndefined();
+    expect(await checkLogin()).toBeUndefined();
   } finally {
     await client.end();
   }

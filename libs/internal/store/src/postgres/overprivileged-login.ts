@@ -49,11 +49,11 @@ const REMEMBERED_MS = 60_000;
  *
  * @throws OverprivilegedLogin, StoreUnavailable `standby`, `outdated`, and any error of the query
  */
-export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Promise<void> {
+export function createLoginCheck(role: StoreRole): (client: pg.ClientBase) => Promise<void> {
   let goodUntil = Number.NEGATIVE_INFINITY;
-  let judging: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
 
-  async function judge(client: pg.ClientBase): Promise<void> {
+  async function check(client: pg.ClientBase): Promise<void> {
     const { rows } = await client.query<Privileges>(PRIVILEGES_QUESTION);
     const all = privilegesOf(rows);
     if (all.grantsAsOf < GRANTS_AS_OF) throw unavailable('outdated');
@@ -69,10 +69,10 @@ export function createLoginJudge(role: StoreRole): (client: pg.ClientBase) => Pr
   return async (client) => {
     await requirePrimary(client);
     if (performance.now() < goodUntil) return;
-    judging ??= judge(client).finally(() => {
-      judging = undefined;
+    checking ??= check(client).finally(() => {
+      checking = undefined;
     });
-    await judging;
+    await checking;
   };
 }
 

@@ -69,7 +69,7 @@ function reasonOf(error: Error): string | undefined {
 }
 
 /** Runs a write, and turns a violated constraint into the corresponding `AdminError`. */
-export async function judged<T>(what: string, work: () => Promise<T>): Promise<T> {
+export async function translateConstraints<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Handle } from '../database.ts';
 import { maskSecret } from '../mask.ts';
 import { hasAccess, isKeyDisabled, ownerHasAccess } from '../queries/api-keys.ts';
-import { AdminError, judged, requireInput } from './admin-error.ts';
+import { AdminError, requireInput, translateConstraints } from './admin-error.ts';
 import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema } from './ids.ts';
 
@@ -67,7 +67,7 @@ export async function createApiKey(db: Handle, input: NewApiKey): Promise<Create
         };
   if (wanted.createdBy !== undefined) await requireAccess(db, wanted.createdBy, place);
   if (wanted.createdByKey !== undefined) await requireAccepted(db, wanted.createdByKey);
-  await judged('API key', () =>
+  await translateConstraints('API key', () =>
     db.kysely
       .insertInto('api_keys')
       .values({

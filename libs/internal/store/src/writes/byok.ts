@@ -2,7 +2,7 @@ import { type InsertObject, type Selectable, sql } from 'kysely';
 import type { Handle } from '../database.ts';
 import type { Schema } from '../schema.ts';
 import type { ByokCredentialsTable } from '../schema-management.ts';
-import { judged } from './admin-error.ts';
+import { translateConstraints } from './admin-error.ts';
 import { changeRow } from './change-row.ts';
 
 /**
@@ -13,7 +13,7 @@ export async function createCredential(
   db: Handle,
   credential: InsertObject<Schema, 'byok_credentials'>,
 ): Promise<Selectable<ByokCredentialsTable>> {
-  return await judged('BYOK credential', () =>
+  return await translateConstraints('BYOK credential', () =>
     db.kysely.insertInto('byok_credentials').values(credential).returningAll().executeTakeFirstOrThrow(),
   );
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../database.ts';
-import { AdminError, judged, requireInput } from './admin-error.ts';
+import { AdminError, requireInput, translateConstraints } from './admin-error.ts';
 import { changeRow } from './change-row.ts';
 import { idSchema } from './ids.ts';
 
@@ -30,7 +30,7 @@ export async function addMembers(
   db: Handle,
   { workspaceId, organizationId, userIds }: MembersChoice,
 ): Promise<void> {
-  const { rows } = await judged('member', () =>
+  const { rows } = await translateConstraints('member', () =>
     sql`
       with place as (
         select id, organization_id from workspaces

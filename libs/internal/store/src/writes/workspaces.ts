@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../database.ts';
-import { AdminError, judged, requireInput } from './admin-error.ts';
+import { AdminError, requireInput, translateConstraints } from './admin-error.ts';
 import { changeRow } from './change-row.ts';
 import { descriptionSchema, distinctSlugOf, idSchema, nameSchema, newId, slugOf, slugSchema } from './ids.ts';
 
@@ -27,7 +27,7 @@ export async function createWorkspace(
   const wanted = requireInput(newWorkspace, input);
   const id = wanted.id ?? newId('ws');
   const slug = wanted.slug ?? (await freeSlug(db, wanted));
-  await judged('workspace', () =>
+  await translateConstraints('workspace', () =>
     db.kysely
       .insertInto('workspaces')
       .values({

@@ -3,7 +3,7 @@ import { EvictingRedis, type EvictionWatch } from '@ori/redis/eviction';
 import { ConfigError } from '@ori/runtime/config';
 import { OverprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
 import { afterEach, expect, test, vi } from 'vitest';
-import { type JudgedDependencies, judgeDependencies } from './judge-dependencies.ts';
+import { type CheckedDependencies, requireDependencies } from './require-dependencies.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -38,16 +38,16 @@ function storeOf(...endings: (() => Promise<void>)[]) {
 }
 
 /** Undefined if the start goes on. */
-async function problemsOf(parts: Partial<JudgedDependencies>): Promise<readonly string[] | undefined> {
+async function problemsOf(parts: Partial<CheckedDependencies>): Promise<readonly string[] | undefined> {
   try {
-    await judgeDependencies({ eviction: undefined, store: undefined, connections: 3, ...parts });
+    await requireDependencies({ eviction: undefined, store: undefined, connections: 3, ...parts });
   } catch (error) {
     if (error instanceof ConfigError) return error.problems;
     throw error;
   }
 }
 
-test.each<[string, Partial<JudgedDependencies>]>([
+test.each<[string, Partial<CheckedDependencies>]>([
   ['nothing is configured', {}],
   ['Redis is safe', { eviction: safe }],
   ['the connection to Redis failed', { eviction: redis({}) }],

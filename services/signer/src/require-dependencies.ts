@@ -3,7 +3,7 @@ import { ConfigError } from '@ori/runtime/config';
 import { overprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
 import type { SignerQueries } from '@ori/store/signer';
 
-export interface JudgedDependencies {
+export interface CheckedDependencies {
   readonly eviction: EvictionWatch | undefined;
   readonly store: Pick<SignerQueries, 'ping'> | undefined;
   /** How many connections to PostgreSQL are opened here, so that the first requests do not wait for them. */
@@ -19,7 +19,11 @@ const SETTLE_MS = 1000;
  *
  * @throws ConfigError
  */
-export async function judgeDependencies({ eviction, store, connections }: JudgedDependencies): Promise<void> {
+export async function requireDependencies({
+  eviction,
+  store,
+  connections,
+}: CheckedDependencies): Promise<void> {
   const problems = await Promise.all([problemsOfRedis(eviction), problemsOfLogin(store, connections)]);
   if (problems.flat().length > 0) throw new ConfigError(problems.flat());
 }
@@ -41,7 +45,7 @@ async function problemsOfRedis(eviction: EvictionWatch | undefined): Promise<str
       ];
 }
 
-async function problemsOfLogin(store: JudgedDependencies['store'], connections: number): Promise<string[]> {
+async function problemsOfLogin(store: CheckedDependencies['store'], connections: number): Promise<string[]> {
   if (store === undefined) return [];
   const others = Array.from({ length: connections - 1 }, () => store.ping().catch(() => {}));
   const [refusal] = await Promise.all([overprivilegedLogin(store.ping), ...others]);
