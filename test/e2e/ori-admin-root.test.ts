@@ -1,9 +1,13 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createAnswerKeyReader } from '@ori/proof/answer-keys';
+import { createAnswerKey, readAnswerProof, signAnswer, verifyAnswer } from '@ori/proof/answer-proof';
+import { parseJwkSet } from '@ori/proof/read-jwk-set';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createToken, findHsm, startKmsAgent } from '../env/kms.ts';
 import { type OperatorWorld, startOperatorWorld, verified } from './ori-admin-world.ts';
 
+const README = new URL('../../services/ori-admin/README.md', import.meta.url);
 const LONG = { timeout: 120_000 };
 
 let world: OperatorWorld;
@@ -105,6 +109,47 @@ it(
   },
 );
 
+/** The answer keys that a client believes which pins `root`. */
+async function answerKeysBy(root: string): Promise<readonly string[]> {
+  const roots = parseJwkSet({ keys: [JSON.parse(await readFile(file(`${root}.pub`), 'utf8'))] });
+  const read = createAnswerKeyReader({ roots, baseUrl: world.baseUrl, internId });
+  const answer = await fetch(`${world.baseUrl}/interns/${internId}/daemon/jwks.json`);
+  const statement = answer.headers.get('x-ori-key-set');
+  return read({ body: new Uint8Array(await answer.arrayBuffer()), statement, now: Date.now() }).keys;
+}
+
+it(
+  'replaces the key that proves answers as the README has it, so that no answer is refused',
+  LONG,
+  async () => {
+    await using _signer = await startRootedSigner();
+    const lines = [...(await readFile(README, 'utf8')).matchAll(/^ {4}answer_keys: (\[.*\])/gm)];
+    const [first, both, last, ...rest] = lines.map(([, list = '']) => JSON.parse(list) as string[]);
+    expect(rest).toEqual([]);
+    const x: Record<string, string> = {};
+    const daemon = async (name: string) => createAnswerKey(await readFile(file(`${name}.key`), 'utf8'));
+    for (const name of ['OLD', 'NEW'])
+      x[name] = (await must(['answer-key', 'make', file(`${name}.key`)])).trim();
+    const publish = async (names: readonly string[] = []) => {
+      const interns = [{ name: 'greeter', answer_keys: names.map((name) => x[name]) }];
+      const organizations = [{ name: 'Analytical Engines', workspaces: [{ name: 'Workshop', interns }] }];
+      await writeFile(file('answering.yaml'), JSON.stringify({ organizations }));
+      await must(['apply', '--file', file('answering.yaml')], roles);
+      await expect.poll(async () => (await answerKeysBy('next')).length).toBe(names.length);
+      return await answerKeysBy('next');
+    };
+    const answer = { call: '0'.repeat(64), status: 200, mediaType: '', body: Buffer.from('hello') };
+    const isProven = async (name: string, known: readonly string[]) => {
+      const { x: by = '', signature } = readAnswerProof(signAnswer(await daemon(name), answer)) ?? {};
+      return known.includes(by) && signature !== undefined && verifyAnswer(by, answer, signature);
+    };
+    const sets = [await publish(first), await publish(both), await publish(last)];
+    // The daemon has the one file during the first two, the other during the last two.
+    expect(await Promise.all(sets.map((known) => isProven('OLD', known)))).toEqual([true, true, false]);
+    expect(await Promise.all(sets.map((known) => isProven('NEW', known)))).toEqual([false, true, true]);
+  },
+);
+
 it('replaces the role that states keys: the next one states what the former one stated', LONG, async () => {
   await generate('keys-2');
   const next = { ...roles, ORI_ADMIN_KEYS_ROLE_FILE: file('keys-2.json') };
@@ -118,6 +163,7 @@ it('replaces the role that states keys: the next one states what the former one 
   await delegate('freshness', 'next', 'freshness');
   await using signer = await startRootedSigner();
   expect(await callerBy('next')).toMatchObject({ user: 'ada' });
+  expect(await answerKeysBy('next')).toHaveLength(1);
 
   // As deploy/database/README.md has it after a restore of what was before.
   await signer.stop();

@@ -33,7 +33,7 @@ export const ADMIN_SPEC = {
   kmsTokenFile: path({ optional: true, doc: 'The token for all three, read for each call' }),
   keysRoleFile: path({
     optional: true,
-    doc: 'The private key of the role that states which keys interns have: `root state`, `signing-key …` where daemons pin a root',
+    doc: 'The private key of the role that states which keys interns have: `root state`, `signing-key …`, `apply` where daemons pin a root',
   }),
   issuer: url({
     doc: 'The OpenID issuer, exactly as the services have it: the issuer of subjects',

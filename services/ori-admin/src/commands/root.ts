@@ -77,14 +77,17 @@ export function addRootCommands(program: Command): void {
       const stater = await staterOf(admin);
       if (stater === undefined) throw new ConfigError(['ORI_ADMIN_KEYS_ROLE_FILE: is required but not set']);
       const by = former === undefined ? undefined : readPublicKey({ path: former, variable: '--former' });
-      const result = await admin.withDatabase((db) => restateKeys(db, stater, { former: by, all }));
-      admin.report(
-        { stated: result.stated.length, skipped: result.skipped },
-        { note: `${result.stated.length} keys stated.` },
-      );
-      if (result.skipped.length > 0) {
+      const { restateAnswerKeys } = await import('@ori/administration/answer-keys');
+      const results = await admin.withDatabase(async (db) => [
+        await restateKeys(db, stater, { former: by, all }),
+        await restateAnswerKeys(db, stater, { former: by, all }),
+      ]);
+      const stated = results.flatMap((one) => one.stated).length;
+      const skipped = results.flatMap((one) => one.skipped);
+      admin.report({ stated, skipped }, { note: `${stated} keys stated.` });
+      if (skipped.length > 0) {
         throw new PartialFailure(
-          `${result.skipped.length} keys were stated by nobody, or by another role: ${result.skipped.slice(0, 20).join(', ')}.`,
+          `${skipped.length} keys were stated by nobody, or by another role: ${skipped.slice(0, 20).join(', ')}.`,
           'Revoke what you did not add. Otherwise name the former role with --former, or state all with --all.',
         );
       }
