@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { BODY_INCOMPLETE, SENTENCES } from '../../libs/public/verifier/src/refusal.ts';
 import { POSTGRES_REPLAY_SQL } from '../../libs/public/verifier/src/replay/postgres/schema.ts';
 import { SCHEMA_VERSION } from '../../libs/public/verifier/src/replay/postgres/tables.ts';
 import { REDIS_SCRIPTS } from '../../libs/public/verifier/src/replay/redis/scripts.ts';
 import * as limits from '../../libs/public/verifier/src/replay/replay-store.ts';
 
-/** What the stores of two languages share: `ori_proof` reads it. */
+/** What two languages share: `ori_proof` reads it. */
 const FILE = fileURLToPath(new URL('../../libs/public/python/src/ori_proof/shared.json', import.meta.url));
 
-/** The scripts with the digests by which EVALSHA names them, the SQL, and the limits of replay-store.ts. */
+/** The sentence of each refusal, the scripts with the digests by which EVALSHA names them, the SQL, and the limits of replay-store.ts. */
 export function renderPythonData(): string {
   const digest = (algorithm: string, text: string) => createHash(algorithm).update(text).digest('hex');
   const redis = Object.fromEntries(
@@ -19,7 +20,14 @@ export function renderPythonData(): string {
   const numbers = Object.entries(limits)
     .filter(([, value]) => typeof value === 'number')
     .toSorted();
-  return `${JSON.stringify({ limits: Object.fromEntries(numbers), redis, postgres: { version: SCHEMA_VERSION, sha256: digest('sha256', sql), sql } }, null, 2)}\n`;
+  const incomplete = [BODY_INCOMPLETE.status, JSON.parse(BODY_INCOMPLETE.body).error.message];
+  const refusals = Object.fromEntries(
+    Object.entries({ ...SENTENCES, body_incomplete: incomplete }).map(([code, [status, message]]) => [
+      code,
+      { status, message },
+    ]),
+  );
+  return `${JSON.stringify({ refusals, limits: Object.fromEntries(numbers), redis, postgres: { version: SCHEMA_VERSION, sha256: digest('sha256', sql), sql } }, null, 2)}\n`;
 }
 
 export const isPythonDataCurrent = (): boolean => readFileSync(FILE, 'utf8') === renderPythonData();

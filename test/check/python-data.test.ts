@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isPythonDataCurrent } from '../../deploy/package/python-data.ts';
 
-test('ori_proof has the scripts and the SQL of the TypeScript stores: `node deploy/package/python-data.ts` writes them', () => {
+test('ori_proof has the refusals, scripts and SQL of TypeScript: `node deploy/package/python-data.ts` writes them', () => {
   expect(isPythonDataCurrent()).toBe(true);
 });

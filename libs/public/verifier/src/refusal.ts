@@ -40,7 +40,7 @@ export const INTERNAL_ERROR = errorAnswer(500, 'internal_error', 'The request co
 export const BODY_INCOMPLETE = errorAnswer(400, 'body_incomplete', 'The body is incomplete.');
 
 /** The public messages. They contain nothing from the request and reveal nothing about the daemon. */
-const SENTENCES = {
+export const SENTENCES = {
   proof_missing: [401, 'A proof header is missing. Send all headers that the signer returned.'],
   proof_malformed: [401, 'The proof headers are malformed or incomplete.'],
   proof_version_not_accepted: [401, 'A version 2 proof is required.'],

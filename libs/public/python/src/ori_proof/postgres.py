@@ -15,7 +15,8 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from .refused import Refused
-from .shared_store import SHARED, SharedStore, nonce_bytes, require_safe, require_spent
+from .shared import SHARED
+from .shared_store import SharedStore, nonce_bytes, require_safe, require_spent
 from .store import Asked, Call, Policy, Question, Spend
 
 SQL: str = SHARED["postgres"]["sql"]

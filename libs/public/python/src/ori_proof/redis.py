@@ -15,7 +15,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import NoPermissionError, NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError
 
 from .refused import Refused
-from .shared_store import SHARED, SharedStore, nonce_bytes, require_safe, require_spent
+from .shared import SHARED
+from .shared_store import SharedStore, nonce_bytes, require_safe, require_spent
 from .store import ANSWER_SECONDS, Asked, Call, Policy, Question, Spend
 
 SCRIPTS: dict[str, dict[str, str]] = SHARED["redis"]

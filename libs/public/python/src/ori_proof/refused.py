@@ -4,32 +4,11 @@ from __future__ import annotations
 
 import json
 
+from .shared import SHARED
+
 # Status and sentence of each code. They contain nothing of the request and reveal nothing about the daemon.
-_SENTENCES = {
-    "proof_missing": (401, "A proof header is missing. Send all headers that the signer returned."),
-    "proof_malformed": (401, "The proof headers are malformed or incomplete."),
-    "proof_version_not_accepted": (401, "A version 2 proof is required."),
-    "request_not_coverable": (
-        401,
-        "A proof cannot cover this method, path, query, media type or content coding.",
-    ),
-    "proof_expired": (401, "The proof is too old."),
-    "proof_not_yet_valid": (401, "The timestamp of the proof is in the future."),
-    "key_unknown": (401, "No published key is valid at the time of this proof."),
-    "signature_invalid": (401, "The proof is not for this request."),
-    "nonce_replayed": (401, "The proof was used before."),
-    "nonce_not_issued": (401, "The nonce of the proof was not issued."),
-    "proof_before_fence": (
-        401,
-        "The proof was issued before the replay store was ready. Sign again after the time in Retry-After.",
-    ),
-    "answers_not_kept": (404, "This daemon keeps no answers. The call may have been carried out."),
-    "body_incomplete": (400, "The body is incomplete."),
-    "body_too_large": (413, "The body is too large."),
-    "keys_unavailable": (503, "The proof cannot be verified now: no keys."),
-    "replay_store_unavailable": (503, "The proof cannot be verified now: the replay store does not answer."),
-    "replay_store_unsafe": (503, "The proof cannot be verified now: the replay store is not in a safe state."),
-    "replay_store_full": (503, "The proof cannot be verified now: the replay store is full."),
+_SENTENCES: dict[str, tuple[int, str]] = {
+    code: (said["status"], said["message"]) for code, said in SHARED["refusals"].items()
 }
 
 STATUSES = {code: status for code, (status, _) in _SENTENCES.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import logging
 import math
 import time
@@ -12,7 +11,6 @@ import uuid
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine
-from importlib import resources
 from typing import Any, NoReturn
 
 from .background import Background, T
@@ -34,8 +32,6 @@ from .store import (
 )
 
 LOG = logging.getLogger("ori_proof")
-#: The scripts, the SQL and their digests, as the TypeScript stores have them.
-SHARED: dict[str, Any] = json.loads(resources.files("ori_proof").joinpath("shared.json").read_text("utf-8"))
 LOOK_AGAIN_SECONDS = 0.05
 # An answer that is not kept would be reported as running for as long as this process lives.
 RETRY_AFTER_SECONDS = (0.1, 1, 5)
