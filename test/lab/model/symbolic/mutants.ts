@@ -20,6 +20,7 @@ const FRESHNESS_DELEGATED =
   '(=DELEGATION, =d, =FRESHNESS, ofSets: public) = open(delegatesFreshness, pk(root))';
 const SET_OPENED = 'let (=SET, =d, =i, =t, =sha256(document)) = open(statement, ofSets) in';
 const KEY_OPENED = 'let (=KEY, =d, =i, =k) = open(stated, ofKeys) in';
+const ANSWER_KEY_OPENED = 'let (=ANSWERKEY, =d, =i, =ofAnswers) = open(answers, keys) in';
 
 export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'the document of the API decides whether a session is bound': {
@@ -252,5 +253,30 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
     in: ROOTED,
     change: { [KEY_OPENED]: 'let (=KEY, =d, other: intern, =k) = open(stated, ofKeys) in' },
     refutes: 'accepted-as-issued',
+  },
+  'the client does not verify the signature of an answer': {
+    in: PINNED,
+    change: { 'open(signature, ofAnswers)': 'message(signature)' },
+    refutes: 'answered-to-this-call',
+  },
+  'the call is not signed with its answer': {
+    in: PINNED,
+    change: {
+      'sign((ANSWER, sha256((V2, i, at, n, u, POST, p, sha256(b))), r)': 'sign((ANSWER, r)',
+      '(=ANSWER, =sha256((V2, i, at, n, u, POST, p, sha256(b))), =r)': '(=ANSWER, =r)',
+    },
+    refutes: 'answered-to-this-call',
+  },
+  'an answer key needs no statement': {
+    in: ROOTED,
+    change: { [ANSWER_KEY_OPENED]: '' },
+    refutes: 'answered-to-this-call',
+  },
+  'the statement of an answer key may be of another intern': {
+    in: ROOTED,
+    change: {
+      [ANSWER_KEY_OPENED]: 'let (=ANSWERKEY, =d, other: intern, =ofAnswers) = open(answers, keys) in',
+    },
+    refutes: 'answered-to-this-call',
   },
 };

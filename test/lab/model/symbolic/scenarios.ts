@@ -1,4 +1,7 @@
-/** The questions of protocol.pv, in its order. `reachable` must be refuted: it says that nothing is ever accepted. */
+/**
+ * The questions of protocol.pv, in its order. The last two must be refuted: they say that nothing is ever accepted, neither call
+ * nor answer.
+ */
 export const QUERIES = [
   'accepted-as-issued',
   'accepted-as-asked',
@@ -8,8 +11,10 @@ export const QUERIES = [
   'token-alone',
   'named-as-shown',
   'sent-as-oneself',
+  'answered-to-this-call',
   'key-of-its-time',
   'reachable',
+  'answer-reachable',
 ] as const;
 export type Query = (typeof QUERIES)[number];
 
@@ -22,7 +27,7 @@ export interface Scenario {
 
 const scenario = (marks: string, ...refuted: Query[]): Scenario => ({
   marks: new Set(marks.split(' ')),
-  refuted: [...refuted, 'reachable'],
+  refuted: [...refuted, 'reachable', 'answer-reachable'],
 });
 
 /** Whoever answers for the key set of a daemon without a root can sign anything for it. */
@@ -39,7 +44,12 @@ const BY_TOKEN = ['accepted-as-asked', 'once-per-request', 'token-alone', 'named
 export const SCENARIOS = {
   'bound sessions, keys in the configuration': scenario('bound pinned'),
   'bound sessions, rooted key sets': scenario('bound rooted'),
-  'bound sessions, key sets without a root': scenario('bound fetched', ...BY_OWN_KEY, 'key-of-its-time'),
+  'bound sessions, key sets without a root': scenario(
+    'bound fetched',
+    ...BY_OWN_KEY,
+    'answered-to-this-call',
+    'key-of-its-time',
+  ),
   'unbound sessions, rooted key sets': scenario('bearer rooted', ...BY_TOKEN),
   'both kinds of session, rooted key sets': scenario('bound bearer mixed rooted'),
 } as const satisfies Record<string, Scenario>;
