@@ -33,6 +33,8 @@ export interface DaemonCall {
 export interface DaemonResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  /** Content-Type as sent; empty if there is none. */
+  readonly mediaType: string;
   readonly traceId: string;
   /** Throws CliError `answer_lost` or `interrupted` if the rest does not arrive. */
   readonly body: AsyncIterable<Buffer>;
@@ -97,6 +99,7 @@ async function answered(
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
+    mediaType: response.headersDistinct['content-type']?.join(', ') ?? '',
     traceId,
     body: body(),
     end: () => void request.destroy(),

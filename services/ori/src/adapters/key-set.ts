@@ -2,19 +2,37 @@ import { parseJwkSet, type VerificationKey } from '@ori/proof';
 import { parseJson } from '../core/parse-json.ts';
 import { requestApi } from './api.ts';
 
+/** What the API publishes of an intern. */
+export interface KeySet {
+  readonly keys: readonly VerificationKey[];
+  readonly body: Buffer;
+  /** The value of `x-ori-key-set`. */
+  readonly statement: string | null;
+  /** Whether it says how the daemon proves its answers. */
+  readonly hasAnswerKeys: boolean;
+}
+
 /**
- * The public keys of an intern, which need no session; undefined if the server has no key set there.
+ * The key set of an intern, which needs no session; undefined if the server has none there.
  * Throws the CliErrors of a request to the API.
  */
-export async function publishedKeys(
+export async function readKeySet(
   baseUrl: string,
   internId: string,
   signal: AbortSignal,
-): Promise<readonly VerificationKey[] | undefined> {
+): Promise<KeySet | undefined> {
   const url = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
-  const { status, body } = await requestApi(url, { method: 'GET' }, signal);
+  const { status, headers, body } = await requestApi(url, { method: 'GET' }, signal);
+  if (status !== 200) return undefined;
+  const value = parseJson(body);
+  const statement = headers['x-ori-key-set'];
   try {
-    return status === 200 ? parseJwkSet(parseJson(body)) : undefined;
+    return {
+      keys: parseJwkSet(value),
+      body: Buffer.from(body),
+      statement: typeof statement === 'string' ? statement : null,
+      hasAnswerKeys: Object.hasOwn(value as object, 'ori.answers'),
+    };
   } catch {
     return undefined;
   }

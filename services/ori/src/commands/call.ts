@@ -1,5 +1,5 @@
 import { CliError } from '../core/errors.ts';
-import { type AnswerOptions, presentAnswer } from '../delivery/daemon-answer.ts';
+import { type AnswerOptions, isEventStream, presentAnswer } from '../delivery/daemon-answer.ts';
 import { type CallOptions, prepareCall } from '../delivery/signed-call.ts';
 import type { Profile } from '../session/profile.ts';
 
@@ -15,7 +15,11 @@ export async function call(
       detail: '--json prints the answer as JSON, so there is nothing for --output.',
     });
   }
-  await using ready = await prepareCall(profile, intern, path, options);
+  const isShown = profile.stdout.isTTY === true && !profile.json && options.output === undefined;
+  await using ready = await prepareCall(profile, intern, path, options, {
+    // A person reads it as it comes, and is told at its end.
+    isPassedOn: (answer) => isShown && isEventStream(answer),
+  });
   const { answer } = await ready.send();
   await presentAnswer(profile, answer, ready.origin, options);
 }

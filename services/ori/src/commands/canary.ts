@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { ProofError } from '@ori/proof';
-import { publishedKeys } from '../adapters/key-set.ts';
+import { readKeySet } from '../adapters/key-set.ts';
 import { listen } from '../adapters/listen.ts';
 import { CliError } from '../core/errors.ts';
 import { callOf, isSignedBy } from '../core/signed-by.ts';
@@ -32,7 +32,7 @@ export async function canary(profile: Profile, intern: string, { host, port }: C
     const body = Buffer.from(JSON.stringify({ canary: randomUUID() }));
     const request = { internId, bodySha256: hash('sha256', body), path: PATH };
     const proof = await requestOwnProof(mine, request, takeTrace(mine));
-    const keys = (await publishedKeys(baseUrl, internId, mine.interrupted)) ?? [];
+    const keys = (await readKeySet(baseUrl, internId, mine.interrupted))?.keys ?? [];
     const isSigned = isSignedBy(keys, callOf(request, proof));
     if (isSigned === undefined) throw new ProofError('key_unknown', 'no published key is for its time');
     if (!isSigned) throw new ProofError('signature_invalid', 'no published key made it');

@@ -11,7 +11,18 @@ import type { Profile } from '../session/profile.ts';
 /** Larger bodies are compared, but their change is not explained. */
 const GUESS_BYTES_MAX = 1024 * 1024;
 
-type Verdict = 'open' | 'accepted' | 'changed' | 'unchanged' | 'undiagnosed' | 'refused' | 'not_judged';
+/** What an answer's proof covers, and what explains that it does not fit. */
+const ANSWER_HEADERS = ['content-type', 'content-encoding'];
+
+type Verdict =
+  | 'open'
+  | 'accepted'
+  | 'answer_changed'
+  | 'changed'
+  | 'unchanged'
+  | 'undiagnosed'
+  | 'refused'
+  | 'not_judged';
 
 interface Judgement {
   readonly verdict: Verdict;
@@ -48,10 +59,11 @@ export async function doctorCall(
       });
     throw new CliError('daemon_open', { address: `${origin}${path}`, status });
   }
-  const { answer, proof } = await ready.send();
+  const { answer, proof, instead } = await ready.send();
   answer.end();
   const sent = { origin, path, contentType: ready.contentType, proof, body: ready.body };
-  const { verdict, changes, failure } = await judge(answer, sent, ready.body);
+  const { verdict, changes, failure } =
+    instead === undefined ? await judge(answer, sent, ready.body) : judgeAnswer(answer, instead);
   const clockSeconds = daemonAheadSeconds(answer, proof);
   const { status, code = null } = answer;
   if (json) {
@@ -67,6 +79,23 @@ export async function doctorCall(
       terminal.print(`The daemon's clock is ${tellClock(clockSeconds)}, compared with the signer's.`);
   }
   if (failure !== undefined) throw failure;
+}
+
+/** What the daemon kept is not what came first. */
+function judgeAnswer(kept: DaemonAnswer, came: Pick<DaemonAnswer, 'status' | 'headers'>): Judgement {
+  const parts = (one: typeof came) => ({
+    status: String(one.status),
+    ...Object.fromEntries(ANSWER_HEADERS.map((name) => [name, String(one.headers[name] ?? '')])),
+  });
+  const [sent, arrived] = [parts(kept), parts(came)];
+  const changes = Object.entries(sent).flatMap(([field, value]): Change[] => {
+    const shown = Object.entries(arrived).find(([name]) => name === field)?.[1];
+    return shown === value
+      ? []
+      : [{ field: `answer's ${field}`, change: 'changed', sent: value, arrived: shown }];
+  });
+  const failure = new CliError('answer_changed', { fields: changes.map(({ field }) => field) });
+  return { verdict: 'answer_changed', changes, failure };
 }
 
 async function judge(answer: DaemonAnswer, sent: SentCall, body: RequestBody): Promise<Judgement> {

@@ -80,11 +80,16 @@ async function serve(
     bytes = body.bytes;
     const headers = passedHeaders(request.headers);
     const contentType = request.headers['content-type'];
-    const call = { path, contentType, headers, body, silenceSeconds };
+    // A program of HTTP/1.0 would take the cut for the end.
+    const isPassedOn = () => request.httpVersion !== '1.0';
+    const call = { path, contentType, headers, body, silenceSeconds, isPassedOn };
     const pass = async (more: Pick<CallRequest, 'earlier' | 'onSigned'>) => {
       const { answer } = await readyCall({ ...target, profile }, { ...call, ...more }).send();
       try {
-        response.writeHead(answer.status, { ...answeredHeaders(answer.headers), ...cors });
+        const given = answeredHeaders(answer.headers);
+        // Its last byte would say that all is well, before the proof does.
+        if (answer.isPending) delete given['content-length'];
+        response.writeHead(answer.status, { ...given, ...cors });
         response.flushHeaders();
         await pipeline(answer.body, response);
       } finally {

@@ -25,6 +25,8 @@ export interface Trust {
   readonly users?: Readonly<Record<string, string>>;
   /** The origins of the daemons that were seen to keep answers. */
   readonly keepers?: readonly string[];
+  /** The keys with which the daemon of each intern proves its answers, by its id, and when they were read, in Unix seconds. */
+  readonly answers?: Readonly<Record<string, { readonly x: readonly string[]; readonly at: number }>>;
 }
 
 export const CLIENT_DEFAULT = 'ori-cli';
@@ -93,6 +95,7 @@ export function parseTrust(text: string): Record<string, Trust> | undefined {
     isRecord(one['daemons']) &&
     isRecord(one['users'] ?? {}) &&
     Array.isArray(one['keepers'] ?? []) &&
+    areAnswerKeys(one['answers'] ?? {}) &&
     isSignIn(one['signIn']) &&
     (one['refused'] === undefined || areTerms(one['refused']));
   return Object.values(value).every(isTrust) ? (value as Record<string, Trust>) : undefined;
@@ -106,6 +109,15 @@ export function trustOf(all: Readonly<Record<string, Trust>>, baseUrl: string): 
 /** A member that is the record's own. Names come from people and servers. */
 export function ownValue<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+function areAnswerKeys(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    Object.values(value).every(
+      (one) => isRecord(one) && Array.isArray(one['x']) && Number.isInteger(one['at']),
+    )
+  );
 }
 
 function isSignIn(value: unknown): boolean {

@@ -23,6 +23,8 @@ export interface DaemonAnswer extends DaemonResponse {
   readonly code?: string;
   /** The `diagnosis` of such a daemon, not parsed. */
   readonly diagnosis?: unknown;
+  /** Whether its body, which is not yet proven, throws at its end if it cannot be. */
+  readonly isPending?: boolean;
   /** Why the beginning of a refusal did not arrive. */
   readonly broken?: unknown;
 }
@@ -143,6 +145,15 @@ function asJson(body: Buffer): Record<string, unknown> {
 function readRefusal(body: Buffer): Pick<DaemonAnswer, 'code' | 'diagnosis'> {
   const value = RefusalShape.safeParse(parseJson(body.toString('utf8')));
   return value.success ? value.data.error : {};
+}
+
+/** The media type without its parameters. */
+export function typeOf({ mediaType }: DaemonResponse): string {
+  return mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+export function isEventStream(answer: DaemonResponse): boolean {
+  return typeOf(answer) === 'text/event-stream';
 }
 
 /** Whether the daemon accepted the call. */

@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto';
+import type { ProofHeaderValues } from '@ori/proof/wire';
 import { readBounded } from '../adapters/bounded.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { tellOutcome } from '../core/failures/answer-lost.ts';
@@ -11,17 +12,19 @@ import {
   type Asked,
   type Asking,
   type Attempt,
+  type Proven,
+  type Proving,
   pauseMs,
   questionsAbout,
   waited,
 } from './questions.ts';
 
 export interface Delivery extends Asking {
-  /** The origin of the daemon. */
-  readonly address: string;
   readonly keeper: Keeper;
   /** Signs the call and sends it. */
   readonly send: () => Promise<Attempt>;
+  /** Undefined if the daemon does not prove its answers. */
+  readonly openProving?: () => Promise<Proving | undefined>;
   /** How long a refusal asks to wait before the call is signed again, in seconds. */
   readonly pauseNamed: (answer: DaemonAnswer) => number | undefined;
   /** Whether the reader misses something when the body of an answer ends. */
@@ -30,7 +33,12 @@ export interface Delivery extends Asking {
   readonly isDiagnosing?: boolean | undefined;
 }
 
-export type Delivered = Required<Pick<Attempt, 'proof' | 'answer'>>;
+export interface Delivered {
+  readonly proof: ProofHeaderValues;
+  readonly answer: DaemonAnswer;
+  /** What came back first, if the kept answer is given instead. */
+  readonly instead?: Pick<DaemonAnswer, 'status' | 'headers'> | undefined;
+}
 
 /** More than any daemon keeps. */
 const KEPT_BYTES_MAX = 64 * 1024 * 1024;
@@ -46,28 +54,33 @@ export async function deliver(delivery: Delivery, earlier?: Attempt): Promise<De
   const { surroundings, address, keeper, isDiagnosing = false } = delivery;
   const { note } = surroundings.terminal;
   let attempt = earlier ?? (await delivery.send());
+  const proving = await delivery.openProving?.();
   for (let sends = 1; ; sends += 1) {
-    const { proof, answer, lost } = attempt;
-    const evidence = isDiagnosing && answer?.code !== undefined ? 'refused' : evidenceIn(attempt);
-    const ask = questionsAbout(proof, delivery);
+    const isSought = isDiagnosing && attempt.answer?.code !== undefined;
+    const proven = isSought ? undefined : await proving?.judge(attempt, delivery);
+    const { request, proof, answer, lost } = proven ?? attempt;
+    const evidence = isSought ? 'refused' : (proven?.evidence ?? evidenceIn(attempt));
+    const ask = questionsAbout({ request, proof }, { ...delivery, proving: proven && proving });
     const why = lost?.facts.why ?? (answer === undefined ? '' : tellOf(answer, evidence));
-    const known = { keepsAnswers: keeper.isKnown(), sends };
+    const known = { keepsAnswers: keeper.isKnown() || proven !== undefined, sends };
     let step = stepAfter(evidence, known);
     let asked: Asked | undefined;
     if (typeof step === 'object') {
       asked = await ask(why, step.ask);
       step = stepAfter(evidence, { ...known, outcome: asked.outcome });
     }
-    const seconds = answer === undefined || sends > 1 ? undefined : delivery.pauseNamed(answer);
+    // Nobody proves a refusal.
+    const isPassing = answer !== undefined && sends === 1 && proven === undefined;
+    const seconds = isPassing ? delivery.pauseNamed(answer) : undefined;
     if (step === 'give' && answer !== undefined && (evidence !== 'refused' || seconds === undefined)) {
-      if (asked !== undefined) note(tellOutcome(ofCall(asked.outcome), asked.status));
+      if (asked !== undefined && proven === undefined) note(tellOutcome(ofCall(asked.outcome), asked.status));
       await keeper.learn(answer);
-      return { proof, answer: completed(answer, ask, delivery) };
+      return { proof, answer: completed(answer, ask, delivery, proven) };
     }
     answer?.end();
     if (step === 'give_kept' && asked?.kept !== undefined) {
       await keeper.learn(asked.kept);
-      return { proof, answer: completed(asked.kept, ask, delivery) };
+      return { proof, answer: completed(asked.kept, ask, delivery, proven), instead: answer };
     }
     const facts = { address, why, outcome: asked && ofCall(asked.outcome), asked: asked?.status };
     if (step !== 'sign' && seconds === undefined) throw new CliError('answer_lost', { ...facts, sends });
@@ -107,7 +120,10 @@ function completed(
   answer: DaemonAnswer,
   ask: Ask,
   { surroundings, address, isMissing }: Delivery,
+  proven: Proven | undefined,
 ): DaemonAnswer {
+  // It was read as a whole.
+  if (proven !== undefined && proven.isWhole === undefined) return answer;
   const { note } = surroundings.terminal;
   async function* body(): AsyncIterable<Buffer> {
     const given = createHash('sha256');
@@ -117,6 +133,10 @@ function completed(
         given.update(chunk);
         bytes += chunk.length;
         yield chunk;
+      }
+      if (proven?.isWhole !== undefined) {
+        if (await proven.isWhole(bytes, given.copy().digest('hex'))) return;
+        throw new CliError('answer_lost', { address, why: 'nothing proves it', isBegun: true });
       }
       if (isMissing?.(answer)) {
         const why = 'it ended without what was waited for';
@@ -148,7 +168,7 @@ function completed(
       kept,
       status: asked,
     } = await ask(failure?.facts.why, failure ? undefined : DOUBT_SECONDS);
-    if (kept?.status !== answer.status) {
+    if (kept?.status !== answer.status || (proven !== undefined && kept.mediaType !== answer.mediaType)) {
       kept?.end();
       if (failure === undefined) {
         if (outcome === 'not_understood') note(tellOutcome(outcome, asked));
@@ -168,7 +188,7 @@ function completed(
       kept.end();
     }
   }
-  return { ...answer, body: body() };
+  return { ...answer, body: body(), isPending: proven !== undefined };
 }
 
 const isPrefix = (whole: Buffer, bytes: number, sha256: string): boolean =>

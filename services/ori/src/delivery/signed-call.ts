@@ -7,6 +7,7 @@ import { CliError, isCliError } from '../core/errors.ts';
 import { parseHeaders } from '../core/extra-headers.ts';
 import { requirePath } from '../core/proof-request.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
+import { answerKeysOf } from '../session/answer-keys.ts';
 import { type Surroundings, takeTrace, variable } from '../session/context.ts';
 import { findDaemon } from '../session/daemon-origin.ts';
 import { takeInternId } from '../session/intern-id.ts';
@@ -45,10 +46,11 @@ export interface CallTarget {
   readonly internId: string;
   readonly origin: URL;
   readonly keeper: Keeper;
+  readonly openProving: NonNullable<Delivery['openProving']>;
 }
 
 export interface CallRequest
-  extends Pick<Delivery, 'patienceSeconds' | 'isMissing' | 'isDiagnosing'>,
+  extends Pick<Delivery, 'patienceSeconds' | 'isMissing' | 'isDiagnosing' | 'isPassedOn'>,
     Pick<DaemonCall, 'path' | 'body' | 'onFlushed'> {
   readonly contentType?: string | undefined;
   /** Additional headers, by name in lower case. No proof covers them. */
@@ -76,21 +78,14 @@ export async function prepareCall(
   intern: string,
   path: string,
   options: CallOptions,
-  { isDiagnosing = false } = {},
+  more: Pick<CallRequest, 'isDiagnosing' | 'isPassedOn'> = {},
 ): Promise<ReadyCall> {
   requirePath(path);
   const { 'content-type': typed, ...headers } = parseHeaders(options.header ?? []);
   const target = await findTarget(profile, intern, options);
   const body = await takeBody(profile, options);
   const contentType = options.contentType ?? typed;
-  return readyCall(target, {
-    path,
-    contentType,
-    headers,
-    body,
-    silenceSeconds: options.timeout,
-    isDiagnosing,
-  });
+  return readyCall(target, { ...more, path, contentType, headers, body, silenceSeconds: options.timeout });
 }
 
 /**
@@ -107,12 +102,20 @@ export async function findTarget(
   const { base_url } = await requireSession(profile);
   const internId = await takeInternId(profile, intern);
   const origin = address ?? (await findDaemon(profile, base_url, internId));
-  return { profile, internId, origin, keeper: await openKeeper(profile, base_url, origin) };
+  const keeper = await openKeeper(profile, base_url, origin);
+  const of = { baseUrl: base_url, internId };
+  const openProving = async () => {
+    const keys = await answerKeysOf(profile, of);
+    if (keys.length === 0) return undefined;
+    const { createProving } = await import('../proven/proving.ts');
+    return createProving(keys, () => answerKeysOf(profile, of, 0));
+  };
+  return { profile, internId, origin, keeper, openProving };
 }
 
 /** A call with a hashed body to a known daemon. Nothing is sent yet. */
 export function readyCall(target: CallTarget, request: CallRequest): ReadyCall {
-  const { profile, internId, origin, keeper } = target;
+  const { profile, internId, origin, keeper, openProving } = target;
   const { path, body, earlier, onSigned, onFlushed } = request;
   const { contentType = CONTENT_TYPE_DEFAULT, silenceSeconds = SILENCE_SECONDS_DEFAULT } = request;
   // The same each time that the call is sent, so that a daemon can tell a repeated call from another one.
@@ -125,13 +128,14 @@ export function readyCall(target: CallTarget, request: CallRequest): ReadyCall {
     call: Omit<DaemonCall, 'proof'>,
     signed?: CallRequest['onSigned'],
   ): Promise<Attempt> {
-    const proof = await signFor(profile, { internId, bodySha256: call.body.sha256, path: call.path }, trace);
+    const asked = { internId, bodySha256: call.body.sha256, path: call.path };
+    const proof = await signFor(profile, asked, trace);
     signed?.(proof);
     try {
       const answer = await readAnswer(await present(profile, { ...call, proof }));
-      return { proof, answer, lost: lossOf(answer) };
+      return { request: asked, proof, answer, lost: lossOf(answer) };
     } catch (error) {
-      if (isCliError(error, 'answer_lost')) return { proof, lost: error };
+      if (isCliError(error, 'answer_lost')) return { request: asked, proof, lost: error };
       throw error;
     }
   }
@@ -141,6 +145,7 @@ export function readyCall(target: CallTarget, request: CallRequest): ReadyCall {
     surroundings: profile,
     address: origin.origin,
     keeper,
+    openProving,
     seconds: silenceSeconds,
     pauseNamed,
     send: () =>
@@ -158,7 +163,8 @@ export function readyCall(target: CallTarget, request: CallRequest): ReadyCall {
       const why = 'the program that made it was cut off';
       const lost = new CliError('answer_lost', { address: origin.origin, why });
       try {
-        return await deliver(delivery, earlier && { proof: earlier, lost });
+        const asked = { internId, bodySha256: body.sha256, path };
+        return await deliver(delivery, earlier && { request: asked, proof: earlier, lost });
       } catch (error) {
         if (last !== undefined && isCliError(error, 'interrupted')) {
           const question = `${internId} ${questionPath(String(last['x-ori-invoke-nonce']))} --data ''`;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { explainSystemError } from '@ori/faces/system-error';
 import { type PresentedProof, ProofError, parseProofHeaders, type VerificationKey } from '@ori/proof';
-import { publishedKeys } from '../adapters/key-set.ts';
+import { readKeySet } from '../adapters/key-set.ts';
 import { readSession } from '../adapters/session-store.ts';
 import { CliError } from '../core/errors.ts';
 import { requirePath } from '../core/proof-request.ts';
@@ -39,7 +39,7 @@ export async function isSigned(profile: Profile, request: LoggedRequest): Promis
   return keys && isSignedBy(keys, request);
 }
 
-/** The published keys of an intern, which need no session. Throws as `publishedKeys`. */
+/** The published keys of an intern, which need no session. Throws as `readKeySet`. */
 export async function keysOf(
   profile: Profile,
   internId: string,
@@ -47,7 +47,7 @@ export async function keysOf(
   const session = await readSession(profile.place).catch(() => undefined);
   const baseUrl = baseUrlToSignIn(profile, session);
   profile.terminal.detail(`GET ${baseUrl}/interns/${internId}/daemon/jwks.json`);
-  return publishedKeys(baseUrl, internId, profile.interrupted);
+  return (await readKeySet(baseUrl, internId, profile.interrupted))?.keys;
 }
 
 /** `name: value` lines, as in curl. */

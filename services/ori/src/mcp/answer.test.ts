@@ -11,7 +11,7 @@ async function textsOfStream(count: number, chunks: readonly string[]) {
     await new Promise(() => {});
   }
   const answer = {
-    headers: { 'content-type': 'text/event-stream' },
+    mediaType: 'text/event-stream',
     body: body(),
   } as unknown as DaemonAnswer;
   const texts: string[] = [];

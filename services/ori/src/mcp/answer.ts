@@ -1,6 +1,6 @@
 import { daemonPeer } from '../adapters/daemon.ts';
 import { CliError } from '../core/errors.ts';
-import { type DaemonAnswer, textOf } from '../delivery/daemon-answer.ts';
+import { type DaemonAnswer, isEventStream, textOf, typeOf } from '../delivery/daemon-answer.ts';
 
 const EVENT_CHARACTERS_MAX = 64 * 1024 * 1024;
 
@@ -8,15 +8,9 @@ const EVENT_CHARACTERS_MAX = 64 * 1024 * 1024;
 export async function* textsOf(answer: DaemonAnswer, origin: URL): AsyncIterable<string> {
   const type = typeOf(answer);
   if (type === 'application/json') yield await textOf(answer, origin);
-  else if (isStream(answer)) yield* eventsOf(answer, origin);
-  else throw notUnderstood(origin, `its media type is ${type ?? 'missing'}`);
+  else if (isEventStream(answer)) yield* eventsOf(answer, origin);
+  else throw notUnderstood(origin, `its media type is ${type || 'missing'}`);
 }
-
-export function isStream(answer: DaemonAnswer): boolean {
-  return typeOf(answer) === 'text/event-stream';
-}
-
-const typeOf = ({ headers }: DaemonAnswer) => headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
 
 async function* eventsOf({ body }: DaemonAnswer, origin: URL): AsyncIterable<string> {
   const { createParser } = await import('eventsource-parser');

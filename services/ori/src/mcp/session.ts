@@ -1,6 +1,6 @@
 import { bodyOf } from '../adapters/request-body.ts';
 import { CliError } from '../core/errors.ts';
-import { type DaemonAnswer, isGood, refusalOf, textOf } from '../delivery/daemon-answer.ts';
+import { type DaemonAnswer, isEventStream, isGood, refusalOf, textOf } from '../delivery/daemon-answer.ts';
 import {
   type CallTarget,
   findTarget,
@@ -10,7 +10,7 @@ import {
 } from '../delivery/signed-call.ts';
 import type { Context } from '../session/context.ts';
 import { interruptedBy, openProfile } from '../session/profile.ts';
-import { isStream, notUnderstood, textsOf } from './answer.ts';
+import { notUnderstood, textsOf } from './answer.ts';
 import { isForgotten } from './forgotten.ts';
 import { headersOfStateless, type Id, isFieldValue, type JsonRpcText, readJsonRpc } from './json-rpc.ts';
 import { createLife, type Life } from './life.ts';
@@ -87,7 +87,7 @@ export function createMcpSession(given: McpSessionOptions) {
       const profile = { ...interruptedBy(target.profile, closed), terminal };
       const carried = isOutside ? {} : agreed;
       const headers = { accept: ACCEPT, ...carried, ...headersOfStateless(said) };
-      const isMissing = (answer: DaemonAnswer) => isStream(answer) && life.isWaiting();
+      const isMissing = (answer: DaemonAnswer) => isEventStream(answer) && life.isWaiting();
       const patienceSeconds = PATIENCE_SECONDS;
       const request = {
         path,
@@ -97,6 +97,7 @@ export function createMcpSession(given: McpSessionOptions) {
         patienceSeconds,
         onFlushed,
         isMissing,
+        isPassedOn: isEventStream,
       };
       life.sent();
       const { answer } = await readyCall({ ...target, profile }, request).send();
@@ -115,15 +116,28 @@ export function createMcpSession(given: McpSessionOptions) {
       return;
     }
     if (!life.isWaiting()) return;
-    for await (const text of textsOf(answer, origin)) {
-      const said = readJsonRpc(text);
-      if (typeof said === 'string') throw notUnderstood(origin, 'it is not JSON-RPC');
+    const give = async (said: JsonRpcText, text: string) => {
       const { chosenVersion } = said;
       if (method === 'initialize' && chosenVersion !== undefined && isFieldValue(chosenVersion))
         agreed = { ...agreed, [VERSION]: chosenVersion };
       for (const line of life.answered(said, text, leftOut)) await write(onOneLine(line));
+    };
+    /** Responses of a stream that is proven at its end. Notifications pass. */
+    const held: [JsonRpcText, string][] = [];
+    let isStrange = false;
+    const strange = () => notUnderstood(origin, 'it is not JSON-RPC');
+    for await (const text of textsOf(answer, origin)) {
+      const said = readJsonRpc(text);
+      // Of a stream that is not yet proven it may be somebody else's.
+      if (typeof said === 'string' && answer.isPending) isStrange = true;
+      else if (typeof said === 'string') throw strange();
+      else if (answer.isPending && said.answers.length > 0) held.push([said, text]);
+      else await give(said, text);
       if (!life.isWaiting()) return;
     }
+    if (isStrange) throw strange();
+    for (const [said, text] of held) await give(said, text);
+    if (!life.isWaiting()) return;
     throw lost(origin, 'it ended without a response', true);
   }
 

@@ -8,6 +8,12 @@ export const DOCTOR_FAILURES = {
     next: () =>
       'Put the handler behind the verifier, or the daemon behind ori-guard, so that it is reachable in no other way.',
   }),
+  answer_changed: failure.daemonRefused<{ fields: readonly string[] }>({
+    what: ({ fields }) =>
+      `The call was carried out, and its answer changed on the way${fields.length === 0 ? '' : ` (${fields.join(', ')})`}.`,
+    next: () =>
+      'The daemon kept the answer, so ori call gives it, after more questions. Have the server in between leave answers as they are: no compression, no charset of its own.',
+  }),
   call_changed: failure.daemonRefused<{ status: number; code: string; fields: readonly string[] }>({
     what: ({ status, code, fields }) =>
       `The daemon answered ${status} (${code}): the request changed on the way (${fields.join(', ')}).`,

@@ -1,0 +1,235 @@
+import { randomBytes } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { bodySha256, parseProofHeaders } from '@ori/proof';
+import { ANSWER_PROOF, createAnswerKey, signAnswer } from '@ori/proof/answer-proof';
+import { createTestSigner } from '@ori/verifier/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { CliError } from '../core/errors.ts';
+import { signedCall } from '../core/signed-by.ts';
+import { readAnswer } from '../delivery/daemon-answer.ts';
+import { type Delivery, deliver } from '../delivery/deliver.ts';
+import { questionPath } from '../delivery/evidence.ts';
+import type { Attempt } from '../delivery/questions.ts';
+import { createProving } from './proving.ts';
+
+const INTERN = 'int_proven';
+const signer = createTestSigner({ internId: INTERN });
+const key = createAnswerKey(randomBytes(32));
+const other = createAnswerKey(randomBytes(32));
+const TEXT = '{"paid":7}';
+const JSON_TYPE = 'application/json';
+
+interface Reply {
+  readonly status?: number;
+  readonly mediaType?: string;
+  readonly body?: string;
+  readonly kept?: boolean;
+  /** The value of the header, for the call that is answered. */
+  readonly proof?: (call: string, question: string) => string | undefined;
+}
+
+const signed = (answer: { status?: number; mediaType?: string; body?: string }, by = key) => {
+  const { status = 200, mediaType = JSON_TYPE, body = TEXT } = answer;
+  return (call: string) => signAnswer(by, { call, status, mediaType, body: Buffer.from(body) });
+};
+const ofQuestion = (answer: Parameters<typeof signed>[0]) => (_call: string, question: string) =>
+  signed(answer)(question);
+
+const NOT_RECEIVED = { status: 404, body: '{"error":{"code":"call_not_received"}}' };
+const GIVEN: Reply = { proof: signed({}) };
+const KEPT: Reply = { kept: true, proof: signed({}) };
+const UNSIGNED_REFUSAL: Reply = { status: 401, body: '{"error":{"code":"signature_invalid"}}' };
+
+beforeEach(() => {
+  vi.spyOn(Math, 'random').mockReturnValue(-1);
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** One call of a daemon that proves its answers: what arrives, and what arrives to each question. */
+async function called(
+  first: Reply | 'cut',
+  {
+    questions = [],
+    proofs = [],
+    keys = [key.x],
+    renewed = keys,
+    isPassedOn,
+  }: {
+    questions?: readonly (Reply | 'cut')[];
+    proofs?: readonly Reply[];
+    keys?: readonly string[];
+    renewed?: readonly string[];
+    isPassedOn?: Delivery['isPassedOn'];
+  } = {},
+) {
+  const told = { sends: 0, questions: 0, proofs: 0 };
+  const digestOf = ({ request, proof }: Pick<Attempt, 'request' | 'proof'>) =>
+    bodySha256(signedCall(request, parseProofHeaders(Object.entries(proof).flat())).signingInput);
+  let call = '';
+  const attempt = async (path: string, reply: Reply | 'cut', body = ''): Promise<Attempt> => {
+    const request = { internId: INTERN, path, bodySha256: bodySha256(Buffer.from(body)) };
+    const proof = signer.sign({ path, body, user: 'ada' });
+    const digest = digestOf({ request, proof });
+    if (body !== '') call = digest;
+    if (reply === 'cut') {
+      const lost = new CliError('answer_lost', { address: 'x', why: 'the connection was cut' });
+      return { request, proof, lost };
+    }
+    const { status = 200, mediaType = JSON_TYPE, body: text = TEXT, kept = false } = reply;
+    const header = reply.proof?.(call, digest);
+    const headers = {
+      ...(kept && { 'ori-answer': 'kept' }),
+      ...(header !== undefined && { [ANSWER_PROOF]: header }),
+    };
+    async function* chunks() {
+      yield Buffer.from(text.slice(0, 3));
+      yield Buffer.from(text.slice(3));
+    }
+    const response = { status, headers, mediaType, traceId: '', body: chunks(), end() {} };
+    return { request, proof, answer: await readAnswer(response) };
+  };
+  const delivery: Delivery = {
+    surroundings: {
+      terminal: { note() {}, detail() {} } as never,
+      interrupted: new AbortController().signal,
+    },
+    address: 'https://daemon.test',
+    seconds: 300,
+    keeper: { isKnown: () => false, learn: async () => undefined },
+    pauseNamed: () => undefined,
+    openProving: async () => createProving(keys, async () => renewed),
+    isPassedOn,
+    send: () => {
+      told.sends += 1;
+      return attempt('/api/pay', first, '{"n":7}');
+    },
+    ask: (path) => {
+      const isProof = path.endsWith('/proof');
+      expect(path.startsWith(questionPath(''))).toBe(true);
+      const scripted = isProof ? proofs[told.proofs++] : questions[told.questions++];
+      return attempt(path, scripted ?? { status: 404, body: 'no such page', mediaType: 'text/html' });
+    },
+  };
+  try {
+    const { answer } = await deliver(delivery);
+    const body = String(await buffer(answer.body));
+    return { ...told, status: answer.status, body };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { ...told, code: error.code };
+  }
+}
+
+const LOST = { code: 'answer_lost', sends: 1 };
+
+describe('an answer', () => {
+  it('that its proof fits is given, and costs no question', async () => {
+    expect(await called(GIVEN)).toEqual({ sends: 1, questions: 0, proofs: 0, status: 200, body: TEXT });
+    const error = { status: 500, body: 'sold out' };
+    expect(await called({ ...error, proof: signed(error) })).toMatchObject({ status: 500, questions: 0 });
+  });
+
+  it.each<[string, Reply]>([
+    ['body', { ...GIVEN, body: '{"paid":8}' }],
+    ['status', { ...GIVEN, status: 201 }],
+    ['media type', { ...GIVEN, mediaType: 'text/html' }],
+    ['key', { proof: signed({}, other) }],
+    ['call', { proof: () => signed({})('0'.repeat(64)) }],
+  ])('with another %s is as if it were lost', async (_part, reply) => {
+    expect(await called(reply, { questions: [KEPT] })).toMatchObject({ sends: 1, status: 200, body: TEXT });
+    expect(await called(reply)).toMatchObject({ ...LOST, questions: 3 });
+  });
+
+  it.each<[string, Reply]>([
+    ['whose body was not known with its head', { proof: () => key.x }],
+    ['whose proof was taken away', {}],
+  ])('%s is given after one question for its proof', async (_name, reply) => {
+    expect(await called(reply, { proofs: [{ status: 204, body: '', proof: signed({}) }] })).toEqual({
+      sends: 1,
+      questions: 0,
+      proofs: 1,
+      status: 200,
+      body: TEXT,
+    });
+  });
+
+  it('without a proof is not given', async () => {
+    expect(await called({})).toMatchObject({ ...LOST, proofs: 3, questions: 3 });
+    expect(await called({ body: '{"paid":8}' }, { questions: [KEPT] })).toMatchObject({ body: TEXT });
+  });
+});
+
+describe('a refusal', () => {
+  it('is given if it is proven that the call was not received', async () => {
+    const proof = ofQuestion(NOT_RECEIVED);
+    expect(await called(UNSIGNED_REFUSAL, { questions: [{ ...NOT_RECEIVED, proof }] })).toMatchObject({
+      status: 401,
+      sends: 1,
+      questions: 1,
+    });
+  });
+
+  it('is not, if nobody proves it or the call was carried out', async () => {
+    expect(
+      await called(UNSIGNED_REFUSAL, { questions: [NOT_RECEIVED, NOT_RECEIVED, NOT_RECEIVED] }),
+    ).toMatchObject(LOST);
+    expect(await called(UNSIGNED_REFUSAL, { questions: [KEPT] })).toMatchObject({ status: 200, body: TEXT });
+  });
+});
+
+describe('a lost answer', () => {
+  it('is signed again once, after a proven call_not_received alone', async () => {
+    const proven = { ...NOT_RECEIVED, proof: ofQuestion(NOT_RECEIVED) };
+    expect(await called('cut', { questions: [proven, proven] })).toMatchObject({
+      code: 'answer_lost',
+      sends: 2,
+    });
+    expect(await called('cut', { questions: [NOT_RECEIVED, NOT_RECEIVED, NOT_RECEIVED] })).toMatchObject(
+      LOST,
+    );
+    // That of the call's own digest is no statement about it.
+    const ofCall = { ...NOT_RECEIVED, proof: signed(NOT_RECEIVED) };
+    expect(await called('cut', { questions: [ofCall, ofCall, ofCall] })).toMatchObject(LOST);
+  });
+
+  it('is not the kept one of another call, nor a statement that is called kept', async () => {
+    const statement = { ...NOT_RECEIVED, kept: true, proof: ofQuestion(NOT_RECEIVED) };
+    const another = { kept: true, proof: () => signed({})('0'.repeat(64)) };
+    expect(await called('cut', { questions: [statement, another, statement] })).toMatchObject(LOST);
+  });
+});
+
+describe('an answer that is passed on while it arrives', () => {
+  const passed = { isPassedOn: () => true };
+
+  it('ends well after its proof, or after the kept one that it is the beginning of', async () => {
+    const proofs = [{ status: 204, body: '', proof: signed({}) }];
+    expect(await called({ proof: () => key.x }, { ...passed, proofs })).toMatchObject({
+      body: TEXT,
+      proofs: 1,
+    });
+    const half = { body: TEXT.slice(0, 5), proof: () => key.x };
+    expect(await called(half, { ...passed, questions: [KEPT] })).toMatchObject({ body: TEXT });
+  });
+
+  it.each<[string, Reply, Reply]>([
+    ['it is another', { body: '{"paid":8}' }, KEPT],
+    ['its media type is another', { mediaType: 'text/html' }, KEPT],
+    ['nobody proves it', {}, { status: 404 }],
+  ])('throws at its end if %s', async (_name, reply, answer) => {
+    expect(await called(reply, { ...passed, questions: [answer] })).toMatchObject(LOST);
+  });
+});
+
+// Rotated, removed, and another daemon's.
+describe('keys that are read again', () => {
+  it('prove what the known ones do not', async () => {
+    const answered = await called({ proof: signed({}, other) }, { renewed: [key.x, other.x] });
+    expect(answered).toMatchObject({ status: 200, questions: 0 });
+  });
+
+  it('end the proofs of a daemon that has none any more, and then everything is as without them', async () => {
+    expect(await called({}, { renewed: [] })).toMatchObject({ status: 200, body: TEXT, proofs: 0 });
+    expect(await called(UNSIGNED_REFUSAL, { renewed: [] })).toMatchObject({ status: 401, questions: 0 });
+  });
+});

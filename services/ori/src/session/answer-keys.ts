@@ -1,0 +1,56 @@
+import { type KeySet, readKeySet } from '../adapters/key-set.ts';
+import { CliError, isCliError } from '../core/errors.ts';
+import { ownValue } from '../core/trust.ts';
+import type { Profile } from './profile.ts';
+import { changeTrust, readTrust } from './trust.ts';
+
+/** As long as a rotation lasts: a key that was removed proves nothing from then on. */
+const AGE_SECONDS_MAX = 600;
+/** What was read again within this time, in seconds, and is the same, is not stored again. */
+const RENEWED_SECONDS = 60;
+
+/**
+ * The keys with which the daemon of an intern proves its answers, as the API publishes them beside the intern's; none if it does not.
+ * The profile keeps them, tells when they begin and end, and reads them again when they are old.
+ *
+ * @param ageSecondsMax of what is not read again
+ */
+export async function answerKeysOf(
+  profile: Profile,
+  { baseUrl, internId }: { readonly baseUrl: string; readonly internId: string },
+  ageSecondsMax = AGE_SECONDS_MAX,
+): Promise<readonly string[]> {
+  const { terminal, interrupted, nowSeconds } = profile;
+  const { answers: kept = {} } = await readTrust(profile, baseUrl);
+  const before = ownValue(kept, internId);
+  const at = nowSeconds();
+  if (before !== undefined && Math.abs(at - before.at) < ageSecondsMax) return before.x;
+  const published = await readKeySet(baseUrl, internId, interrupted).catch((error) => {
+    if (isCliError(error, 'interrupted') || !(error instanceof CliError)) throw error;
+    return undefined;
+  });
+  const x = published && (await keysIn(published));
+  // An API that says nothing, or nothing that can be read, ends nothing.
+  if (x === undefined) return before?.x ?? [];
+  const isKnown = before !== undefined && before.x.join() === x.join();
+  if (isKnown && Math.abs(at - before.at) < RENEWED_SECONDS) return x;
+  const did = (before?.x.length ?? 0) > 0;
+  if (!did && x.length > 0)
+    terminal.note(`${internId} proves its answers: from now on, this profile takes no others.`);
+  if (did && x.length === 0) terminal.note(`${internId} proves its answers no more, says the API.`);
+  await changeTrust(profile, baseUrl, ({ answers = {} }) => ({
+    answers: { ...answers, [internId]: { x, at } },
+  })).catch(() => undefined);
+  return x;
+}
+
+/** Undefined if they cannot be read. */
+async function keysIn({ hasAnswerKeys, body, statement }: KeySet): Promise<readonly string[] | undefined> {
+  if (!hasAnswerKeys) return [];
+  const { createAnswerKeyReader } = await import('@ori/proof/answer-keys');
+  try {
+    return createAnswerKeyReader()({ body, statement, now: Date.now() }).keys;
+  } catch {
+    return undefined;
+  }
+}
