@@ -87,3 +87,17 @@ it('keeps that the daemon failed', async () => {
   expect((await world.raw(request)).status).toBe(502);
   expect(await ask()).toMatchObject({ status: 502, body: expect.stringContaining('daemon_failed') });
 });
+
+it('counts a question that the store does not answer', async () => {
+  await using world = await openGuardWorld({ env: { GUARD_ANSWERS: 'true' } });
+  const path = `/.well-known/ori/calls/${'A'.repeat(22)}`;
+  const question = world.signed({ path, body: '' });
+  vi.spyOn(Date, 'now').mockImplementation(() => {
+    if (new Error().stack?.includes('memory/records.ts')) throw new Error('no clock');
+    return performance.timeOrigin + performance.now();
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  expect(await world.raw(question)).toMatchObject({ status: 503 });
+  const metrics = await (await fetch(`${world.guard.opsUrl}/metrics`)).text();
+  expect(metrics).toMatch(/outcome="replay_store_unavailable"\S* 1$/m);
+});

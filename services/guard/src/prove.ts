@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BodyError, readChunks } from '@ori/http/body';
 import { DeadlineError } from '@ori/http/deadline';
 import { countFor, exchangeOf } from '@ori/http/exchange';
-import { ProofError } from '@ori/proof/wire';
+import { ProofError, UnavailableError } from '@ori/proof/wire';
 import { BusyError } from '@ori/runtime/busy-error';
 import type { VerifiedProof, Verifier } from '@ori/verifier';
 
@@ -47,14 +47,19 @@ export async function prove(req: IncomingMessage, head: Head, options: ProveOpti
   }
 }
 
-function reported(verifier: Verifier, head: Head, error: unknown): unknown {
+export function reported(verifier: Verifier, head: Head, error: unknown): unknown {
   if (error instanceof BodyError && error.code === 'body_too_large') {
     const refusal = new ProofError('body_too_large', error.message);
     verifier.report(refusal.code, head, refusal);
     return refusal;
   }
   const isAborted = [BodyError, DeadlineError, BusyError].some((kind) => error instanceof kind);
-  const outcome = error instanceof ProofError ? error.code : isAborted ? 'aborted' : 'internal_error';
+  const outcome =
+    error instanceof ProofError || error instanceof UnavailableError
+      ? error.code
+      : isAborted
+        ? 'aborted'
+        : 'internal_error';
   verifier.report(outcome, head, error);
   return error;
 }

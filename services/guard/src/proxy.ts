@@ -4,7 +4,7 @@ import type { Verifier } from '@ori/verifier';
 import type { GuardConfig } from './config.ts';
 import { type Daemon, DaemonError, type DaemonFailure } from './daemon.ts';
 import { headersForDaemon, namesOthers } from './headers.ts';
-import { type Head, prove } from './prove.ts';
+import { type Head, prove, reported } from './prove.ts';
 import { type Answer, answer, refuse, send } from './refuse.ts';
 import { createSpool } from './spool.ts';
 
@@ -93,11 +93,10 @@ export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts)
           body = await spool.body();
         },
       });
-      const asked = verifier.answers?.ask(proof);
-      if (asked !== undefined) {
-        send(res, await asked);
-        return;
-      }
+      const asked = verifier.answers?.ask(proof)?.catch((error) => {
+        throw reported(verifier, head, error);
+      });
+      if (asked !== undefined) return send(res, await asked);
       // If the deadline passed during the spend, the client already has its answer, and the call is not sent.
       if (res.headersSent) verifier.answers?.record(proof).lose();
       else verifier.answers?.recordNode(res, proof);

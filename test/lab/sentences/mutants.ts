@@ -183,7 +183,7 @@ export const MUTANTS: readonly Mutant[] = [
     'if (record?.user === user) return record.end;',
     'if (record !== undefined) return record.end;',
   ],
-  ['N19', STORE, '[nonce, voidOf(nonce)]);', '[voidOf(nonce)]);'],
+  ['N19', STORE, '[nonce, voidOf(nonce)];', '[nonce];'],
 ];
 
 /** Why a mutant lives. */

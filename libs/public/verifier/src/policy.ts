@@ -30,8 +30,8 @@ export interface VerifierOptions {
    */
   contentType?: string | undefined;
   /**
-   * Called once per request with its outcome, for metrics and logs, and again if a handler of node:http throws. It cannot change the
-   * verdict.
+   * Called once per request with its outcome, for metrics and logs, and again if a handler of node:http throws, or the store fails to
+   * say what became of a call. It cannot change the verdict.
    *
    * @example onOutcome: ({ outcome, error }) => log.info({ outcome, err: error })
    */

@@ -177,6 +177,17 @@ for (const { name, start, startBehindParser } of ADAPTERS) {
     ]);
   });
 
+  test(`${name}: reports a kept answer that cannot be given, and refuses the question`, async () => {
+    const replay = createTestReplayStore();
+    const kept = { status: 201, headers: { 'x y': 'z' }, body: Buffer.from('kept') };
+    vi.spyOn(replay.answers as AnswerStore, 'ask').mockResolvedValue(kept);
+    const { daemon, reports } = await world(start, { answers: keepAnswers(), replay });
+    const target = `/.well-known/ori/calls/${'A'.repeat(22)}`;
+    const answer = await daemon.send({ target, headers: signed({ path: target, body: '' }), body: '' });
+    expect(answer).toEqual({ status: 503, code: 'replay_store_unavailable' });
+    expect(reports).toMatchObject([{ outcome: 'accepted' }, { outcome: 'replay_store_unavailable' }]);
+  });
+
   test(`${name}: refuses unknown options`, async () => {
     const misspelt = { bodyBytesMax: 1000, diagnos: true, [randomUUID()]: 1 };
     const verifier = createVerifier({

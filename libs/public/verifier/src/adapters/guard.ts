@@ -1,4 +1,4 @@
-import { ProofError } from '@ori/proof/wire';
+import { ProofError, type UnavailableError } from '@ori/proof/wire';
 import { requireNames } from '../options.ts';
 import { type Answer, BODY_INCOMPLETE, INTERNAL_ERROR, toRefusal } from '../refusal.ts';
 import { STREAM_SECONDS_MAX } from '../replay/replay-store.ts';
@@ -67,7 +67,10 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
   if (typeof handler !== 'function') throw new TypeError('requireProof: expected a handler');
 
   /** A refusal that the verifier does not know of. */
-  function reported(head: RequestHead, error: ProofError): ProofError {
+  function reported<Refused extends ProofError | UnavailableError>(
+    head: RequestHead,
+    error: Refused,
+  ): Refused {
     verifier.report(error.code, head, error);
     return error;
   }
@@ -112,8 +115,11 @@ export function createGuard(verifier: Verifier, options: RequireProofOptions, ha
       try {
         const proven = await prove(arrival, received);
         const asked = verifier.answers?.ask(proven.proof);
-        if (asked !== undefined) return { answer: await asked, isAborted: false, closes: false };
-        return { proven };
+        if (asked === undefined) return { proven };
+        const answer = await asked.catch((error: UnavailableError) => {
+          throw reported(head, error);
+        });
+        return { answer, isAborted: false, closes: false };
       } catch (error) {
         if (error instanceof BodyError) {
           verifier.report('aborted', head, error);

@@ -277,6 +277,12 @@ test.each([
   { status: 199, headers: {}, body: new Uint8Array() },
   { status: 1000, headers: {}, body: new Uint8Array() },
   { status: 200, headers: {}, body: 'text' },
+  { status: 200.5, headers: {}, body: new Uint8Array() },
+  { status: 200, headers: null, body: new Uint8Array() },
+  { status: 200, headers: { 'x-own': 1 }, body: new Uint8Array() },
+  { status: 200, headers: { '': 'own' }, body: new Uint8Array() },
+  { status: 200, headers: { 'x-own': 'a\r\nb' }, body: new Uint8Array() },
+  { status: 200, headers: { 'x-own': '\u0100' }, body: new Uint8Array() },
 ])('does not answer a question if the store says %o', async (said) => {
   const replay = createTestReplayStore();
   vi.spyOn(replay.answers as AnswerStore, 'ask').mockResolvedValueOnce(said as never);

@@ -71,13 +71,24 @@ async function answerTo(store: AnswerStore, question: Question): Promise<Answer>
     const end = await store.ask(question);
     if (typeof end === 'string' && Object.hasOwn(REFUSALS, end)) return REFUSALS[end];
     const { status, headers, body } = end as KeptAnswer;
-    if (!(status >= 200 && status < 1000 && body instanceof Uint8Array))
+    const isSendable = Number.isInteger(status) && status >= 200 && status < 1000 && areHeaders(headers);
+    if (!(isSendable && body instanceof Uint8Array))
       throw new TypeError('ask: expected from the replay store how the call ended');
     return { status, headers: { ...headers, 'ori-answer': 'kept' }, body };
   } catch (cause) {
     if (cause instanceof UnavailableError) throw cause;
     throw new UnavailableError('replay_store_unavailable', 'the replay store failed', { cause });
   }
+}
+
+const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Whoever can write to the store may have put there what no server can send. */
+function areHeaders(headers: object): boolean {
+  return Object.entries(headers).every(
+    ([name, value]) => NAME.test(name) && typeof value === 'string' && VALUE.test(value),
+  );
 }
 
 const REFUSALS = {

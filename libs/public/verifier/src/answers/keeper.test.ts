@@ -21,7 +21,10 @@ function world(answer: (attempt: number) => Promise<void> | void = async () => u
     return answer(kept.length);
   };
   const keeper = createKeeper({ keep, ask: () => 'lost' });
-  return { kept, give: (nonce: string, end: CallEnd) => keeper({ policy: POLICY, user: 'ada', nonce }, end) };
+  return {
+    kept,
+    give: (nonce: string, end: CallEnd, user = 'ada') => keeper({ policy: POLICY, user, nonce }, end),
+  };
 }
 
 const answerOf = (length: number, headers = {}): CallEnd => ({
@@ -30,26 +33,37 @@ const answerOf = (length: number, headers = {}): CallEnd => ({
   body: new Uint8Array(length),
 });
 
-test('has a store that takes time lose the oldest when they need more than 64 MiB', () => {
+test('has a store that takes time lose the oldest of a person when theirs need more than 32 MiB', () => {
   const { kept, give } = world();
-  for (const nonce of ['A', 'B', 'C', 'D']) give(nonce, answerOf(16 * MIB));
-  give('E', answerOf(32 * MIB));
+  for (const nonce of ['A', 'B', 'C', 'D']) give(nonce, answerOf(8 * MIB));
+  give('E', answerOf(16 * MIB));
   expect(kept.map(([nonce, end]) => (end === 'lost' ? `${nonce} lost` : nonce))).toEqual(
     'A,B,C,D,A lost,E,B lost,C lost'.split(','),
   );
 });
 
+// REPLAY-STORES.md, Answers: a fair share.
+test('a person whose answers take all that they may loses none of another, who gets half of the rest', () => {
+  const { kept, give } = world();
+  give('A', answerOf(MIB));
+  for (let count = 0; count < 200; count += 1) give(`m${count}`, answerOf(MIB), 'mallory');
+  for (const nonce of ['B', 'C', 'D']) give(nonce, answerOf(4 * MIB));
+  const lost = kept.filter(([, end]) => end === 'lost').map(([nonce]) => nonce);
+  expect(lost.length).toBeGreaterThan(160);
+  expect(lost.filter((nonce) => !nonce.startsWith('m'))).toEqual([]);
+});
+
 test('an answer that is larger than all of that is lost, and the next ones count as before', () => {
   const { kept, give } = world();
-  give('A', answerOf(65 * MIB));
+  give('A', answerOf(33 * MIB));
   expect(kept.at(-1)).toEqual(['A', 'lost']);
-  give('B', answerOf(40 * MIB));
-  give('C', answerOf(40 * MIB));
+  give('B', answerOf(20 * MIB));
+  give('C', answerOf(20 * MIB));
   expect(kept.at(-1)).toEqual(['B', 'lost']);
 });
 
 test('counts the headers, and 512 bytes for the record', () => {
-  const each = 32 * MIB - 1024;
+  const each = 16 * MIB - 1024;
   const { kept, give } = world();
   const headers = { 'x-own': 'v'.repeat(507) };
   give('A', answerOf(each, headers));
@@ -63,21 +77,21 @@ test('counts the headers, and 512 bytes for the record', () => {
 
 test('after ten minutes the store has forgotten an answer by itself', () => {
   const { kept, give } = world();
-  give('A', answerOf(40 * MIB));
+  give('A', answerOf(20 * MIB));
   vi.advanceTimersByTime(599 * SECOND);
-  give('B', answerOf(40 * MIB));
+  give('B', answerOf(20 * MIB));
   expect(kept.at(-1)).toEqual(['A', 'lost']);
   vi.advanceTimersByTime(600 * SECOND);
-  give('C', answerOf(40 * MIB));
-  expect(kept.slice(3)).toEqual([['C', 40 * MIB]]);
+  give('C', answerOf(20 * MIB));
+  expect(kept.slice(3)).toEqual([['C', 20 * MIB]]);
   give('D', answerOf(1));
-  give('E', answerOf(40 * MIB));
+  give('E', answerOf(20 * MIB));
   expect(kept.at(-1)).toEqual(['C', 'lost']);
 });
 
 test('what is no answer needs no room', () => {
   const { kept, give } = world();
-  give('A', answerOf(64 * MIB - 512));
+  give('A', answerOf(32 * MIB - 512));
   for (let count = 0; count < 10; count += 1) give('B', 'lost');
   expect(kept).not.toContainEqual(['A', 'lost']);
 });
@@ -136,9 +150,9 @@ test('does not bring back an answer that is to be lost', async () => {
   const { kept, give } = world((attempt) =>
     attempt === 1 ? Promise.reject(new Error('down')) : Promise.resolve(),
   );
-  give('A', answerOf(40 * MIB));
+  give('A', answerOf(20 * MIB));
   await vi.advanceTimersByTimeAsync(50);
-  give('B', answerOf(40 * MIB));
+  give('B', answerOf(20 * MIB));
   expect(kept.at(-1)).toEqual(['A', 'lost']);
   await vi.advanceTimersByTimeAsync(60 * SECOND);
   expect(kept.slice(1).filter(([nonce]) => nonce === 'A')).not.toContainEqual(['A', 40 * MIB]);
@@ -149,8 +163,8 @@ test('an answer that becomes lost while the store takes it is lost afterwards', 
   const { kept, give } = world((attempt) =>
     attempt === 1 ? promise : attempt === 3 ? Promise.reject(new Error('down')) : Promise.resolve(),
   );
-  give('A', answerOf(40 * MIB));
-  give('B', answerOf(40 * MIB));
+  give('A', answerOf(20 * MIB));
+  give('B', answerOf(20 * MIB));
   resolve();
   await vi.advanceTimersByTimeAsync(60 * SECOND);
   expect(kept.map(([nonce, end]) => [nonce, typeof end])).toEqual([
@@ -163,6 +177,6 @@ test('an answer that becomes lost while the store takes it is lost afterwards', 
 
 test('a store that has an answer at once bounds itself', () => {
   const { kept, give } = world(() => undefined);
-  for (const nonce of ['A', 'B', 'C']) give(nonce, answerOf(40 * MIB));
+  for (const nonce of ['A', 'B', 'C']) give(nonce, answerOf(20 * MIB));
   expect(kept.map(([nonce]) => nonce)).toEqual(['A', 'B', 'C']);
 });

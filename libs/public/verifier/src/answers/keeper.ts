@@ -16,29 +16,43 @@ interface Kept extends Call {
   readonly untilMs: number;
   /** What the store does not have yet. */
   end: CallEnd | undefined;
-  next: Kept | undefined;
 }
 
 /** Puts the ends of calls into a store: again if it fails, and within `ANSWERS_BYTES_MAX` if it takes time. */
 export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => void {
-  let oldest: Kept | undefined;
-  let newest: Kept | undefined;
+  const all = new Set<Kept>();
+  const people = new Map<string, { readonly kept: Set<Kept>; bytes: number }>();
   let bytes = 0;
 
+  /** A person's answers take at most half of what the others leave: beyond it, their oldest are lost. */
   function count(kept: Kept): void {
-    if (newest === undefined) oldest = kept;
-    else newest.next = kept;
-    newest = kept;
+    const person = people.get(kept.user) ?? { kept: new Set(), bytes: 0 };
+    people.set(kept.user, person);
+    person.kept.add(kept);
+    all.add(kept);
+    person.bytes += kept.bytes;
     bytes += kept.bytes;
     const nowMs = kept.untilMs - ANSWER_SECONDS * 1000;
-    while (oldest !== undefined && (bytes > ANSWERS_BYTES_MAX || oldest.untilMs <= nowMs)) {
-      const dropped = oldest;
-      oldest = dropped.next;
-      bytes -= dropped.bytes;
-      // Otherwise the store has forgotten it too.
-      if (dropped.untilMs > nowMs) void put(Object.assign(dropped, { end: 'lost' }));
+    for (const each of all) {
+      if (each.untilMs > nowMs) break;
+      // The store has forgotten it too.
+      drop(each);
     }
-    if (oldest === undefined) newest = undefined;
+    for (const each of person.kept) {
+      if (person.bytes + bytes <= ANSWERS_BYTES_MAX) break;
+      drop(each);
+      void put(Object.assign(each, { end: 'lost' }));
+    }
+  }
+
+  function drop(kept: Kept): void {
+    const person = people.get(kept.user);
+    all.delete(kept);
+    bytes -= kept.bytes;
+    if (person === undefined) return;
+    person.kept.delete(kept);
+    person.bytes -= kept.bytes;
+    if (person.kept.size === 0) people.delete(kept.user);
   }
 
   async function put(kept: Kept, begun?: Promise<void>): Promise<void> {
@@ -72,7 +86,7 @@ export function createKeeper(store: AnswerStore): (call: Call, end: CallEnd) => 
     if (begun === undefined) return;
     const { policy, user, nonce } = call;
     const untilMs = performance.now() + ANSWER_SECONDS * 1000;
-    const kept: Kept = { policy, user, nonce, bytes: bytesOf(end), untilMs, end, next: undefined };
+    const kept: Kept = { policy, user, nonce, bytes: bytesOf(end), untilMs, end };
     void put(kept, begun);
     if (typeof end === 'object') count(kept);
   };

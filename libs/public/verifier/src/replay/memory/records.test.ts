@@ -121,16 +121,34 @@ test('keeps the calls of interns apart, and knows nothing of others', () => {
   expect(endOf('a')).toBe('too_large');
 });
 
-test('an answer that younger ones replaced, or that has no room, is lost', () => {
+test('an answer that younger ones of its person replaced, or that has no room, is lost', () => {
   const { begin, end, endOf } = world();
-  begin('a', 'b', 'c');
-  end('a', { ...ANSWER, body: new Uint8Array(40 * MIB) });
-  end('b', { ...ANSWER, body: new Uint8Array(40 * MIB) });
-  end('c', { ...ANSWER, body: new Uint8Array(64 * MIB) });
+  begin('a', 'b', 'c', 'd');
+  end('a', { ...ANSWER, body: new Uint8Array(20 * MIB) });
+  end('b', { ...ANSWER, body: new Uint8Array(20 * MIB) });
+  end('c', { ...ANSWER, body: new Uint8Array(33 * MIB) });
   const body = endOf('b');
   expect([endOf('a'), typeof body === 'object' && body.body.length, endOf('c')]).toEqual([
     'lost',
-    40 * MIB,
+    20 * MIB,
     'lost',
   ]);
+});
+
+test('a person whose answers take all that they may loses none of another, who gets half of the rest', () => {
+  const { records, at, begin, end, endOf } = world();
+  begin('a', 'b', 'c');
+  end('a');
+  for (let count = 0; count < 200; count += 1) {
+    records.begin('int_1', `m${count}`, 'mallory');
+    end(`m${count}`, { ...ANSWER, body: new Uint8Array(MIB) });
+  }
+  end('b', { ...ANSWER, body: new Uint8Array(15 * MIB) });
+  const isKept = (nonce: string) => typeof endOf(nonce) === 'object';
+  expect(['a', 'b', 'm199', 'm0'].map(isKept)).toEqual([true, true, true, false]);
+  // Room that was given back.
+  at(601);
+  expect(isKept('b')).toBe(false);
+  end('c', { ...ANSWER, body: new Uint8Array(31 * MIB) });
+  expect(isKept('c')).toBe(true);
 });

@@ -4,7 +4,7 @@ import { createRing } from './ring.ts';
 const MIB = 1024 * 1024;
 
 test('gives each answer as it was, or nothing of it, and always the last', () => {
-  const ring = createRing();
+  const ring = createRing((size) => size <= 64 * MIB);
   const put = Array.from({ length: 60 }, (_, index) => {
     const body = new Uint8Array((index * 7919 * 1021) % (5 * MIB)).fill(index);
     const answer = { status: 200 + index, headers: { 'x-index': `${'ü'.repeat(index)}${index}` }, body };
@@ -24,8 +24,8 @@ test('gives each answer as it was, or nothing of it, and always the last', () =>
   expect(isThere.slice(first)).not.toContain(false);
 });
 
-test('keeps 64 MiB and no more', () => {
-  const ring = createRing();
+test('keeps what it may and no more', () => {
+  const ring = createRing((size) => size <= 64 * MIB);
   const answerOf = (bytes: number) => ({ status: 200, headers: {}, body: new Uint8Array(bytes) });
   const places = Array.from({ length: 5 }, () => Number(ring.put(answerOf(15 * MIB))));
   expect(places.map((place) => ring.get(place)?.body.length)).toEqual([
@@ -39,7 +39,7 @@ test('keeps 64 MiB and no more', () => {
 });
 
 test('has room for every character of the headers', () => {
-  const ring = createRing();
+  const ring = createRing(() => true);
   const body = new Uint8Array(10);
   for (let count = 0; count < 200; count += 1) {
     const headers = { 'x-own': '€'.repeat(count * 97) };
@@ -52,10 +52,27 @@ test('has room for every character of the headers', () => {
 });
 
 test('an answer is a copy, when it is put and when it is given', () => {
-  const ring = createRing();
+  const ring = createRing(() => true);
   const body = Uint8Array.of(1, 2);
   const place = Number(ring.put({ status: 200, headers: {}, body }));
   body.fill(9);
   ring.get(place)?.body.fill(9);
   expect(ring.get(place)).toEqual({ status: 200, headers: {}, body: Uint8Array.of(1, 2) });
+});
+
+test('grows no more once it replaced an answer, though it may', () => {
+  let most = 2048;
+  const ring = createRing((size) => size <= most);
+  const answerOf = (bytes: number) => ({ status: 200, headers: {}, body: new Uint8Array(bytes) });
+  const places = Array.from({ length: 4 }, () => Number(ring.put(answerOf(700))));
+  most = 8192;
+  expect(ring.put(answerOf(3000))).toBeUndefined();
+  const last = Number(ring.put(answerOf(700)));
+  expect([...places, last].map((place) => ring.get(place)?.body.length)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    700,
+    700,
+  ]);
 });

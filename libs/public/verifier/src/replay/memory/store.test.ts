@@ -61,8 +61,8 @@ test('calls whose answers are kept count beside their proofs', () => {
   expect(() => spend(3)).toThrow(expect.objectContaining({ code: 'replay_store_full' }));
 });
 
-test('a question about an unknown call counts as two proofs, until no proof could be accepted', () => {
-  const { spend, ask, seconds } = world(4);
+test('a question about an unknown call counts as one proof beside its own, until no proof could be accepted', () => {
+  const { spend, ask, seconds } = world(2);
   seconds(400);
   void ask(1);
   void ask(1);

@@ -103,9 +103,9 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}) {
       // Of another person's call nobody learns that there is one.
       if (record !== undefined || ledger.has([voidOf(nonce)])) return isCertain ? 'not_received' : 'lost';
       if (ledger.has([nonce])) return 'lost';
-      requireRoom(2, Math.floor(seconds - RETENTION_SECONDS_MAX));
+      requireRoom(1, Math.floor(seconds - RETENTION_SECONDS_MAX));
       // As late as a proof could be that any verifier accepts.
-      entries += ledger.add(Math.ceil(seconds) + TOLERANCE_SECONDS_MAX, [nonce, voidOf(nonce)]);
+      entries += ledger.add(Math.ceil(seconds) + TOLERANCE_SECONDS_MAX, [voidOf(nonce)]);
       return isCertain ? 'not_received' : 'lost';
     },
   };
@@ -140,7 +140,7 @@ export function memoryReplayStore(options: MemoryReplayStoreOptions = {}) {
 /** A synchronous replay store. */
 export type MemoryReplayStore = ReturnType<typeof memoryReplayStore>;
 
-/** Marks a nonce that was spent by a question. */
+/** Recorded in the place of a nonce that a question spent. */
 const voidOf = (nonce: string): string => `x${nonce}`;
 
 interface Moment {
@@ -169,6 +169,7 @@ function idsOfV1(id: string): Ids {
 
 /** Two version 2 proofs may share a version 1 id, so it is recorded as a mark that conflicts with version 1 proofs only. */
 function idsOfV2(nonce: string, v1Id: string | undefined): Ids {
-  if (v1Id === undefined) return { conflicting: [nonce], recorded: [nonce] };
-  return { conflicting: [nonce, v1Id], recorded: [nonce, `m${v1Id}`] };
+  const conflicting = [nonce, voidOf(nonce)];
+  if (v1Id === undefined) return { conflicting, recorded: [nonce] };
+  return { conflicting: [...conflicting, v1Id], recorded: [nonce, `m${v1Id}`] };
 }
