@@ -181,3 +181,16 @@ it('says for which claim a token is refused', async () => {
   const powerless = await doctor({}, ['--token'], await issuer.token({ scope: 'interns' }));
   expect(powerless.wrong['token']).toMatchObject({ found: expect.stringContaining('vault:read') });
 });
+
+it('tells of keys for calls and answers that a root does not vouch for', async () => {
+  const check = 'statements of keys';
+  await world.query(`UPDATE signing_keys SET statement = '${'A'.repeat(86)}=='`);
+  expect((await doctor()).all.find((one) => one.check === check)?.found).toContain('1 keys, each stated');
+  await world.query(`UPDATE interns SET answer_keys = '[{"x":"${'A'.repeat(43)}"}]'`);
+  expect((await doctor()).wrong).toEqual({
+    [check]: expect.objectContaining({ found: expect.stringContaining('1 of 2 keys') }),
+  });
+  await world.query('UPDATE interns SET answer_keys = NULL');
+  await world.query('UPDATE signing_keys SET statement = NULL');
+  expect((await doctor()).all.find((one) => one.check === check)?.found).toBe('1 keys, and no root');
+});

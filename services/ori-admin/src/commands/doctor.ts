@@ -5,7 +5,7 @@ import { type Command, examples } from '../command.ts';
 import type { Context } from '../context.ts';
 import { examine, type Finding } from '../doctor/finding.ts';
 import { lookAtIssuers, lookAtToken } from '../doctor/issuers.ts';
-import { lookAtLogin, lookAtServer } from '../doctor/postgresql.ts';
+import { lookAtLogin, lookAtServer, lookAtStatements } from '../doctor/postgresql.ts';
 import { lookAtRedis } from '../doctor/redis.ts';
 import { lookAtAuditFolder, lookAtInstance, lookAtRing } from '../doctor/services.ts';
 import { loadIdentity, type Prefix } from '../doctor/settings.ts';
@@ -61,6 +61,7 @@ async function lookAtAll(
       () => admin.withDatabase(lookAtServer),
       'check ORI_ADMIN_DATABASE_URL and the server',
     ),
+    examine('statements of keys', () => admin.withDatabase(lookAtStatements), 'run ori-admin migrate'),
     ...(['SIGNER', 'MANAGEMENT'] as const).flatMap((prefix) =>
       isConfigured(prefix, env)
         ? [examine(`${prefix.toLowerCase()} login`, () => lookAtLogin(prefix, env), fixDatabase)]

@@ -29,6 +29,27 @@ export async function lookAtServer(db: Database): Promise<string> {
   return `PostgreSQL ${version}, primary, at ${grantsAsOf}`;
 }
 
+/** The keys that the key sets have, for calls and for answers. */
+const STATEMENTS = `
+  select count(*)::int as keys, count(statement)::int as stated from (
+    select statement from signing_keys
+    where retired_at is null and coalesce(expires_at > extract(epoch from now()), true)
+    union all
+    select key ->> 'statement' from interns, jsonb_array_elements(answer_keys) as key
+  ) as published`;
+
+/** That each key carries a statement, if any does: the signer of a deployment with a root publishes no other. */
+export async function lookAtStatements(db: Database): Promise<string> {
+  const [facts] = await db.query<{ keys: number; stated: number }>(STATEMENTS);
+  const { keys = 0, stated = 0 } = facts ?? {};
+  if (stated === 0) return `${keys} keys, and no root`;
+  if (stated === keys) return `${keys} keys, each stated for daemons that pin the root`;
+  throw new CheckFailed(
+    `${keys - stated} of ${keys} keys for calls and answers are not stated, so they are not published`,
+    'if you added them, ori-admin root state --all; otherwise revoke them, or correct answer_keys',
+  );
+}
+
 /** The login of a service: that it connects, and has no more privileges than it needs. */
 export async function lookAtLogin(prefix: Prefix, env: Environment): Promise<string> {
   const role = prefix === 'SIGNER' ? 'ori_signer' : 'ori_management';
