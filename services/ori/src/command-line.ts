@@ -1,7 +1,7 @@
 import { Argument, Command, Help } from 'commander';
 import { VERSION } from './adapters/user-agent.ts';
 import { CliError } from './core/errors.ts';
-import { declareRequests, parsePort, parseSeconds } from './request-commands.ts';
+import { collectKey, declareRequests, parsePort, parseSeconds } from './request-commands.ts';
 import type { Context, GlobalOptions, HostEnvironment } from './session/context.ts';
 import { openProfile, type Profile } from './session/profile.ts';
 import {
@@ -79,9 +79,18 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
     .description('set or print the origin of the daemon of an intern, for this profile')
     .argument('<intern>', 'id or name of the intern')
     .argument('[url]', 'origin of its daemon, for later commands')
-    .option('--unset', 'use the hostname that the API lists')
+    .option('--answer-key <key>', 'the key with which it proves its answers; may be repeated', collectKey)
+    .option('--unset', 'use what the API lists and publishes')
     .action(async (intern, url, options) =>
       (await import('./commands/profile-daemons.ts')).profileDaemon(profile(), intern, url, options),
+    );
+  profiles
+    .command('root')
+    .description('set or print the roots that have to vouch for the keys of the API, for this profile')
+    .argument('[files...]', 'the public key of a root each, as the operator gives it')
+    .option('--unset', 'believe what the API publishes')
+    .action(async (files, options) =>
+      (await import('./commands/profile-root.ts')).profileRoot(profile(), files, options),
     );
   program
     .command('logout')

@@ -25,8 +25,10 @@ export interface Trust {
   readonly users?: Readonly<Record<string, string>>;
   /** The origins of the daemons that were seen to keep answers. */
   readonly keepers?: readonly string[];
-  /** The keys with which the daemon of each intern proves its answers, by its id, and when they were read, in Unix seconds. */
-  readonly answers?: Readonly<Record<string, { readonly x: readonly string[]; readonly at: number }>>;
+  /** The public keys that have to vouch for the key sets of the API, 43 characters of base64url each. */
+  readonly roots?: readonly string[];
+  /** The keys with which the daemon of each intern proves its answers, by its id, and when they were read, in Unix seconds; null if the person stated them. */
+  readonly answers?: Readonly<Record<string, { readonly x: readonly string[]; readonly at: number | null }>>;
 }
 
 export const CLIENT_DEFAULT = 'ori-cli';
@@ -95,6 +97,7 @@ export function parseTrust(text: string): Record<string, Trust> | undefined {
     isRecord(one['daemons']) &&
     isRecord(one['users'] ?? {}) &&
     Array.isArray(one['keepers'] ?? []) &&
+    Array.isArray(one['roots'] ?? []) &&
     areAnswerKeys(one['answers'] ?? {}) &&
     isSignIn(one['signIn']) &&
     (one['refused'] === undefined || areTerms(one['refused']));
@@ -115,7 +118,8 @@ function areAnswerKeys(value: unknown): boolean {
   return (
     isRecord(value) &&
     Object.values(value).every(
-      (one) => isRecord(one) && Array.isArray(one['x']) && Number.isInteger(one['at']),
+      (one) =>
+        isRecord(one) && Array.isArray(one['x']) && (one['at'] === null || Number.isInteger(one['at'])),
     )
   );
 }

@@ -24,8 +24,8 @@ export function signFor(
 
 /**
  * Requests a proof, and judges whether it is the one that was asked for: of this person, of now, and given for the first
- * time. TLS and a root do not show that, because a server in between can have a genuine proof of somebody else. Throws
- * CliError `signed_as_other` and `answer_not_understood`, and the errors of `requestProof`.
+ * time. TLS and a root do not show that, because a server in between can have a genuine proof of somebody else; a root shows that it is
+ * the signer's. Throws CliError `signed_as_other`, `answer_not_understood` and `root_vouches_not`, and the errors of `requestProof`.
  */
 export function requestOwnProof(
   profile: Profile,
@@ -39,6 +39,12 @@ export function requestOwnProof(
     const proof = await requestProof(session.base_url, credential, request, by);
     await requireOwn(profile, session, String(proof['x-ori-invoke-user']));
     requireNew(session, String(proof['x-ori-invoke-nonce']));
+    const { base_url: baseUrl } = session;
+    const { roots = [] } = await readTrust(profile, baseUrl);
+    if (roots.length > 0) {
+      const { requireVouched } = await import('../proven/root.ts');
+      await requireVouched({ roots, baseUrl }, request, proof, interrupted);
+    }
     return proof;
   });
 }

@@ -21,19 +21,19 @@ export async function answerKeysOf(
   ageSecondsMax = AGE_SECONDS_MAX,
 ): Promise<readonly string[]> {
   const { terminal, interrupted, nowSeconds } = profile;
-  const { answers: kept = {} } = await readTrust(profile, baseUrl);
+  const { answers: kept = {}, roots = [] } = await readTrust(profile, baseUrl);
   const before = ownValue(kept, internId);
   const at = nowSeconds();
-  if (before !== undefined && Math.abs(at - before.at) < ageSecondsMax) return before.x;
+  const ageSeconds = before === undefined ? Number.POSITIVE_INFINITY : Math.abs(at - (before.at ?? at));
+  if (before !== undefined && (before.at === null || ageSeconds < ageSecondsMax)) return before.x;
   const published = await readKeySet(baseUrl, internId, interrupted).catch((error) => {
     if (isCliError(error, 'interrupted') || !(error instanceof CliError)) throw error;
     return undefined;
   });
-  const x = published && (await keysIn(published));
+  const x = published && (await keysIn(published, { roots, baseUrl, internId }));
   // An API that says nothing, or nothing that can be read, ends nothing.
   if (x === undefined) return before?.x ?? [];
-  const isKnown = before !== undefined && before.x.join() === x.join();
-  if (isKnown && Math.abs(at - before.at) < RENEWED_SECONDS) return x;
+  if (before?.x.join() === x.join() && ageSeconds < RENEWED_SECONDS) return x;
   const did = (before?.x.length ?? 0) > 0;
   if (!did && x.length > 0)
     terminal.note(`${internId} proves its answers: from now on, this profile takes no others.`);
@@ -45,11 +45,19 @@ export async function answerKeysOf(
 }
 
 /** Undefined if they cannot be read. */
-async function keysIn({ hasAnswerKeys, body, statement }: KeySet): Promise<readonly string[] | undefined> {
-  if (!hasAnswerKeys) return [];
+async function keysIn(
+  { hasAnswerKeys, body, statement }: KeySet,
+  {
+    roots,
+    ...of
+  }: { readonly roots: readonly string[]; readonly baseUrl: string; readonly internId: string },
+): Promise<readonly string[] | undefined> {
+  const hasRoot = roots.length > 0;
+  if (!hasAnswerKeys && !hasRoot) return [];
   const { createAnswerKeyReader } = await import('@ori/proof/answer-keys');
   try {
-    return createAnswerKeyReader()({ body, statement, now: Date.now() }).keys;
+    const rules = hasRoot ? { ...of, roots: (await import('../proven/root.ts')).rootsOf(roots) } : undefined;
+    return createAnswerKeyReader(rules)({ body, statement, now: Date.now() }).keys;
   } catch {
     return undefined;
   }

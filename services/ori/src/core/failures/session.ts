@@ -67,6 +67,11 @@ export const SESSION_FAILURES = {
     next: () =>
       'Nothing was sent with this proof. If you changed accounts, use a profile for each: ori --profile NAME. Otherwise something between ori and the signer answers for it: report it to the operator of the API.',
   }),
+  root_vouches_not: failure.refused<{ baseUrl: string; why: string }>({
+    what: ({ baseUrl, why }) => `The root of ${baseUrl} does not vouch for the proof: ${why}.`,
+    next: () =>
+      'Nothing was sent with it. If the API has another root, get it from its operator: ori profiles root FILE. Otherwise something between ori and the signer answers for it: report it.',
+  }),
   token_refused: failure.signInNeeded<{ baseUrl: string } & ServerRefusal>({
     what: ({ baseUrl, message }) => `${baseUrl} refused the given access token: ${message}`,
     next: () => 'It may have expired, or be for another audience: get a new one from the issuer.',
