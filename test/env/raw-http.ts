@@ -89,6 +89,37 @@ export async function sendAll(url: URL, requests: readonly RawRequest[]): Promis
   return parse(Buffer.concat(received)).map((answer) => ({ ...answer, milliseconds }));
 }
 
+/** Sends each on a connection of its own, and the last bytes of all of them together. */
+export async function sendTogether(url: URL, requests: readonly RawRequest[]): Promise<RawAnswer[]> {
+  const sent = [];
+  for (const request of requests) {
+    const bytes = Buffer.concat([renderHead(request), renderBody(request)]);
+    const socket = connect(Number(url.port), url.hostname).setNoDelay();
+    const answer = firstAnswer(socket);
+    // One after the other: some servers let few connections wait.
+    await Promise.race([once(socket, 'connect').catch(() => undefined), once(socket, 'close')]);
+    socket.write(bytes.subarray(0, -1));
+    sent.push({ socket, answer, last: bytes.subarray(-1) });
+  }
+  // Until the server has read what it waits with.
+  await pause(2);
+  for (const { socket, last } of sent) socket.write(last);
+  return Promise.all(sent.map(({ answer }) => answer));
+}
+
+async function firstAnswer(socket: Socket): Promise<RawAnswer> {
+  const received: Buffer[] = [];
+  socket.setTimeout(ANSWER_MS, () => socket.destroy());
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk) => {
+    received.push(chunk);
+    if (parse(Buffer.concat(received)).length > 0) socket.destroy();
+  });
+  await new Promise((resolve) => socket.once('close', resolve));
+  const [answer = { headers: new Map(), body: '' }] = parse(Buffer.concat(received));
+  return { ...answer, milliseconds: 0 };
+}
+
 async function write(socket: Socket, requests: readonly RawRequest[], isDone: () => boolean): Promise<void> {
   for (const request of requests) {
     const { cutAfter, byteEveryMs } = request;

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ANSWER_CHECKS, QUESTION_CHECKS } from '../conformance/daemon/answer-checks.ts';
 import { ANSWER_SENTENCES } from '../conformance/daemon/answers.ts';
-import { CHECKS, SLOW_CHECKS } from '../conformance/daemon/checks.ts';
+import { CHECKS, RACE_CHECKS, SLOW_CHECKS } from '../conformance/daemon/checks.ts';
 import { KEY_CHECKS } from '../conformance/daemon/key-checks.ts';
 import { ELSEWHERE } from './elsewhere.ts';
 import { ANSWER_VECTORS, ROOTED_SETS, SCENARIOS, SIGNING_VECTORS, textOf } from './read.ts';
@@ -13,6 +13,7 @@ import { sentencesOfSpec } from './sentences.ts';
 export const DAEMON_CHECKS: readonly { sentence: string; title: string }[] = [
   ...CHECKS,
   ...SLOW_CHECKS,
+  ...RACE_CHECKS,
   ...KEY_CHECKS,
   ...QUESTION_CHECKS,
   ...ANSWER_CHECKS,

@@ -1,4 +1,4 @@
-import { type RawAnswer, sendAll } from '../../env/raw-http.ts';
+import { type RawAnswer, sendAll, sendTogether } from '../../env/raw-http.ts';
 import { alter, append, changes, drop, rename, repeat, replace } from '../../vectors/change-headers.ts';
 import { CLAIM, inputV2, namedKey, signed } from '../../vectors/proof.ts';
 import { type Bench, type Change, codeOf, newNonce, nowSeconds, textOf } from './bench.ts';
@@ -293,6 +293,31 @@ export const SLOW_CHECKS: readonly Check[] = [
       const answer = await bench.tell({ raw });
       if (answer.milliseconds > 34_000) return 'it was still open after 34 s';
       return ENDED.includes(codeOf(answer)) ? undefined : `got ${textOf(answer)}`;
+    },
+  },
+];
+
+/** Bursts, and the copies of each of two proofs in one. */
+const [BURSTS, COPIES] = [300, 2];
+
+/** Takes seconds. What two processes do without a lock meets in one burst of about ten. */
+export const RACE_CHECKS: readonly Check[] = [
+  {
+    sentence: 'N7',
+    title: `accepts each proof once in ${BURSTS} bursts of copies`,
+    async run(bench) {
+      for (let burst = 0; burst < BURSTS; burst++) {
+        const proofs = [bench.request(), bench.request()];
+        const answers = await sendTogether(
+          bench.daemon.url,
+          proofs.flatMap((request) => Array.from({ length: COPIES }, () => request)),
+        );
+        const counts = [answers.slice(0, COPIES), answers.slice(COPIES)].map(
+          (own) => own.filter(({ status }) => status === 200).length,
+        );
+        if (counts.some((count) => count > 1)) return `burst ${burst + 1}: a proof was accepted twice`;
+      }
+      return undefined;
     },
   },
 ];

@@ -7,7 +7,7 @@ import { INTERN_ID } from '../../vectors/scenario.ts';
 import { ANSWER_CHECKS, QUESTION_CHECKS } from './answer-checks.ts';
 import { judgeAnswers } from './answers.ts';
 import { type Bench, createBench, type Daemon, GOOD, type Refusal } from './bench.ts';
-import { CHECKS, SLOW_CHECKS } from './checks.ts';
+import { CHECKS, RACE_CHECKS, SLOW_CHECKS } from './checks.ts';
 import { KEY_CHECKS } from './key-checks.ts';
 import type { KeyAnswer, KeyServer } from './key-server.ts';
 
@@ -20,9 +20,11 @@ export interface SuiteOptions {
   readonly only: string | undefined;
   /** The daemon keeps answers (REPLAY-STORES.md, N14 to N21). */
   readonly answers?: boolean;
-  /** The checks that take 30 s, those that need a daemon each, and those of requests alone. */
-  readonly leftOut?: readonly ('slow' | 'key sets' | 'requests')[];
+  /** The checks that take 30 s, those that need a daemon each, those of requests alone, and bursts. */
+  readonly leftOut?: readonly Kind[];
 }
+
+type Kind = 'slow' | 'key sets' | 'requests' | 'races';
 
 /** The result of one check. */
 export interface Outcome {
@@ -149,7 +151,7 @@ export async function runSuite(
     outcomes.push({ sentence, title, difference, isUnseen });
   }
 
-  const isIn = (kind: 'slow' | 'key sets' | 'requests') => options.leftOut?.includes(kind) !== true;
+  const isIn = (kind: Kind) => options.leftOut?.includes(kind) !== true;
   const keyChecks = KEY_CHECKS.filter((check) => isIn('key sets') && wanted(check));
   const inTurn = async (): Promise<void> => {
     for (let check = keyChecks.shift(); check !== undefined; check = keyChecks.shift()) {
@@ -168,6 +170,7 @@ export async function runSuite(
   const slow = Promise.all(slowChecks.map((check) => judge(check, bench)));
   const checks = [
     ...(isIn('requests') ? CHECKS : []),
+    ...(isIn('races') ? RACE_CHECKS : []),
     ...(options.answers === true ? ANSWER_CHECKS : QUESTION_CHECKS),
   ].filter(wanted);
   tell(`requests: ${checks.length} checks`);

@@ -104,6 +104,7 @@ export const MUTANTS: readonly Mutant[] = [
 `,
   ],
   ['N7', M, 'if not ledger.spent.isdisjoint(conflicting):', 'if False:'],
+  ['N7', M, 'self._lock = threading.Lock()', 'self._lock = __import__("contextlib").nullcontext()'],
   ['N7', M, 'self._ledgers.get(policy.intern_id)', 'next(iter(self._ledgers.values()), None)'],
   ['N8', M, 'math.floor(now - policy.retention_seconds)', 'math.floor(now - policy.max_age_seconds)'],
   ['N8', M, 'math.floor(now - policy.retention_seconds)', 'math.floor(now - policy.retention_seconds + 30)'],

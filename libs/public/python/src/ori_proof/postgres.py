@@ -25,7 +25,7 @@ SCHEMA_VERSION: int = SHARED["postgres"]["version"]
 TOUCH_APART_SECONDS = 0.1
 NOT_INSTALLED = "the schema ori_replay is missing, old or not granted: install it as the README says"
 UNSAFE = dict.fromkeys(("3F000", "42883", "42P01", "42501"), NOT_INSTALLED) | {"25006": "the server is read-only"}
-#: The routine of the server that waits for standbys: a canceled wait ends with its notice, and an otherwise normal commit.
+#: The routine that waits for standbys: a canceled wait ends with its notice, and an otherwise normal commit.
 WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 Row = dict[str, Any]
 
