@@ -3,11 +3,15 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { startOpenIdProvider } from '../../services/standalone/src/openid-provider.ts';
 import { shipped } from '../env/programs.ts';
 import { sharedRedisUrl } from '../env/redis.ts';
-import { hostAsProcess } from '../env/signer-host.ts';
+import { ServerProcess } from '../env/server-process.ts';
 import { ORI } from './cli-process.ts';
 import { startOperatorWorld } from './ori-admin-world.ts';
+import { makeBrowser } from './readme-session.ts';
+import { makeStandaloneHome } from './standalone-process.ts';
+import { freePortWithNeighbours } from './three-ports.ts';
 
 const ORI_ADMIN = await shipped('admin/ori-admin');
 const README = new URL('../../services/ori-admin/README.md', import.meta.url);
@@ -44,59 +48,68 @@ it('the walkthrough of the README works', { timeout: 120_000 }, async () => {
   expect((await admin.json('signing-key', 'list')).data).toMatchObject([{ intern_id: intern.id }]);
 });
 
-it('the six lines of the README and its nine variables lead to a proof', { timeout: 120_000 }, async () => {
+it('README’s six lines and nine variables lead to a proof, while its demo runs', {
+  timeout: 120_000,
+}, async () => {
   await using world = await startOperatorWorld();
+  const { directory } = world.room;
+  const firstPort = await freePortWithNeighbours();
+  await using demo = await makeStandaloneHome();
+  await using _running = await demo.start({ ORI_PORT: String(firstPort) });
   const text = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
   const [, section = ''] = text.split('\n## Your people\n');
   const [ours = ''] = section.split('\n## ');
-  const [, yaml = '', lines = ''] = /```yaml\n(.*?)```.*?```sh\n(.*?)```/s.exec(ours) ?? [];
-  const [generate, migrate, apply, serve, login = '', sign, ...rest] = lines.trimEnd().split('\n');
-  expect([serve, rest]).toEqual(['ori-signer &', []]);
+  const [, yaml = '', block = ''] = /```yaml\n(.*?)```.*?```sh\n(.*?)```/s.exec(ours) ?? [];
   const [, named = ''] = /`SIGNER_BASE_URL` \| `(.*?)`/.exec(ours) ?? [];
-  expect(login).toContain(`ori login --base-url ${named} `);
-  // The demo, which README starts first and leaves running, has these three; the signer takes another, and a thousand above.
-  expect(['8080', '8081', '8082']).not.toContain(new URL(named).port);
+  // As far from the demo, which has 8080 to 8082 there.
+  const baseUrl = `http://127.0.0.1:${firstPort + Number(new URL(named).port) - 8080}/v1`;
+  const [generate, migrate, apply, serve, ...person] = block.trimEnd().replaceAll(named, baseUrl).split('\n');
+  expect([serve, person.length]).toEqual(['ori-signer &', 2]);
   const rows = [...ours.matchAll(/^\| (`[A-Z].*?) \|/gm)].map(([, names = '']) => names);
   const nine = rows.flatMap((names) => [...names.matchAll(/\w+/g)].map(([name]) => name));
   expect(nine).toHaveLength(9);
-  const { directory } = world.room;
   await writeFile(join(directory, 'team.yaml'), yaml);
-  const run = async (
-    commands: readonly (string | undefined)[],
-    environment: Readonly<Record<string, string>>,
-  ) => {
-    const programs = ['ori-admin() { "$NODE" "$ORI_ADMIN" "$@"; }', 'ori() { "$NODE" "$ORI" "$@"; }'];
-    const { stdout } = await promisify(execFile)('bash', ['-euc', [...programs, ...commands].join('\n')], {
-      cwd: directory,
-      env: {
-        PATH: process.env['PATH'],
-        NODE: process.execPath,
-        ORI_ADMIN,
-        ORI,
-        HOME: directory,
-        ...environment,
-      },
-    });
-    return stdout;
-  };
-  const only = (environment: Readonly<Record<string, string>>) =>
-    Object.fromEntries(Object.entries(environment).filter(([name]) => nine.includes(name)));
-  await run([generate, migrate, apply], only(world.environment));
-  const { baseUrl, kekFile, issuer } = world;
-  const signing = only({
-    SIGNER_DATABASE_URL: await world.createLogin('ori_signer'),
-    SIGNER_REDIS_URL: sharedRedisUrl(),
-    SIGNER_ISSUER: issuer.url,
-    SIGNER_BASE_URL: baseUrl,
-    SIGNER_KEK_FILE: kekFile,
-    SIGNER_AUDIT_FILE: join(directory, 'audit.jsonl'),
+  await using provider = await startOpenIdProvider({
+    users: [{ name: 'ada', subject: 'auth0|5f7c' }],
+    resource: baseUrl,
+    signerClientSecret: 'unused',
   });
-  await using signer = await hostAsProcess(signing, world.room);
-  expect(`${signer.url}/v1`).toBe(baseUrl);
-  expect(
-    await world.admin.run(['doctor'], { environment: { ...signing, ORI_ADMIN_MANAGEMENT_KEK_FILE: '' } }),
-  ).toMatchObject({ exit: 0 });
-  // Instead of ori login, which needs a person.
-  const session = { ORI_BASE_URL: baseUrl, ORI_TOKEN: await issuer.token({ subject: 'auth0|5f7c' }) };
-  expect(await run([sign], session)).toMatch(/^x-ori-invoke-signature-v2: /m);
+  const programs = { 'ori-admin': ORI_ADMIN, 'ori-signer': await shipped('signer/ori-signer'), ori: ORI };
+  for (const [name, program] of Object.entries(programs))
+    await writeFile(join(directory, name), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
+      mode: 0o755,
+    });
+  const env: Record<string, string> = {
+    ...Object.fromEntries(Object.entries(world.environment).filter(([name]) => nine.includes(name))),
+    ORI_ADMIN_ISSUER: provider.issuer,
+    SIGNER_ISSUER: provider.issuer,
+    SIGNER_REDIS_URL: sharedRedisUrl(),
+    SIGNER_BASE_URL: baseUrl,
+    SIGNER_KEK_FILE: world.kekFile,
+    SIGNER_AUDIT_FILE: join(directory, 'audit.jsonl'),
+    PATH: `${directory}:${process.env['PATH']}`,
+    HOME: directory,
+    BROWSER: await makeBrowser(directory),
+    ORI_SESSION_STORE: 'file',
+  };
+  const run = async (...commands: readonly (string | undefined)[]) =>
+    (await promisify(execFile)('bash', ['-euc', commands.join('\n')], { cwd: directory, env })).stdout;
+  await run(generate, migrate, apply);
+  env['SIGNER_DATABASE_URL'] = await world.createLogin('ori_signer');
+  expect(Object.keys(env)).toEqual(expect.arrayContaining(nine));
+  const signer = new ServerProcess({
+    room: world.room,
+    program: 'bash',
+    arguments: ['-euc', `${serve}\nwait`],
+    environment: env,
+    ready: /"msg":"listening"/,
+    farewell: 'TERM',
+  });
+  await signer.start();
+  try {
+    expect(await run(...person)).toMatch(/^x-ori-invoke-signature-v2: /m);
+    expect(await run('ori-admin doctor')).not.toContain('FAIL');
+  } finally {
+    await signer.killFamily();
+  }
 });
