@@ -21,7 +21,7 @@ random() { openssl rand -hex 24; }
 write() { printf '%s' "$2" > "secrets/$1"; }
 
 mkdir -p secrets state/audit/signer-1 state/audit/signer-2 state/log state/guard state/redis state/postgres state/prometheus state/alertmanager state/grafana
-owner=$(random) operator=$(random) signer=$(random) management=$(random) redis=$(random)
+owner=$(random) operator=$(random) auditor=$(random) signer=$(random) management=$(random) redis=$(random)
 write signer-kek.json "$signer_ring"
 write management-kek.json "$management_ring"
 write log-key "$(openssl rand -base64 32)"
@@ -29,6 +29,7 @@ write postgres-password "$(random)"
 write grafana-password "$(random)"
 write owner-url "postgres://ori:$owner@postgres:5432/ori"
 write operator-url "postgres://operator_1:$operator@postgres:5432/ori"
+write auditor-url "postgres://auditor_1:$auditor@postgres:5432/ori"
 write signer-database-url "postgres://signer_1:$signer@postgres:5432/ori"
 write management-database-url "postgres://management_1:$management@postgres:5432/ori"
 write signer-redis-url "redis://ori-signer:$redis@redis:6379/0"
@@ -42,10 +43,11 @@ CREATE ROLE ori_management NOLOGIN;
 CREATE ROLE ori_operator NOLOGIN;
 CREATE ROLE ori_auditor NOLOGIN;
 CREATE ROLE operator_1 LOGIN PASSWORD '$operator' IN ROLE ori_operator;
+CREATE ROLE auditor_1 LOGIN PASSWORD '$auditor' IN ROLE ori_auditor;
 CREATE ROLE signer_1 LOGIN PASSWORD '$signer' IN ROLE ori_signer;
 CREATE ROLE management_1 LOGIN PASSWORD '$management' IN ROLE ori_management;
 ALTER ROLE signer_1 SET default_transaction_read_only = on;
-GRANT CONNECT ON DATABASE ori TO operator_1, signer_1, management_1;
+GRANT CONNECT ON DATABASE ori TO operator_1, auditor_1, signer_1, management_1;
 "
 write redis.acl "user default off
 user ori-signer on >$redis resetkeys ~ori:{*}:issued:* ~ori:turns:* ~ori:dpop:* resetchannels -@all +hello +auth +ping +info +select +client|setname +cluster|slots +cluster|info +script|load +set +get +incrby +decr +pttl +pexpire +time +eval +evalsha

@@ -16,23 +16,21 @@ import { freePortWithNeighbours } from './three-ports.ts';
 const ORI_ADMIN = await shipped('admin/ori-admin');
 const README = new URL('../../services/ori-admin/README.md', import.meta.url);
 
-/** The file of the README, and the ori-admin commands of the walkthrough, as a reader would paste them. */
-async function walkthrough() {
-  const text = await readFile(README, 'utf8');
-  const sectionOf = (title: string) => text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
-  const steps = sectionOf('From an empty database to a signed proof');
-  const lines = [...steps.matchAll(/^ {4}((?:\w+=\$\()?ori-admin .*)$/gm)].map(([, line = '']) => line);
-  const [file = ''] = /^ {4}organizations:\n(?: {4}.*\n)+/m.exec(sectionOf('From a file')) ?? [];
-  return { file: file.replaceAll(/^ {4}/gm, ''), lines };
-}
-
-it('the walkthrough of the README works', { timeout: 120_000 }, async () => {
+it('the file of ori-admin’s README and the commands around it work', { timeout: 120_000 }, async () => {
   await using world = await startOperatorWorld();
-  const { file, lines } = await walkthrough();
-  expect(lines).toHaveLength(6);
-  await writeFile(join(world.room.directory, 'team.yaml'), file);
+  const [, section = ''] = (await readFile(README, 'utf8')).split('\n## From a file\n');
+  const [file = ''] = /^ {4}organizations:\n(?: {4}.*\n)+/m.exec(section) ?? [];
+  const [, apply = ''] = /`(ori-admin apply -f [^`]*)`/.exec(section) ?? [];
+  const lines = [...section.matchAll(/^ {4}((?:ws=\$\(ori-admin|ori-admin byok) .*)$/gm)].map(
+    ([, line = '']) => line,
+  );
+  expect(lines).toHaveLength(2);
+  await writeFile(join(world.room.directory, 'team.yaml'), file.replaceAll(/^ {4}/gm, ''));
   await writeFile(join(world.room.directory, 'openai.key'), 'sk-proj-0123456789abcdefghijklmnop\n');
-  const script = ['set -eu', 'ori-admin() { "$NODE" "$ORI_ADMIN" "$@"; }', ...lines].join('\n');
+  for (const [service, out] of Object.entries({ signer: world.kekFile, management: world.managementKekFile }))
+    await world.admin.run(['kek', 'generate', service, '--out', out]);
+  await world.admin.run(['migrate']);
+  const script = ['set -eu', 'ori-admin() { "$NODE" "$ORI_ADMIN" "$@"; }', apply, ...lines].join('\n');
   await promisify(execFile)('bash', ['-c', script], {
     cwd: world.room.directory,
     env: { ...world.environment, PATH: process.env['PATH'], NODE: process.execPath, ORI_ADMIN },

@@ -178,14 +178,14 @@ describe('the configuration', () => {
     },
   );
 
-  test('prepare.sh creates what compose.yaml mounts, inaccessible to other users', () => {
+  test('prepare.sh creates what compose.yaml mounts, and what the units of systemd load, inaccessible to other users', () => {
     const folder = join(prepared.folder, 'secrets');
     const mounted = Object.values(compose.secrets).map(({ file }) => basename(file));
     const further = services
       .flatMap(([, { volumes = [] }]) => volumes)
       .filter((volume) => volume.startsWith('./secrets/'))
       .map((volume) => basename(volume.split(':')[0] ?? ''));
-    expect(readdirSync(folder).toSorted()).toEqual([...mounted, ...further].toSorted());
+    expect(readdirSync(folder).toSorted()).toEqual(['auditor-url', ...mounted, ...further].toSorted());
     for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o077, name).toBe(0);
   });
 

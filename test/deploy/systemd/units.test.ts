@@ -190,7 +190,7 @@ test('a guard is stopped before its daemon', () => {
 test('the README lists every secret that a unit loads', async () => {
   const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
   for (const line of UNITS.flatMap((name) => valuesOf(name, 'LoadCredential'))) {
-    expect(readme).toContain(`| \`${line.split('/').at(-1)?.replace('%i', 'signer')}\``);
+    expect(readme).toContain(`\`${line.split('/').at(-1)?.replace('%i', 'signer')}\``);
   }
 });
 
@@ -208,7 +208,7 @@ test.each([
 
 test('the command of the README that installs Node also replaces one that runs, as an upgrade does', async () => {
   const readme = await readFile(join(FOLDER, 'README.md'), 'utf8');
-  const command = /^ {4}(cp .*node-linux.*)$/m.exec(readme)?.[1] ?? '';
+  const command = /^(cp .*node-linux.*)$/m.exec(readme)?.[1] ?? '';
   const [made, installed] = [`node_modules/node-linux-${process.arch}/bin`, 'installed/node/bin'];
   for (const place of [made, installed]) {
     await mkdir(join(folder, place), { recursive: true });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../../../env/ports.ts';
@@ -14,8 +14,11 @@ import { alternate, type Finding, type Row } from '../row.ts';
 const ROOT = join(import.meta.dirname, '../../../..');
 const ORI = join(ROOT, 'services/ori/bin/ori.js');
 const STANDALONE = join(ROOT, 'services/standalone/src/main.ts');
+const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+  scripts: { start: string };
+};
 /** Of `npm start`: to optimize the embedded PostgreSQL takes longer than the demonstration runs it. */
-const FLAGS = ['--liftoff-only'];
+const FLAGS = scripts.start.match(/--[\w=-]+/g) ?? [];
 
 /**
  * The time after Node's own start until a service is ready, or a command exits. The signer is the shipped, hardened build;
