@@ -41,20 +41,28 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
   const address = { host: url.hostname.replace(/^\[|\]$/g, ''), port: portOf(url) };
   const { Agent, request } = url.protocol === 'https:' ? https : http;
   const agent = new Agent({ keepAlive: true, timeout: daemonIdleMs });
-  const running = new Set<Promise<void>>();
+  const running = new Set<ClientRequest>();
+  let onIdle: (() => void) | undefined;
   return {
     /**
      * Makes one call, once, and streams the answer as fast as the client reads it. Resolves at its end, or when the client disconnects.
      *
      * @throws {DaemonError} The answer may have begun.
      */
-    async call({ body, ...call }: Call, res: ServerResponse): Promise<void> {
+    call({ body, ...call }: Call, res: ServerResponse): Promise<void> {
       const sent = request({ ...address, ...call, agent });
-      const done = passOn(sent, res, daemonAnswerMs);
-      running.add(done);
+      const done = new Promise<void>((resolve, reject) => {
+        running.add(sent);
+        passOn(sent, res, daemonAnswerMs, (error) => {
+          running.delete(sent);
+          if (running.size === 0) onIdle?.();
+          if (error === undefined) resolve();
+          else reject(error);
+        });
+      });
       if (body === undefined || Buffer.isBuffer(body)) sent.end(body);
       else body.on('error', (error) => sent.destroy(error)).pipe(sent);
-      await done.finally(() => running.delete(done));
+      return done;
     },
     /** Resolves if the daemon accepts connections. */
     async check(): Promise<void> {
@@ -65,8 +73,12 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
     },
     /** Waits so long for the calls in progress: those of clients that left hold no connection of the guard open. */
     async close(graceMs: number): Promise<void> {
+      const idle = new Promise<void>((resolve) => {
+        onIdle = resolve;
+        if (running.size === 0) resolve();
+      });
       const late = setTimeout(() => agent.destroy(), graceMs);
-      await Promise.allSettled(running);
+      await idle;
       clearTimeout(late);
       agent.destroy();
     },
@@ -75,60 +87,73 @@ export function createDaemon({ daemonUrl, daemonAnswerMs, daemonIdleMs }: GuardC
 
 export type Daemon = ReturnType<typeof createDaemon>;
 
-/** Passes an answer on. A client that reads nothing for {@link LIMITS.writeTimeoutMs} is cut off, as if it had left: its answer may be kept. */
-function passOn(sent: ClientRequest, res: ServerResponse, answerMs: number): Promise<void> {
+/**
+ * Passes an answer on. A client that reads nothing for {@link LIMITS.writeTimeoutMs} is cut off, as if it had left: its answer may be
+ * kept.
+ *
+ * @param end called once, at the end of the answer or when the client disconnects; with the error if the daemon failed
+ */
+function passOn(
+  sent: ClientRequest,
+  res: ServerResponse,
+  answerMs: number,
+  end: (error?: DaemonError) => void,
+): void {
   const { writeTimeoutMs } = LIMITS;
   let failure: DaemonFailure = 'connect';
   let timer = setTimeout(() => sent.destroy(new Error('timed out connecting')), CONNECT_MS);
   let stalled: NodeJS.Timeout | undefined;
-  return new Promise<void>((resolve, reject) => {
-    const fail = (error: Error) => reject(new DaemonError(failure, error));
-    const leave = () => {
-      resolve();
-      sent.destroy();
-    };
-    const connected = () => {
-      failure = 'broken';
-      clearTimeout(timer);
-      timer = setTimeout(() => {
-        failure = 'time';
-        sent.destroy(new Error('timed out'));
-      }, answerMs);
-    };
-    res.once('close', leave);
-    sent.on('error', fail);
-    sent.once('socket', (socket) => {
-      readToEnd(socket);
-      if (sent.reusedSocket) connected();
-      else socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', connected);
-    });
-    sent.once('response', (answer) => {
-      clearTimeout(timer);
-      res.writeHead(answer.statusCode ?? 502, headersForClient(answer.rawHeaders));
-      // The client of a stream must not wait for its first event.
-      if (answer.headers['content-length'] === undefined) res.flushHeaders();
-      answer.on('error', fail);
-      answer.on('data', (chunk: Buffer) => {
-        if (res.write(chunk)) return;
-        answer.pause();
-        stalled = setTimeout(() => (res.socket ?? res).destroy(), writeTimeoutMs);
-      });
-      res.on('drain', () => {
-        clearTimeout(stalled);
-        answer.resume();
-      });
-      answer.once('end', () => {
-        // A daemon may answer before it has read the call.
-        if (!sent.writableFinished) sent.destroy();
-        res.off('close', leave);
-        const unread = setTimeout(() => res.destroy(), writeTimeoutMs);
-        res.once('close', () => clearTimeout(unread)).end();
-        resolve();
-      });
-    });
-    if (res.destroyed) leave();
-  }).finally(() => {
+  let isEnded = false;
+  const settle = (error?: DaemonError) => {
+    if (isEnded) return;
+    isEnded = true;
     clearTimeout(timer);
     clearTimeout(stalled);
+    res.off('close', leave);
+    end(error);
+  };
+  const fail = (error: Error) => settle(new DaemonError(failure, error));
+  const leave = () => {
+    settle();
+    sent.destroy();
+  };
+  const connected = () => {
+    failure = 'broken';
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      failure = 'time';
+      sent.destroy(new Error('timed out'));
+    }, answerMs);
+  };
+  res.once('close', leave);
+  sent.on('error', fail);
+  sent.once('socket', (socket) => {
+    readToEnd(socket);
+    if (sent.reusedSocket) connected();
+    else socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', connected);
   });
+  sent.once('response', (answer) => {
+    clearTimeout(timer);
+    res.writeHead(answer.statusCode ?? 502, headersForClient(answer.rawHeaders));
+    // The client of a stream must not wait for its first event.
+    if (answer.headers['content-length'] === undefined) res.flushHeaders();
+    answer.on('error', fail);
+    answer.on('data', (chunk: Buffer) => {
+      if (res.write(chunk)) return;
+      answer.pause();
+      stalled = setTimeout(() => (res.socket ?? res).destroy(), writeTimeoutMs);
+    });
+    res.on('drain', () => {
+      clearTimeout(stalled);
+      answer.resume();
+    });
+    answer.once('end', () => {
+      // A daemon may answer before it has read the call.
+      if (!sent.writableFinished) sent.destroy();
+      settle();
+      const unread = setTimeout(() => res.destroy(), writeTimeoutMs);
+      res.once('close', () => clearTimeout(unread)).end();
+    });
+  });
+  if (res.destroyed) leave();
 }

@@ -59,7 +59,7 @@ function open(changes: object = {}, more: Partial<IssuerSettings> = {}) {
     },
   });
   const verdict = (token: string) =>
-    identity.identify(readBearer([`Bearer ${token}`]), '192.0.2.1').then(
+    Promise.resolve(identity.identify(readBearer([`Bearer ${token}`]), '192.0.2.1')).then(
       (found) => (found && 'token' in found ? (found.token.keyThumbprint ?? found.token.subject) : 'nobody'),
       (error: { claim?: string; code: string }) => error.claim ?? error.code,
     );

@@ -128,7 +128,10 @@ test('the issuer is asked about an opaque token again after five seconds', async
     await identify(opaque('a'), NETWORK);
     expect(introspect).toHaveBeenCalledTimes(1);
     ahead = 5100;
-    const asked = () => identify(opaque('a'), NETWORK).then(() => introspect);
+    const asked = async () => {
+      await identify(opaque('a'), NETWORK);
+      return introspect;
+    };
     await expect.poll(asked).toHaveBeenCalledTimes(2);
   } finally {
     clock.mockRestore();
@@ -200,7 +203,11 @@ test('a JWT is judged under the keys of the issuer that it names: once in 60 sec
     await identify(bearer, NETWORK);
     expect(keysFor).toHaveBeenCalledTimes(2);
     ahead = 60_100;
-    await expect.poll(() => identify(bearer, NETWORK).then(() => keysFor)).toHaveBeenCalledTimes(3);
+    const asked = async () => {
+      await identify(bearer, NETWORK);
+      return keysFor;
+    };
+    await expect.poll(asked).toHaveBeenCalledTimes(3);
   } finally {
     clock.mockRestore();
   }

@@ -130,34 +130,39 @@ export function createIdentities<ApiKey>(options: IdentitiesOptions<ApiKey>) {
     }
   }
 
+  async function identifyKey(bearer: Bearer): Promise<Identity<ApiKey>> {
+    const { apiKey: facts } = await apiKey(bearer.digestHex());
+    return facts && { apiKey: facts };
+  }
+
   return {
     /**
+     * The owner of a token that was verified before is returned without a promise.
+     *
      * @param network where the request came from, as `networkOf` of its address
-     * @throws IdentityError, and any error of looking up an API key
+     * Rejects with an IdentityError, and with any error of looking up an API key.
      */
-    async identify(bearer: Bearer, network: string): Promise<Identity<ApiKey>> {
-      if (bearer.kind === 'api-key') {
-        const { apiKey: facts } = await apiKey(bearer.digestHex());
-        return facts && { apiKey: facts };
-      }
+    identify(bearer: Bearer, network: string): Identity<ApiKey> | Promise<Identity<ApiKey>> {
+      if (bearer.kind === 'api-key') return identifyKey(bearer);
       const digest = bearer.digest();
       if (bearer.kind === 'opaque' && introspecting(bearer.token) === undefined) return undefined;
       const remembered = known.get(digest);
       onLookup?.(remembered !== undefined);
       if (remembered !== undefined) {
         // The cache counts by a clock that stands still while the machine sleeps.
-        if (remembered.expiresAt + TOKEN_CLOCK_TOLERANCE_SECONDS <= now() / 1000) throw tokenRefused('exp');
+        if (remembered.expiresAt + TOKEN_CLOCK_TOLERANCE_SECONDS <= now() / 1000)
+          return Promise.reject(tokenRefused('exp'));
         return { token: remembered };
       }
       const refusal = refused.get(digest);
-      if (refusal !== undefined)
-        throw new IdentityError(refusal.code, refusal.message, {
-          ...(refusal.claim && { claim: refusal.claim }),
-        });
+      if (refusal !== undefined) {
+        const { code, message, claim } = refusal;
+        return Promise.reject(new IdentityError(code, message, { ...(claim && { claim }) }));
+      }
       const isFamiliar = known.peek(digest, { allowStale: true }) !== undefined;
       const asked = underWay.get(digest) ?? find(bearer, digest, { network, isFamiliar });
       underWay.set(digest, asked);
-      return { token: await asked };
+      return asked.then((token) => ({ token }));
     },
   };
 }

@@ -36,7 +36,7 @@ async function signedInAt(aheadSeconds: number | undefined, claims: object): Pro
     { issuer: ISSUER, audience: AUDIENCE, keys: [key] },
     { claims: { ...claims } },
   );
-  return identify(readBearer([`Bearer ${token}`]), '192.0.2.1').then(
+  return Promise.resolve(identify(readBearer([`Bearer ${token}`]), '192.0.2.1')).then(
     (found) => (found && 'token' in found ? found.token.authenticatedAt : undefined),
     (error: { claim?: string }) => error.claim,
   );

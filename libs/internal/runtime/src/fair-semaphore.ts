@@ -103,13 +103,27 @@ export function createFairSemaphore(options: FairSemaphoreOptions): FairSemaphor
     });
   }
 
-  return async (key, waiter, work) => {
-    if (hasRoom(key)) enter(key);
-    else await wait(key, waiter);
+  /** Not an async function: that would be one more promise for each piece of work. */
+  function run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const end = () => leave(key);
     try {
-      return await work();
-    } finally {
-      leave(key);
+      const done = work();
+      done.then(end, end);
+      return done;
+    } catch (error) {
+      end();
+      throw error;
     }
+  }
+
+  async function runLater<T>(key: string, waiter: Waiter | undefined, work: () => Promise<T>): Promise<T> {
+    await wait(key, waiter);
+    return run(key, work);
+  }
+
+  return (key, waiter, work) => {
+    if (!hasRoom(key)) return runLater(key, waiter, work);
+    enter(key);
+    return run(key, work);
   };
 }

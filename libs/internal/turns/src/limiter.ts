@@ -56,16 +56,17 @@ export function limiterOf(store: TurnStore, options: TurnLimiterOptions) {
        * @returns also whether `allowed` was claimed: false if the turn was refused, or the key already exists
        * @throws {TurnLimiterUnavailable} as `take` does
        */
-      async takeAndClaim(
+      takeAndClaim(
         who: TurnTaker,
         claims: Claims,
       ): Promise<{ verdict: TurnVerdict; claimed: boolean } | Unclaimed> {
         const limits = limitsOf(who);
-        const taken = await takeAndClaim(chargeOf(who), limits, claims);
-        const { outcome } = taken;
-        if (outcome === 'replayed' || outcome === 'forgotten') return outcome;
-        const counts = taken.counts(limits, windowSeconds);
-        return { verdict: verdict(counts, limits, windowSeconds), claimed: outcome === 'claimed' };
+        return takeAndClaim(chargeOf(who), limits, claims).then((taken) => {
+          const { outcome } = taken;
+          if (outcome === 'replayed' || outcome === 'forgotten') return outcome;
+          const counts = taken.counts(limits, windowSeconds);
+          return { verdict: verdict(counts, limits, windowSeconds), claimed: outcome === 'claimed' };
+        });
       },
     }),
   };

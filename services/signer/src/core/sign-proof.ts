@@ -40,8 +40,8 @@ export interface SigningCall {
   countFor(account: string, subject: string): void;
   /** Called with the intern's id once the store has confirmed it: only then may a log name it. */
   nameIntern(internId: string): void;
-  /** Reads the body; called once, after authentication. */
-  readBody(): Promise<Uint8Array>;
+  /** Reads the body; called once, after authentication. One that has arrived is returned without a promise. */
+  readBody(): Uint8Array | Promise<Uint8Array>;
   /** The deadline of the route. `check` throws after it. */
   readonly deadline: { check(): void; readonly signal: AbortSignal };
 }
@@ -52,7 +52,8 @@ export type GateQuestion = Omit<Question, 'internId'> & Pick<SigningCall, 'inter
 /** The signer's dependencies. Each rejects with DependencyError if it gets no answer. */
 export interface SigningParts {
   readonly regionalHosts: ReadonlySet<string>;
-  readonly identities: { identify(bearer: Bearer, network: string): Promise<Identity> };
+  /** The owner of a token that was verified before is returned without a promise. */
+  readonly identities: { identify(bearer: Bearer, network: string): Identity | Promise<Identity> };
   /** Verifies that the caller has the session's key, and spends the DPoP proof of a request that is refused before its turn. */
   readonly possession: Possession;
   /** Whether sessions without a bound key are refused. */
@@ -114,7 +115,8 @@ export async function signProof(call: SigningCall, parts: SigningParts): Promise
     const grant = requireScope(requireHolder(caller, dpop, parts.requireDpop));
     const account = `${grant.session.issuer} ${grant.session.subject}`;
     call.countFor(account, grant.session.subject);
-    const order = readRequest(grant, requireContent(dpop, await call.readBody()));
+    const read = call.readBody();
+    const order = readRequest(grant, requireContent(dpop, read instanceof Promise ? await read : read));
     return await parts.atWork(account, call.deadline, () => issue(order, dpop, call, parts));
   } catch (error) {
     // However the request ends, its DPoP proof can be used once.

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BodyError, readBody } from '@ori/http/body';
+import { BodyError, takeBody } from '@ori/http/body';
 import type { Deadline } from '@ori/http/deadline';
 import { onlyValueOf } from '@ori/http/raw-headers';
 import { checkBodyHeaders } from '../core/stages/check-body-headers.ts';
@@ -12,7 +12,7 @@ import { SigningError } from '../core/stages/signing-error.ts';
  * @throws SigningError `unsupported_media_type` or `payload_too_large`; BodyError `body_aborted`; BusyError;
  *   DeadlineError
  */
-export async function readSigningBody(req: IncomingMessage, deadline: Deadline): Promise<Uint8Array> {
+export function readSigningBody(req: IncomingMessage, deadline: Deadline): Uint8Array | Promise<Uint8Array> {
   const { headers } = req;
   const isChunked = headers['transfer-encoding'] !== undefined;
   const allowance = checkBodyHeaders({
@@ -20,12 +20,14 @@ export async function readSigningBody(req: IncomingMessage, deadline: Deadline):
     contentEncoding: headers['content-encoding'],
     contentLength: isChunked ? undefined : Number(headers['content-length'] ?? 0),
   });
+  const refuse = (error: unknown): never => {
+    if (!(error instanceof BodyError) || error.code !== 'body_too_large') throw error;
+    throw new SigningError(allowance.excess, error.message, { cause: error });
+  };
   try {
-    return await readBody(req, { bytesMax: allowance.bytesMax, deadline });
+    const body = takeBody(req, { bytesMax: allowance.bytesMax, deadline });
+    return body instanceof Promise ? body.catch(refuse) : body;
   } catch (error) {
-    if (error instanceof BodyError && error.code === 'body_too_large') {
-      throw new SigningError(allowance.excess, error.message, { cause: error });
-    }
-    throw error;
+    return refuse(error);
   }
 }

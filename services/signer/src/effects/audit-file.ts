@@ -9,7 +9,6 @@ const openFile = promisify(open);
 const closeFile = promisify(close);
 const statFile = promisify(fstat);
 const writeFile = promisify(write);
-const endOfTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** `kernel`: a line survives the process; `disk`: it survives the machine (`O_DSYNC`), at the disk's pace. */
 export type AuditSync = 'kernel' | 'disk';
@@ -39,14 +38,13 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
   let fd = await openOrFail(path, flags);
   let successor: number | undefined;
   let waiting: Waiting[] = [];
-  let work: Promise<void> | undefined;
+  let isWorking = false;
+  const onIdle: (() => void)[] = [];
   let torn = await mayBeTorn(fd);
   let isFailing = false;
 
   async function drain(): Promise<void> {
     while (waiting.length > 0 || successor !== undefined) {
-      // Deferred, to include the lines that arrive in this turn of the event loop.
-      await endOfTurn();
       if (successor !== undefined) await succeed(successor);
       const batch = waiting;
       waiting = [];
@@ -69,8 +67,18 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
         for (const one of batch) refuse(one, error);
       }
     }
-    work = undefined;
+    isWorking = false;
+    for (const tell of onIdle.splice(0)) tell();
   }
+
+  /** At the end of this turn of the event loop, to include the lines that arrive in it. */
+  function startWork(): void {
+    if (!isWorking) setImmediate(() => void drain());
+    isWorking = true;
+  }
+
+  /** Resolves once there is nothing to write. */
+  const idle = () => new Promise<void>((resolve) => (isWorking ? onIdle.push(resolve) : resolve()));
 
   function refuse({ stopTimer, reject }: Waiting, error: DependencyError): void {
     isFailing = true;
@@ -92,17 +100,12 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
     await closeFile(former).catch(() => undefined);
   }
 
-  const startWork = () => {
-    work ??= drain();
-    return work;
-  };
-
   function append(line: string): Promise<Written> {
     return new Promise((resolve, reject) => {
       const stopTimer = startLagTolerantTimer(WRITE_TIMEOUT_MS, () => giveUp(one));
       const one: Waiting = { line, stopTimer, resolve, reject };
       waiting.push(one);
-      void startWork();
+      startWork();
     });
   }
 
@@ -115,7 +118,8 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
       const skipped = successor;
       successor = next;
       if (skipped !== undefined) await closeFile(skipped);
-      await inTime(startWork());
+      startWork();
+      await inTime(idle());
     },
     /** @throws DependencyError `audit` when lines cannot be written now */
     async check(): Promise<void> {
@@ -126,7 +130,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
         throw new DependencyError('audit', 'the audit file was deleted; send SIGHUP to create a new one');
     },
     async close(): Promise<void> {
-      if (work === undefined || (await inTime(work))) await closeFile(fd);
+      if (await inTime(idle())) await closeFile(fd);
     },
   };
 }

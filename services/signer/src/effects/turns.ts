@@ -47,25 +47,35 @@ export function limiterTurns({
     limiter.refund(who, verdict).catch(() => {});
   }
 
+  type Take = SigningParts['turns']['take'];
+
+  function take(...[who, reservation, dpopProof]: Parameters<Take>): ReturnType<Take> {
+    const claims = claimsOf(reservation, dpopProof);
+    if (claims === undefined || takeAndClaim === undefined) return takeApart(who, reservation, dpopProof);
+    return takeAndClaim(who, claims).then(
+      (taken) => (typeof taken === 'string' ? taken : new TurnTaken(taken.verdict, taken.claimed)),
+      unanswered,
+    );
+  }
+
+  async function takeApart(...[who, reservation, dpopProof]: Parameters<Take>): ReturnType<Take> {
+    const spending = dpopProof === undefined ? 'spent' : await spentProofs.spend(dpopProof);
+    if (spending !== 'spent') return spending;
+    const verdict = await limiter.take(who).catch(unanswered);
+    if (!verdict.allowed || reservation === undefined) return new TurnTaken(verdict, false);
+    try {
+      return new TurnTaken(verdict, await nonces.reserve(reservation));
+    } catch (error) {
+      refund(who, verdict);
+      throw error;
+    }
+  }
+
   return {
-    async take(who, reservation, dpopProof) {
-      if (eviction !== undefined && !eviction.isSafe) await eviction.require().catch(unanswered);
-      const claims = claimsOf(reservation, dpopProof);
-      if (claims !== undefined && takeAndClaim !== undefined) {
-        const taken = await takeAndClaim(who, claims).catch(unanswered);
-        return typeof taken === 'string' ? taken : new TurnTaken(taken.verdict, taken.claimed);
-      }
-      const spending = dpopProof === undefined ? 'spent' : await spentProofs.spend(dpopProof);
-      if (spending !== 'spent') return spending;
-      const verdict = await limiter.take(who).catch(unanswered);
-      if (!verdict.allowed || reservation === undefined) return new TurnTaken(verdict, false);
-      try {
-        return new TurnTaken(verdict, await nonces.reserve(reservation));
-      } catch (error) {
-        refund(who, verdict);
-        throw error;
-      }
-    },
+    take: (...taker) =>
+      eviction === undefined || eviction.isSafe
+        ? take(...taker)
+        : eviction.require().then(() => take(...taker), unanswered),
     refund,
   };
 }

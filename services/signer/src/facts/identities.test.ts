@@ -11,7 +11,7 @@ const identitiesOf = (answer: () => Promise<unknown>) =>
   createIdentities({ identify: answer, check: answer } as unknown as OpenIdentity<ApiKeyFacts>);
 
 const asks = ['identify', 'check'] as const;
-const ask = (name: (typeof asks)[number], answer: () => Promise<unknown>): Promise<unknown> =>
+const ask = async (name: (typeof asks)[number], answer: () => Promise<unknown>): Promise<unknown> =>
   name === 'check' ? identitiesOf(answer).check() : identitiesOf(answer).identify(bearer, '192.0.2.1');
 
 test('asks with the credential and the network', async () => {

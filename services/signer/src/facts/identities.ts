@@ -7,7 +7,10 @@ import { DependencyError } from '../core/dependency-error.ts';
 export function createIdentities(open: OpenIdentity<ApiKeyFacts>) {
   return {
     /** @throws IdentityError `bearer_refused`, `certificate_bound`; DependencyError */
-    identify: (bearer: Bearer, network: string) => orUnavailable(open.identify(bearer, network)),
+    identify(bearer: Bearer, network: string) {
+      const found = open.identify(bearer, network);
+      return found instanceof Promise ? orUnavailable(found) : found;
+    },
     /** @throws DependencyError `issuer` when tokens cannot be verified now */
     check: (): Promise<void> => orUnavailable(open.check()),
   };

@@ -57,17 +57,24 @@ export async function readChunks(
 }
 
 /**
- * Reads a whole body, byte for byte, as `readChunks` does.
+ * Reads a whole body, byte for byte, as `readChunks` does. One that has arrived is returned without a promise.
  *
- * @throws as `readChunks` does, and {BodyError} `content_encoding_unsupported` (anything but identity) before a byte is read
+ * @throws or rejects as `readChunks` does, and {BodyError} `content_encoding_unsupported` (anything but identity) before a byte is read
  */
-export async function readBody(req: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
+export function takeBody(req: IncomingMessage, options: ReadBodyOptions): Buffer | Promise<Buffer> {
   const encoding = req.headers['content-encoding'];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new BodyError('content_encoding_unsupported', 'the body has a content encoding');
   }
-  const whole = beginBody(req, options);
-  if (whole !== undefined) return whole;
+  return beginBody(req, options) ?? collectBody(req, options);
+}
+
+/** The same, always with a promise. */
+export async function readBody(req: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
+  return takeBody(req, options);
+}
+
+async function collectBody(req: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
   let room: Buffer = Buffer.alloc(0);
   let length = 0;
   await drainBody(req, options, (chunk) => {
