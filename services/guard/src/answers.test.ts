@@ -2,6 +2,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { bodySha256, signingInputV2 } from '@ori/proof';
+import { createAnswerKey, readAnswerProof, verifyAnswer } from '@ori/proof/answer-proof';
 import { LIMITS } from '@ori/runtime/limits';
 import { openGuardWorld } from '@ori/test-env/guard-world';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -86,6 +88,37 @@ it('keeps that the daemon failed', async () => {
   await using _ = world;
   expect((await world.raw(request)).status).toBe(502);
   expect(await ask()).toMatchObject({ status: 502, body: expect.stringContaining('daemon_failed') });
+});
+
+it.each([
+  ['of a known length', { 'content-length': 4 }, true],
+  ['of an unknown length', {}, false],
+])('with GUARD_ANSWER_KEY, proves an answer %s', async (_what, headers, isInHead) => {
+  const seed = Buffer.alloc(32, 7);
+  const env = { GUARD_ANSWER_KEY: seed.toString('base64url') };
+  const { world, request, ask } = await lostCall({
+    env: { GUARD_ANSWERS: 'true', ...env },
+    daemon: (_req, res) => void res.writeHead(201, { 'content-type': 'text/plain', ...headers }).end('done'),
+  });
+  await using _ = world;
+  const answer = await world.raw(request);
+  const head = readAnswerProof(answer.headers.get('ori-answer-proof') ?? '');
+  const { x } = createAnswerKey(seed);
+  expect([head?.x, head?.signature !== undefined]).toEqual([x, isInHead]);
+  const kept = readAnswerProof((await ask()).headers.get('ori-answer-proof') ?? '');
+  const field = (name: string) => new RegExp(`^${name}: *(.*?)\\r?$`, 'im').exec(request)?.[1] ?? '';
+  const input = signingInputV2({
+    internId: 'int_guarded',
+    timestamp: Number(field('x-ori-invoke-timestamp')),
+    nonce: field('x-ori-invoke-nonce'),
+    user: 'ada',
+    method: 'POST',
+    path: CALL.path,
+    bodySha256: bodySha256(Buffer.from(CALL.body)),
+  });
+  const proven = { call: bodySha256(input), status: 201, mediaType: 'text/plain', body: Buffer.from('done') };
+  expect(verifyAnswer(x, proven, kept?.signature ?? new Uint8Array())).toBe(true);
+  if (isInHead) expect(head).toEqual(kept);
 });
 
 it('counts a question that the store does not answer', async () => {

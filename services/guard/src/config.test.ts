@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError } from '@ori/runtime/config';
@@ -13,6 +13,9 @@ writeFileSync(ROOT_FILE, JSON.stringify(ROOT));
 writeFileSync(NO_ROOT_FILE, '{}');
 const KEYS_URL = 'https://api.example/v1/interns/int_1/daemon/jwks.json';
 const KEY = Buffer.alloc(32).toString('base64');
+const SEED = Buffer.alloc(32, 7).toString('base64url');
+const SEED_FILE = join(folder, 'seed');
+writeFileSync(SEED_FILE, `${SEED}\n`, { mode: 0o644 });
 const REDIS = { GUARD_REPLAY: 'redis', GUARD_REDIS_URL: 'redis://127.0.0.1' };
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {
@@ -44,6 +47,10 @@ it.each([
   [{ GUARD_ANSWERS_KEY: KEY, ...REDIS }, /^GUARD_ANSWERS_KEY: expected GUARD_ANSWERS/],
   [{ GUARD_ANSWERS_KEY: KEY, GUARD_ANSWERS: 'true' }, /^GUARD_ANSWERS_KEY: expected GUARD_ANSWERS/],
   [{ GUARD_ANSWERS_KEY: 'short', GUARD_ANSWERS: 'true', ...REDIS }, /^GUARD_ANSWERS_KEY: expected 32/],
+  [{ GUARD_ANSWER_KEY: SEED }, /^GUARD_ANSWER_KEY: expected GUARD_ANSWERS$/],
+  [{ GUARD_ANSWER_KEY: 'short', GUARD_ANSWERS: 'true' }, /^GUARD_ANSWER_KEY: expected 32 bytes/],
+  [{ GUARD_ANSWER_KEY_FILE: SEED_FILE }, /^GUARD_ANSWER_KEY_FILE: "[^"]*seed" is a secret that everyone/],
+  [{ GUARD_ANSWER_KEY_FILE: '/nowhere' }, /^GUARD_ANSWER_KEY_FILE: .*\/nowhere.*ENOENT/],
   [{ GUARD_SPOOL_FOLDER: '/nowhere' }, /^GUARD_SPOOL_FOLDER: cannot write into "\/nowhere" \(ENOENT\)/],
   [{ GUARD_SPOOL_FOLDER: ROOT_FILE }, /^GUARD_SPOOL_FOLDER: cannot write into .*ENOTDIR/],
   [{ GUARD_ROOT_FILE: '/nowhere' }, /^GUARD_ROOT_FILE: cannot read/],
@@ -74,6 +81,16 @@ it.each(['http://127.0.0.1:8080', 'http://localhost/v1', 'http://[::1]:1', 'http
 
 it('takes a folder for bodies', () => {
   expect(problemsOf({ GUARD_SPOOL_FOLDER: folder, GUARD_KEYS_URL: KEYS_URL })).toEqual([]);
+});
+
+it('takes the key of answers from a file, and no problem shows what is in it', () => {
+  const env = { GUARD_KEYS_URL: KEYS_URL, GUARD_ANSWERS: 'true', GUARD_ANSWER_KEY_FILE: SEED_FILE };
+  chmodSync(SEED_FILE, 0o600);
+  expect(problemsOf(env)).toEqual([]);
+  writeFileSync(SEED_FILE, `${SEED}canary`);
+  const problems = problemsOf(env).join();
+  expect(problems).toMatch(/^GUARD_ANSWER_KEY_FILE|^GUARD_ANSWER_KEY/);
+  expect(problems).not.toMatch(/canary|BwcH/);
 });
 
 it('takes a key for answers in Redis', () => {

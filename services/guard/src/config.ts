@@ -92,6 +92,12 @@ export const GUARD_SPEC = {
     expected: '32 bytes in base64',
     accepts: (value) => /^[A-Za-z0-9+/]{43}=$/.test(value),
   }),
+  answerKey: secret({
+    optional: true,
+    doc: 'Proves each answer, the same for every guard of the daemon: the seed that `ori-admin answer-key make` writes',
+    expected: '32 bytes in base64url, on one line',
+    accepts: (value) => /^[\w-]{42}[AEIMQUYcgkosw048]$/.test(value),
+  }),
   bodyBytesMax: integer({
     min: 0,
     max: 1024 * MIB,
@@ -162,6 +168,7 @@ export function loadGuardConfig(env: Environment): GuardConfig {
     problems.push('GUARD_ANSWERS: expected GUARD_MODE=proxy: the guard must see the answers');
   if (config.answersKey && (!config.answers || config.replay === 'memory'))
     problems.push('GUARD_ANSWERS_KEY: expected GUARD_ANSWERS, and GUARD_REPLAY=redis or postgres');
+  if (config.answerKey && !config.answers) problems.push('GUARD_ANSWER_KEY: expected GUARD_ANSWERS');
   if (config.databaseUrl)
     problems.push(...problemsOfAddress('GUARD_DATABASE_URL', config.databaseUrl.reveal()));
   if (problems.length > 0) throw new ConfigError(problems);

@@ -31,7 +31,9 @@ export async function startGuard(
     replay: replay.store,
     contentType,
     maxAgeSeconds,
-    answers: config.answers ? (await import('@ori/verifier/answers')).keepAnswers() : undefined,
+    answers: config.answers
+      ? (await import('@ori/verifier/answers')).keepAnswers({ key: config.answerKey?.reveal() })
+      : undefined,
     now,
     onOutcome: ({ outcome }) => metrics.judged(outcome),
   });

@@ -12,9 +12,11 @@ export interface AnswersPolicy extends ReplayPolicy {
 
 /** Kept answers, for adapters. */
 export interface Answers {
+  /** The verifier accepted this proof of these bytes. */
+  accept(proof: VerifiedProof, signingInput: Uint8Array): void;
   /**
    * The answer to a question about another call of the same person; undefined if `proof` is for an ordinary call. Rejects with
-   * UnavailableError if the store does not answer.
+   * UnavailableError if the store does not answer. With a key it is proven.
    */
   ask(proof: VerifiedProof): Promise<Answer> | undefined;
   /** For the answer to an ordinary call. */

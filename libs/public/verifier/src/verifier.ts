@@ -102,6 +102,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       if (answer !== 'spent') throw new TypeError("spend: expected 'spent' from the replay store");
     });
     const proof = toVerifiedProof(claim, path);
+    answers?.accept(proof, claim.signingInput);
     reportAccepted(proof, claim.signingInput);
     return proof;
   }

@@ -1,21 +1,30 @@
-import { isNonce, UnavailableError } from '@ori/proof/wire';
+import { ANSWER_PROOF, type AnswerKey, createAnswerKey } from '@ori/proof/answer-proof';
+import { bodySha256, isNonce, UnavailableError } from '@ori/proof/wire';
 import { recordAnswer } from '#record-node';
 import type { Answers, AnswersPolicy, KeepAnswers } from '../kept-answers.ts';
 import { requireNames } from '../options.ts';
 import { isQuestion, QUESTION_PATH } from '../question-path.ts';
 import { type Answer, errorAnswer } from '../refusal.ts';
-import type { AnswerStore, KeptAnswer, Question } from '../replay/replay-store.ts';
+import type { AnswerStore, CallEnd, KeptAnswer, Question } from '../replay/replay-store.ts';
 import type { VerifiedProof } from '../verified-proof.ts';
 import { createKeeper } from './keeper.ts';
+import { type Prover, proofOf } from './prover.ts';
 import { recordResponse } from './record-response.ts';
 import { type Limits, Recorder } from './recorder.ts';
 
-/** Limits of what is kept. */
+/** What is kept, and whether it is proven. */
 export interface AnswersOptions {
   /** Largest body that is kept; 262144 by default. A larger answer is only remembered as such. */
   bytesMax?: number | undefined;
   /** Also keeps answers with `Cache-Control: no-store`; false by default. */
   noStore?: boolean | undefined;
+  /**
+   * Proves each answer to an accepted proof: the 32-byte seed, or the text of the file that `ori-admin answer-key make` writes. The same
+   * for all processes of the daemon.
+   *
+   * @example keepAnswers({ key: readFileSync(process.env.ANSWER_KEY_FILE, 'utf8') })
+   */
+  key?: Uint8Array | string | undefined;
 }
 
 const BYTES_MAX = 262_144;
@@ -25,34 +34,54 @@ const BYTES_MAX = 262_144;
  * store must have `answers`, as this package's do; with `acceptV1`, `createVerifier` then throws a TypeError. The adapters do the rest.
  *
  * @throws {TypeError} for an unknown option, or a value out of range
+ * @throws {KeyError} `key_length`, `key_encoding`: no such key. The message contains nothing of it
  * @example createVerifier({ internId, keys, replay: memoryReplayStore(), answers: keepAnswers() })
  */
 export function keepAnswers(options: AnswersOptions = {}): KeepAnswers {
-  requireNames(options, ['bytesMax', 'noStore'], 'keepAnswers');
-  const { bytesMax = BYTES_MAX, noStore = false } = options;
+  requireNames(options, ['bytesMax', 'noStore', 'key'], 'keepAnswers');
+  const { bytesMax = BYTES_MAX, noStore = false, key } = options;
   if (!(Number.isSafeInteger(bytesMax) && bytesMax >= 0)) {
     throw new TypeError('keepAnswers: expected a number of bytes for bytesMax');
   }
   if (typeof noStore !== 'boolean') throw new TypeError('keepAnswers: expected true or false for noStore');
-  return (policy) => createAnswers(policy, { bytesMax, noStore });
+  if (key !== undefined && typeof key !== 'string' && !(key instanceof Uint8Array))
+    throw new TypeError('keepAnswers: expected 32 bytes or a text for key');
+  const answerKey = key === undefined ? undefined : createAnswerKey(key);
+  return (policy) => createAnswers(policy, { bytesMax, noStore }, answerKey);
 }
 
-function createAnswers(policy: AnswersPolicy, limits: Limits): Answers {
+function createAnswers(policy: AnswersPolicy, limits: Limits, key: AnswerKey | undefined): Answers {
   const { answers: store } = policy.replay;
   if (store === undefined) throw new TypeError('answers: this replay store cannot keep them');
   if (policy.acceptV1)
     throw new TypeError('answers: a question cannot void a version 1 proof, so acceptV1 must be off');
   const keep = createKeeper(store);
+  const signed = new WeakMap<VerifiedProof, Uint8Array>();
 
-  const record = ({ user, nonce = '' }: VerifiedProof) =>
-    new Recorder(limits, (end) => keep({ policy, user, nonce }, end));
+  function proverFor(proof: VerifiedProof): Prover | undefined {
+    const bytes = signed.get(proof);
+    return key === undefined || bytes === undefined ? undefined : { key, call: bodySha256(bytes) };
+  }
+
+  function record(proof: VerifiedProof): Recorder {
+    const { user, nonce = '' } = proof;
+    const settle = (end: CallEnd, own: string | undefined) =>
+      keep({ policy, user, nonce }, withProof(end, own));
+    return new Recorder(limits, settle, proverFor(proof));
+  }
 
   return {
-    ask({ user, path = '', issuedAt }) {
+    accept(proof, signingInput) {
+      if (key !== undefined) signed.set(proof, signingInput);
+    },
+    ask(proof) {
+      const { user, path = '', issuedAt } = proof;
       if (!isQuestion(path)) return undefined;
-      const nonce = path.slice(QUESTION_PATH.length);
+      const isForProof = path.endsWith(OF_PROOF);
+      const nonce = path.slice(QUESTION_PATH.length, isForProof ? -OF_PROOF.length : undefined);
       const [timestamp, nowMs] = [issuedAt.getTime() / 1000, policy.now()];
-      return answerTo(store, { policy, user, nonce, timestamp, nowMs });
+      const answer = answerTo(store, { policy, user, nonce, timestamp, nowMs }, isForProof);
+      return answer.then((one) => proven(one, proverFor(proof)));
     },
     record,
     recordNode(response, proof) {
@@ -64,7 +93,27 @@ function createAnswers(policy: AnswersPolicy, limits: Limits): Answers {
   };
 }
 
-async function answerTo(store: AnswerStore, question: Question): Promise<Answer> {
+/** After the nonce of a question for the proof of an answer alone. */
+const OF_PROOF = '/proof';
+
+/** Of an answer that is not kept, the proof is kept in the place of one: for whoever does not know that, a refusal. */
+function withProof(end: CallEnd, proof: string | undefined): CallEnd {
+  if (proof === undefined) return end;
+  const { status, headers, body } =
+    typeof end === 'object' ? end : { ...REFUSALS[end], body: new TextEncoder().encode(REFUSALS[end].body) };
+  const alone = typeof end === 'string' && { 'ori-answer': end };
+  return { status, headers: { ...headers, ...alone, [ANSWER_PROOF]: proof }, body };
+}
+
+/** A kept answer has the proof of its own call; anything else is the answer to the question. */
+function proven(answer: Answer, prover: Prover | undefined): Answer {
+  if (prover === undefined || ANSWER_PROOF in answer.headers) return answer;
+  const body = typeof answer.body === 'string' ? new TextEncoder().encode(answer.body) : answer.body;
+  const proof = proofOf(prover, answer.status, answer.headers, body);
+  return proof === undefined ? answer : { ...answer, headers: { ...answer.headers, [ANSWER_PROOF]: proof } };
+}
+
+async function answerTo(store: AnswerStore, question: Question, isForProof: boolean): Promise<Answer> {
   // No proof has such a nonce.
   if (!isNonce(question.nonce)) return REFUSALS.not_received;
   try {
@@ -74,6 +123,12 @@ async function answerTo(store: AnswerStore, question: Question): Promise<Answer>
     const isSendable = Number.isInteger(status) && status >= 200 && status < 1000 && areHeaders(headers);
     if (!(isSendable && body instanceof Uint8Array))
       throw new TypeError('ask: expected from the replay store how the call ended');
+    const { [ANSWER_PROOF]: proof, 'ori-answer': alone } = headers;
+    if (isForProof)
+      return proof === undefined
+        ? REFUSALS.lost
+        : { status: 200, headers: { [ANSWER_PROOF]: proof }, body: '' };
+    if (alone === 'lost' || alone === 'too_large') return REFUSALS[alone];
     return { status, headers: { ...headers, 'ori-answer': 'kept' }, body };
   } catch (cause) {
     if (cause instanceof UnavailableError) throw cause;

@@ -1,6 +1,8 @@
 import { type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { ANSWER_PROOF } from '@ori/proof/answer-proof';
 import { ANSWER_SECONDS } from '../replay/replay-store.ts';
+import { isBodiless } from './prover.ts';
 import { RECORDED, type Recorder } from './recorder.ts';
 import { holdSignal, tellSignal } from './signal.ts';
 
@@ -10,6 +12,8 @@ type GivenHeaders = OutgoingHttpHeaders | readonly (string | number)[];
 interface Recording extends Pick<ServerResponse, 'writeHead' | 'write' | 'end' | 'destroy' | 'emit'> {
   readonly recorder: Recorder;
   isBegun: boolean;
+  /** What the head says of the answer, until it is sent. */
+  begun: { readonly status: number; readonly headers: Readonly<Record<string, string>> } | undefined;
   /** By its status, Node leaves the body out. */
   isBodiless: boolean;
   /** A method of the response calls others. */
@@ -22,6 +26,9 @@ interface Recording extends Pick<ServerResponse, 'writeHead' | 'write' | 'end' |
 const RECORDING = Symbol('recording');
 
 interface Recorded extends ServerResponse {
+  /** Node's own: the head as it will be sent, from `writeHead` on, and whether it was. */
+  _header?: string | null;
+  _headerSent?: boolean;
   [RECORDING]: Recording;
   /** Of on-finished, with which Koa, Express and their middleware learn that a response is over: who waits for it. */
   __onFinished?: { queue: ((error: null, response: Recorded) => void)[] | null } | null;
@@ -42,6 +49,7 @@ export function recordAnswer(response: ServerResponse, recorder: Recorder): void
     destroy,
     emit,
     isBegun: false,
+    begun: undefined,
     isBodiless: false,
     isInside: false,
     isGone: false,
@@ -70,7 +78,7 @@ function recordHead(this: Recorded, ...args: unknown[]): unknown {
   if (isInside && isOutermost) return Reflect.apply(writeHead, this, args);
   const [status, reason, headers] = args;
   const given = typeof reason === 'string' ? headers : (headers ?? reason);
-  return answer(this, writeHead, args, Number(status), (given ?? {}) as GivenHeaders);
+  return answer(this, writeHead, args, { status: Number(status), given: (given ?? {}) as GivenHeaders });
 }
 
 function recordWrite(this: Recorded, ...args: unknown[]): unknown {
@@ -78,7 +86,7 @@ function recordWrite(this: Recorded, ...args: unknown[]): unknown {
   const { recorder, write, isInside } = recording;
   if (isInside) return Reflect.apply(write, this, args);
   const chunk = bytesOf(args);
-  const more = answer(this, write, args);
+  const more = answer(this, write, args, { chunk });
   if (chunk !== undefined && !recording.isBodiless) recorder.add(chunk);
   rest(this);
   return more;
@@ -89,7 +97,7 @@ function recordEnd(this: Recorded, ...args: unknown[]): unknown {
   const { recorder, end, isInside } = recording;
   if (isInside) return Reflect.apply(end, this, args);
   const chunk = bytesOf(args);
-  answer(this, end, args);
+  answer(this, end, args, { chunk, isLast: true });
   recorder.end(recording.isBodiless ? undefined : chunk);
   rest(this);
   return this;
@@ -107,6 +115,7 @@ function recordEmit(this: Recorded, ...args: unknown[]): unknown {
   const { recorder, emit, destroy, isGone } = recording;
   const [event] = args;
   if (event !== 'finish' && event !== 'close') return Reflect.apply(emit, this, args);
+  if (event === 'close' && recorder.isOver) recorder.lose();
   if (event === 'close' && !recorder.isOver) {
     if (this instanceof ServerResponse) {
       leave(this);
@@ -125,6 +134,14 @@ function recordEmit(this: Recorded, ...args: unknown[]): unknown {
   return isHeard;
 }
 
+/** What a method was called with. */
+interface Given {
+  readonly status?: number;
+  readonly given?: GivenHeaders;
+  readonly chunk?: Uint8Array | undefined;
+  readonly isLast?: boolean;
+}
+
 /**
  * Calls what was there before. Instead of what it refuses, another answer may be given. The headers are those of before: middleware in
  * between, such as compression, changes them as it changes the chunks.
@@ -133,18 +150,21 @@ function answer(
   response: Recorded,
   act: (...args: never) => unknown,
   args: unknown[],
-  status = Number(response.statusCode),
-  given: GivenHeaders = {},
+  { status = Number(response.statusCode), given = {}, chunk, isLast = false }: Given,
 ): unknown {
   const recording = response[RECORDING];
   const { isInside, recorder } = recording;
+  if (recording.isBegun) proveLate(response, chunk, isLast);
   const headers = recording.isBegun ? undefined : headersOf(response, given);
+  const proof = headers && recorder.prove(status, headers, wholeOf(headers, chunk, isLast));
   let isRefused = true;
   recording.isInside = true;
   try {
     // Node takes no list of pairs for a response that has a header.
-    if (headers !== undefined && !response.headersSent && !Array.isArray((given as readonly unknown[])[0]))
+    if (headers !== undefined && !response.headersSent && !Array.isArray((given as readonly unknown[])[0])) {
       response.setHeader(...RECORDED);
+      if (proof !== undefined) response.setHeader(ANSWER_PROOF, proof);
+    }
     const result = Reflect.apply(act, response, args);
     isRefused = false;
     return result;
@@ -152,11 +172,41 @@ function answer(
     recording.isInside = isInside;
     if (headers !== undefined && !recording.isBegun && (!isRefused || response.headersSent)) {
       recording.isBegun = true;
-      recording.isBodiless = status === 204 || status === 304;
+      recording.begun = { status, headers };
+      recording.isBodiless = isBodiless(status);
       recorder.begin(status, headers);
     }
   }
 }
+
+/** The body, if it is all in this chunk. */
+function wholeOf(
+  { 'content-length': length }: Readonly<Record<string, string>>,
+  chunk: Uint8Array | undefined,
+  isLast: boolean,
+): Uint8Array | undefined {
+  return isLast
+    ? (chunk ?? EMPTY)
+    : chunk !== undefined && Number(length) === chunk.byteLength
+      ? chunk
+      : undefined;
+}
+
+/** After `writeHead`, Node holds the head until the first chunk: if that is the whole body, the head can have its proof yet. */
+function proveLate(response: Recorded, chunk: Uint8Array | undefined, isLast: boolean): void {
+  const recording = response[RECORDING];
+  const { begun, recorder } = recording;
+  recording.begun = undefined;
+  const { _header: head, _headerSent: isSent } = response;
+  if (begun === undefined || isSent !== false || typeof head !== 'string') return;
+  const body = wholeOf(begun.headers, chunk, isLast);
+  const proof = body && recorder.prove(begun.status, begun.headers, body);
+  if (proof !== undefined)
+    response._header = head.replace(LINE, '\r\n').replace(/\r\n$/, `${ANSWER_PROOF}: ${proof}\r\n\r\n`);
+}
+
+const EMPTY = new Uint8Array();
+const LINE = new RegExp(`\\r\\n${ANSWER_PROOF}: [^\\r]*\\r\\n`, 'i');
 
 /** Once per connection: between its end and its close, Koa and Express give no answer. */
 function watch(socket: Socket & { [RECORDING]?: true }): void {
