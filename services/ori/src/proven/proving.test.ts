@@ -212,6 +212,12 @@ describe('an answer that is passed on while it arrives', () => {
     expect(await called(half, { ...passed, questions: [KEPT] })).toMatchObject({ body: TEXT });
   });
 
+  it('is also one that is too long to be held back', async () => {
+    const body = 'x'.repeat(64 * 1024 * 1024 + 1);
+    expect(await called({ body, proof: signed({ body }) })).toMatchObject({ status: 200, questions: 0 });
+    expect(await called({ body, proof: signed({}) })).toMatchObject({ ...LOST, questions: 3 });
+  });
+
   it.each<[string, Reply, Reply]>([
     ['it is another', { body: '{"paid":8}' }, KEPT],
     ['its media type is another', { mediaType: 'text/html' }, KEPT],

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { bodySha256, KEY_SET_HEADER, renderJwkSet, renderProof, signingInput } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
 import { delegationInput, keyStatementInput, setStatementInput } from '@ori/proof/statements';
-import { afterAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { serve } from '../../../../test/env/serve.ts';
 import { isCliError } from '../core/errors.ts';
 import { requireVouched } from './root.ts';
@@ -71,6 +71,22 @@ it('takes a proof by a key for which the root vouches, and no other', async () =
   expect(await judged(proofBy(own))).toBe('vouched for');
   expect(await judged(proofBy(other as Key))).toBe('no key of the key set made it');
   expect(await judged(proofBy(own, '/api/other'))).toBe('no key of the key set made it');
+});
+
+it('reads the key set again when it is a minute old', async () => {
+  let reads = 0;
+  served = () => {
+    reads += 1;
+    return rooted(root as Key);
+  };
+  const start = Date.now() + 120_000;
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(start);
+  onTestFinished(() => clock.mockRestore());
+  for (const ms of [0, 59_999, 60_000]) {
+    clock.mockReturnValue(start + ms);
+    expect(await judged(proofBy(own))).toBe('vouched for');
+  }
+  expect(reads).toBe(2);
 });
 
 it.each<[string, typeof served, string]>([

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { createAnswerKey } from '@ori/proof/answer-proof';
+import { keepAnswers } from '@ori/verifier/answers';
+import { afterAll, expect, it } from 'vitest';
+import { runOri, startOri } from '../../e2e/cli-in-process.ts';
+import { INTERN_ID, listen, openSignedInWorld } from '../../e2e/cli-world.ts';
+import { guarded } from '../../e2e/mcp-world.ts';
+
+// A stream that arrives whole, and that nobody proves: a server in between answers each question itself.
+const { world, home } = await openSignedInWorld();
+const key = randomBytes(32);
+Object.assign(world.jwks, { 'ori.answers': [{ x: createAnswerKey(key).x }] });
+const PROGRESS = JSON.stringify({
+  jsonrpc: '2.0',
+  method: 'notifications/progress',
+  params: { progress: 1 },
+});
+const RESPONSE = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { paid: 7 } });
+const MESSAGE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call' });
+const PATH = '/mcp';
+
+const handler = (_req: IncomingMessage, res: ServerResponse) => {
+  res.setHeader('content-type', 'text/event-stream');
+  res.write(`data: ${PROGRESS}\n\n`);
+  res.end(`data: ${RESPONSE}\n\n`);
+};
+const daemon = await guarded(world, handler, { answers: keepAnswers({ key }) });
+afterAll(() => daemon.stop());
+let isProven = false;
+const hop = await listen((req, res) => {
+  const { method = '', url = '', headers } = req;
+  if (url !== PATH && !isProven) return res.writeHead(404).end();
+  const passed = request(new URL(daemon.url), { method, path: url, headers, agent: false });
+  req.pipe(passed).once('response', (back) => back.pipe(res.writeHead(back.statusCode ?? 0, back.headers)));
+});
+afterAll(() => hop.stop());
+const AT = ['--daemon', hop.url, '--timeout', '5'];
+const call = () => runOri(home, ['call', INTERN_ID, PATH, '--data', MESSAGE, ...AT]);
+const mcp = async () => {
+  const { stdout } = await startOri(home, ['mcp', INTERN_ID, PATH, ...AT], { stdin: `${MESSAGE}\n` }).result;
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+};
+
+it('is not printed by ori call; of ori mcp, a notification passes and the response does not', async () => {
+  expect(await call()).toMatchObject({
+    exit: 9,
+    stdout: '',
+    stderr: expect.stringContaining('nothing proves it'),
+  });
+  expect(await mcp()).toEqual([
+    JSON.parse(PROGRESS),
+    {
+      jsonrpc: '2.0',
+      id: 1,
+      error: expect.objectContaining({ data: expect.objectContaining({ code: 'answer_lost' }) }),
+    },
+  ]);
+});
+
+it('is cut by ori proxy after its last event', async () => {
+  const proxy = home.start(['proxy', INTERN_ID, ...AT], { stdin: null });
+  const [address] = await once(createInterface(proxy.child.stdout as Readable), 'line');
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(address + PATH, { method: 'POST', headers, body: MESSAGE });
+  expect(answer.status).toBe(200);
+  await expect(answer.text()).rejects.toThrow('terminated');
+  proxy.child.kill();
+  await proxy.result;
+});
+
+it('is given by all of them once its proof arrives', async () => {
+  isProven = true;
+  expect(await call()).toMatchObject({ exit: 0, stdout: `data: ${PROGRESS}\n\ndata: ${RESPONSE}\n\n` });
+  expect(await mcp()).toEqual([JSON.parse(PROGRESS), JSON.parse(RESPONSE)]);
+});
