@@ -31,6 +31,8 @@ export interface Trust {
   readonly answers?: Readonly<Record<string, { readonly x: readonly string[]; readonly at: number | null }>>;
 }
 
+/** How old, in seconds, what was read of these may be: a key that was removed proves nothing from then on. */
+export const ANSWER_KEYS_SECONDS = 600;
 export const CLIENT_DEFAULT = 'ori-cli';
 const NOTHING: Trust = { interns: {}, daemons: {} };
 

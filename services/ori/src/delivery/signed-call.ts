@@ -7,11 +7,12 @@ import { CliError, isCliError } from '../core/errors.ts';
 import { parseHeaders } from '../core/extra-headers.ts';
 import { requirePath } from '../core/proof-request.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
-import { answerKeysOf } from '../session/answer-keys.ts';
+import { ANSWER_KEYS_SECONDS, ownValue } from '../core/trust.ts';
 import { type Surroundings, takeTrace, variable } from '../session/context.ts';
 import { findDaemon } from '../session/daemon-origin.ts';
 import { takeInternId } from '../session/intern-id.ts';
 import { type Profile, requireSession } from '../session/profile.ts';
+import { readTrust } from '../session/trust.ts';
 import { type BodyOptions, takeBody } from './body-options.ts';
 import { type DaemonAnswer, readAnswer } from './daemon-answer.ts';
 import { type Delivered, type Delivery, deliver, lossOf } from './deliver.ts';
@@ -103,12 +104,11 @@ export async function findTarget(
   const internId = await takeInternId(profile, intern);
   const origin = address ?? (await findDaemon(profile, base_url, internId));
   const keeper = await openKeeper(profile, base_url, origin);
-  const of = { baseUrl: base_url, internId };
   const openProving = async () => {
-    const keys = await answerKeysOf(profile, of);
-    if (keys.length === 0) return undefined;
-    const { createProving } = await import('../proven/proving.ts');
-    return createProving(keys, () => answerKeysOf(profile, of, 0));
+    const known = ownValue((await readTrust(profile, base_url)).answers ?? {}, internId);
+    const isOld = known?.at == null || Math.abs(profile.nowSeconds() - known.at) >= ANSWER_KEYS_SECONDS;
+    if (known?.x.length === 0 && !isOld) return undefined;
+    return (await import('../proven/proving.ts')).openProving(profile, { baseUrl: base_url, internId });
   };
   return { profile, internId, origin, keeper, openProving };
 }

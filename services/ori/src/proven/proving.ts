@@ -12,6 +12,8 @@ import {
   pauseMs,
   waited,
 } from '../delivery/questions.ts';
+import type { Profile } from '../session/profile.ts';
+import { answerKeysOf } from './answer-keys.ts';
 
 /** What is read of an answer, and proven, before any of it is given. The rest of a longer one is proven at its end. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
@@ -25,6 +27,12 @@ interface Held {
   readonly digest: string;
   /** More follows. */
   readonly isBegun: boolean;
+}
+
+/** Undefined if the daemon of an intern does not prove its answers. Throws as `answerKeysOf`. */
+export async function openProving(profile: Profile, of: Parameters<typeof answerKeysOf>[1]) {
+  const keys = await answerKeysOf(profile, of);
+  return keys.length === 0 ? undefined : createProving(keys, () => answerKeysOf(profile, of, 0));
 }
 
 /**

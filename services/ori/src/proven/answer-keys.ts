@@ -1,11 +1,11 @@
+import { createAnswerKeyReader } from '@ori/proof/answer-keys';
 import { type KeySet, readKeySet } from '../adapters/key-set.ts';
 import { CliError, isCliError } from '../core/errors.ts';
-import { ownValue } from '../core/trust.ts';
-import type { Profile } from './profile.ts';
-import { changeTrust, readTrust } from './trust.ts';
+import { ANSWER_KEYS_SECONDS, ownValue } from '../core/trust.ts';
+import type { Profile } from '../session/profile.ts';
+import { changeTrust, readTrust } from '../session/trust.ts';
+import { rootsOf } from './root.ts';
 
-/** As long as a rotation lasts: a key that was removed proves nothing from then on. */
-const AGE_SECONDS_MAX = 600;
 /** What was read again within this time, in seconds, and is the same, is not stored again. */
 const RENEWED_SECONDS = 60;
 
@@ -18,7 +18,7 @@ const RENEWED_SECONDS = 60;
 export async function answerKeysOf(
   profile: Profile,
   { baseUrl, internId }: { readonly baseUrl: string; readonly internId: string },
-  ageSecondsMax = AGE_SECONDS_MAX,
+  ageSecondsMax = ANSWER_KEYS_SECONDS,
 ): Promise<readonly string[]> {
   const { terminal, interrupted, nowSeconds } = profile;
   const { answers: kept = {}, roots = [] } = await readTrust(profile, baseUrl);
@@ -30,7 +30,7 @@ export async function answerKeysOf(
     if (isCliError(error, 'interrupted') || !(error instanceof CliError)) throw error;
     return undefined;
   });
-  const x = published && (await keysIn(published, { roots, baseUrl, internId }));
+  const x = published && keysIn(published, { roots, baseUrl, internId });
   // An API that says nothing, or nothing that can be read, ends nothing.
   if (x === undefined) return before?.x ?? [];
   if (before?.x.join() === x.join() && ageSeconds < RENEWED_SECONDS) return x;
@@ -45,18 +45,17 @@ export async function answerKeysOf(
 }
 
 /** Undefined if they cannot be read. */
-async function keysIn(
+function keysIn(
   { hasAnswerKeys, body, statement }: KeySet,
   {
     roots,
     ...of
   }: { readonly roots: readonly string[]; readonly baseUrl: string; readonly internId: string },
-): Promise<readonly string[] | undefined> {
+): readonly string[] | undefined {
   const hasRoot = roots.length > 0;
   if (!hasAnswerKeys && !hasRoot) return [];
-  const { createAnswerKeyReader } = await import('@ori/proof/answer-keys');
   try {
-    const rules = hasRoot ? { ...of, roots: (await import('../proven/root.ts')).rootsOf(roots) } : undefined;
+    const rules = hasRoot ? { ...of, roots: rootsOf(roots) } : undefined;
     return createAnswerKeyReader(rules)({ body, statement, now: Date.now() }).keys;
   } catch {
     return undefined;
