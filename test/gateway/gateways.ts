@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const SHIPPED = join(import.meta.dirname, '../../deploy/gateway/others');
@@ -7,7 +7,8 @@ const read = (file: string) => readFileSync(join(SHIPPED, file), 'utf8');
 /** A server that others put in front of a daemon (deploy/gateway/others.md), and how it is started. */
 export interface Gateway {
   readonly name: string;
-  readonly args: (port: number, daemonPort: number) => readonly string[];
+  /** @param run a folder of its own */
+  readonly args: (port: number, daemonPort: number, run: string) => readonly string[];
   /** Its own check of a configuration. */
   readonly check?: (args: readonly string[]) => readonly string[];
   /** Which paths arrive byte for byte. */
@@ -44,7 +45,7 @@ export const GATEWAYS: readonly Gateway[] = [
     name: 'envoy',
     args: (port, daemonPort) => [
       ...['--use-dynamic-base-id', '--config-yaml'],
-      read('envoy.yaml').replaceAll('8443', String(port)).replaceAll('8000', String(daemonPort)),
+      withPorts('envoy.yaml', port, daemonPort),
     ],
     check: (args) => ['--mode', 'validate', ...args],
     keeps: /^/,
@@ -59,4 +60,54 @@ export const GATEWAYS: readonly Gateway[] = [
       ),
     keeps: /^[\w\-./~:@!$&'()*+,;=]*$/,
   },
+  {
+    name: 'lighttpd',
+    args: () => ['-D', '-f', join(SHIPPED, 'lighttpd.conf')],
+    check: ([, ...args]) => ['-tt', ...args],
+    keeps: /^/,
+    looksLate: true,
+  },
+  {
+    name: 'squid',
+    args: (...at) => ['-N', '-f', written('squid.conf', ...at)],
+    keeps: /^/,
+  },
+  {
+    name: 'varnishd',
+    args: (port, daemonPort, run) => [
+      // Without its jail, whose user could not enter the folder.
+      ...['-j', 'none', '-F', '-a', `127.0.0.1:${port}`, '-n', join(run, 'varnish')],
+      ...['-f', written('varnish.vcl', port, daemonPort, run)],
+    ],
+    keeps: /^/,
+  },
+  {
+    name: 'h2o',
+    args: (...at) => ['-c', written('h2o.yaml', ...at)],
+    check: (args) => ['-t', ...args],
+    keeps: /^/,
+    looksLate: true,
+  },
 ];
+
+/** For programs that read no environment. */
+const withPorts = (file: string, port: number, daemonPort: number): string =>
+  read(file).replaceAll('8443', String(port)).replaceAll('8000', String(daemonPort));
+
+function written(file: string, port: number, daemonPort: number, run: string): string {
+  writeFileSync(join(run, file), withPorts(file, port, daemonPort));
+  return join(run, file);
+}
+
+/** Of a gateway that listens at a port in front of a daemon. @param run a folder of its own */
+export const environmentOf = (name: string, port: number, daemonPort: number, run: string) => ({
+  PATH: process.env['PATH'],
+  HOME: run,
+  ORI_HOST: '127.0.0.1',
+  ORI_PORT: String(port),
+  ORI_DAEMON_HOST: '127.0.0.1',
+  ORI_DAEMON_PORT: String(daemonPort),
+  ORI_LISTEN: name === 'caddy' ? `http://:${port}` : `127.0.0.1:${port}`,
+  ORI_DAEMON: `127.0.0.1:${daemonPort}`,
+  ORI_RUN: run,
+});

@@ -10,7 +10,7 @@ import { startCuttingHop } from '../env/cutting-hop.ts';
 import { freePort } from '../env/ports.ts';
 import { openRoom } from '../env/room.ts';
 import { askRaw, requestBytes } from './ask-raw.ts';
-import { GATEWAYS } from './gateways.ts';
+import { environmentOf, GATEWAYS } from './gateways.ts';
 import { type JudgingDaemon, startJudgingDaemon } from './judging-daemon.ts';
 import { isSignable, PATH_FORMS } from './path-forms.ts';
 import { RAW_CASES } from './raw-cases.ts';
@@ -26,20 +26,16 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keep
   let daemon: JudgingDaemon;
   let port: number;
   let env: NodeJS.ProcessEnv;
+  let run: readonly string[];
 
   beforeAll(async () => {
     if (program === undefined) return;
     daemon = stack.use(await startJudgingDaemon());
     const room = stack.use(await openRoom(`ori-${name}`));
     port = await freePort();
-    env = {
-      PATH: process.env['PATH'],
-      HOME: room.directory,
-      ORI_LISTEN: name === 'caddy' ? `http://:${port}` : `127.0.0.1:${port}`,
-      ORI_DAEMON: daemon.address,
-      ORI_RUN: room.directory,
-    };
-    await startProxy(room, { program, args: args(port, daemon.port), env, port });
+    env = environmentOf(name, port, daemon.port, room.directory);
+    run = args(port, daemon.port, room.directory);
+    await startProxy(room, { program, args: run, env, port });
     daemon.takeArrivals();
   });
   afterAll(async () => {
@@ -68,14 +64,12 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keep
       await using hop = await startCuttingHop(() => Number(new URL(losing.url).port), lose);
       await using room = await openRoom(`ori-${name}-losing`);
       const at = await freePort();
-      const mine = {
-        ...env,
-        HOME: room.directory,
-        ORI_LISTEN: name === 'caddy' ? `http://:${at}` : `127.0.0.1:${at}`,
-        ORI_DAEMON: hop.address,
-        ORI_RUN: room.directory,
-      };
-      await startProxy(room, { program: program ?? '', args: args(at, hop.port), env: mine, port: at });
+      await startProxy(room, {
+        program: program ?? '',
+        args: args(at, hop.port, room.directory),
+        env: environmentOf(name, at, hop.port, room.directory),
+        port: at,
+      });
       // Caddy would use the connection of the first request again, whose answer the hop passes on.
       const open = () => new Promise((resolve) => hop.server.getConnections((_, count) => resolve(count)));
       await expect.poll(open).toBe(0);
@@ -91,7 +85,7 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keep
 
   it.skipIf(program === undefined || check === undefined)(
     'starts with its own check of the configuration',
-    () => void execFileSync(program ?? '', check?.(args(port, daemon.port)) ?? [], { env, stdio: 'pipe' }),
+    () => void execFileSync(program ?? '', check?.(run) ?? [], { env, stdio: 'pipe' }),
   );
 
   it.skipIf(program === undefined)('forwards a path byte for byte, or refuses it', async () => {
@@ -101,7 +95,7 @@ describe.each(GATEWAYS)('$name in front of a daemon', ({ name, args, check, keep
       const reply = await askRaw(port, requestBytes(`POST ${target} HTTP/1.1`, sign(path), BODY));
       const arrived = daemon.takeArrivals();
       for (const { target: at, verdict } of arrived) {
-        if (verdict === 'accepted') expect(at).toBe(target);
+        if (verdict === 'accepted') expect(at).toBe(path);
         if (verdict === 'accepted') passed.push(at);
       }
       if (refuses?.includes(target)) expect(arrived).toEqual([]);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { createAnswerKey } from '@ori/proof/answer-proof';
@@ -11,7 +11,7 @@ import { guarded } from '../../e2e/mcp-world.ts';
 import { startCuttingHop } from '../../env/cutting-hop.ts';
 import { freePort } from '../../env/ports.ts';
 import { openRoom, type Room } from '../../env/room.ts';
-import { GATEWAYS } from '../../gateway/gateways.ts';
+import { environmentOf, GATEWAYS } from '../../gateway/gateways.ts';
 import { findProxy, startProxy } from '../../gateway/start-proxy.ts';
 import { createRandom } from '../exactly-once/random.ts';
 
@@ -48,33 +48,13 @@ const OTHERS: readonly { readonly name: string; readonly configure: Configure }[
       return ['-p', room.directory, '-c', file(room, text)];
     },
   },
-  {
-    name: 'h2o',
-    configure: (room, port, daemonPort) => [
-      '-c',
-      file(
-        room,
-        `listen: {host: 127.0.0.1, port: ${port}}\nuser: root\nhosts:\n  default:\n    paths:\n      /:\n        proxy.reverse.url: http://127.0.0.1:${daemonPort}/\n`,
-      ),
-    ],
-  },
-  {
-    name: 'lighttpd',
-    configure: (room, port, daemonPort) => {
-      mkdirSync(join(room.directory, 'root'));
-      const proxy = `proxy.server=(""=>(("host"=>"127.0.0.1","port"=>${daemonPort})))`;
-      const modules = process.env['LIGHTTPD_MODULES'];
-      const own = `server.modules=("mod_proxy")\nserver.document-root="${room.directory}/root"\nserver.bind="127.0.0.1"\nserver.port=${port}\n${proxy}\n`;
-      return ['-D', '-f', file(room, own), ...(modules === undefined ? [] : ['-m', modules])];
-    },
-  },
 ];
 
 const ALL = [
   ...OTHERS,
   ...GATEWAYS.map(({ name, args }) => ({
     name,
-    configure: (_room: Room, port: number, daemonPort: number) => args(port, daemonPort),
+    configure: ({ directory }: Room, port: number, daemonPort: number) => args(port, daemonPort, directory),
   })),
 ];
 
@@ -111,14 +91,7 @@ it.each(ALL)(
     const room = await openRoom(`ori-${name}-cut`);
     onTestFinished(() => room[Symbol.asyncDispose]());
     const port = await freePort();
-    const env = {
-      PATH: process.env['PATH'],
-      LD_LIBRARY_PATH: process.env['LD_LIBRARY_PATH'],
-      HOME: room.directory,
-      ORI_LISTEN: name === 'caddy' ? `http://:${port}` : `127.0.0.1:${port}`,
-      ORI_DAEMON: hop.address,
-      ORI_RUN: room.directory,
-    };
+    const env = environmentOf(name, port, hop.port, room.directory);
     await startProxy(room, { program, args: configure(room, port, hop.port), env, port });
     const ends: string[] = [];
     for (let n = 0; n < 2 * CALLS; n += 1) {
