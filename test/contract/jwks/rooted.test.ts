@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { makeAnswerKey, setAnswerKeys } from '@ori/administration/answer-keys';
+import { makeAnswerKey, restateAnswerKeys, setAnswerKeys } from '@ori/administration/answer-keys';
 import { createIntern } from '@ori/administration/interns';
 import { restateKeys } from '@ori/administration/key-statements';
 import {
@@ -85,6 +85,26 @@ test('an answer key is published once it is stated, and daemons of the root stil
     .poll(published)
     .toMatchObject({ 'ori.answers': [{ x: keys[0], statement: expect.any(String) }] });
   await expect.poll(() => kidsOf(daemon(internId))).toEqual([kid]);
+});
+
+test('a role confirms no answer key that nobody or somebody else stated', async () => {
+  const internId = await freshIntern();
+  const keys = [makeAnswerKey().x, makeAnswerKey().x];
+  const other = { ...createSigningKey(new Uint8Array(32).fill(8)), baseUrl: world.baseUrl };
+  const names = (ids: readonly string[]) => ids.filter((id) => id.startsWith(internId));
+  const restate = async (options = {}) => {
+    const { stated, skipped } = await restateAnswerKeys(store, root.stater, options);
+    return { stated: names(stated), skipped: names(skipped) };
+  };
+  const all = keys.map((x) => `${internId} ${x}`);
+  await setAnswerKeys(store, { internId, keys, former: [] });
+  expect(await restate()).toEqual({ stated: [], skipped: all });
+  await setAnswerKeys(store, { internId, keys, former: [], stater: other });
+  expect(await restate({ all: true })).toEqual({ stated: [], skipped: all });
+  expect(await restate({ former: other.publicKey })).toEqual({ stated: all, skipped: [] });
+  await setAnswerKeys(store, { internId, keys, former: [] });
+  expect(await restate({ all: true })).toEqual({ stated: all, skipped: [] });
+  expect(await restate()).toEqual({ stated: all, skipped: [] });
 });
 
 test('a key that an insider moves to another intern is refused by its daemon', async () => {
