@@ -102,11 +102,16 @@ describe.runIf(CHROMIUM !== undefined)('in a browser', () => {
     expect(await abuse('Take it to another intern')).toBe('401 signature_invalid, SPEC V15');
     expect(await page.locator('mark').count()).toBe(4);
 
+    await press(page, 'Change an answer of analytical');
+    await answers.nth(5).waitFor();
+    expect(await answers.first().innerText()).toMatch(/"user":"ada-[\s\S]*exit 9 answer_lost/);
+    expect(await page.locator('mark').count()).toBe(5);
+
     await press(page, 'Wait until the proof is 70 s old');
     await page.locator('button', { hasText: 'Waiting' }).waitFor();
     ahead = 70_000;
     await page.clock.fastForward(70_000);
-    await answers.nth(5).waitFor();
+    await answers.nth(6).waitFor();
     ahead = 0;
     expect(await answers.first().innerText()).toMatch(/401 proof_expired[\s\S]*SPEC V12/);
     expect(faults.filter((fault) => !fault.includes('status of 401'))).toEqual([]);

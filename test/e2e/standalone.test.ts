@@ -5,7 +5,11 @@ import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { CallAnswer, ProofAnswer } from '../../services/standalone/src/start-page/play.ts';
+import type {
+  CallAnswer,
+  ChangedAnswer,
+  ProofAnswer,
+} from '../../services/standalone/src/start-page/play.ts';
 import {
   canRunSteps,
   expectShown,
@@ -267,7 +271,7 @@ describe('the start page', () => {
   const SIGNED_IN = { ...CALL, user: 'ada' };
 
   async function ask(
-    path: 'proof' | 'call' | 'api',
+    path: 'proof' | 'call' | 'answer' | 'api',
     content: unknown,
     origin = standalone.state.baseUrl.slice(0, -3),
   ) {
@@ -276,7 +280,10 @@ describe('the start page', () => {
       headers: { origin, 'content-type': 'text/plain' },
       body: JSON.stringify(content),
     });
-    return { httpStatus: response.status, ...((await response.json()) as ProofAnswer & CallAnswer) };
+    return {
+      httpStatus: response.status,
+      ...((await response.json()) as ProofAnswer & CallAnswer & ChangedAnswer),
+    };
   }
 
   it('makes a real call, and names the sentence of SPEC that refuses each abuse of it', async () => {
@@ -297,6 +304,14 @@ describe('the start page', () => {
       const { status, refusal } = await ask('call', { ...call, ...change });
       expect([status, refusal?.code, refusal?.sentence?.id]).toEqual([401, code, id]);
     }
+  });
+
+  it('takes the answer that analytical sent, and not the one that arrives', async () => {
+    const { sent, arrived } = await ask('answer', SIGNED_IN);
+    expect(sent).toMatchObject({ content: JSON.stringify({ user: subjectOf('ada') }) });
+    expect(sent.refusal).toBeUndefined();
+    expect(arrived.content).not.toBe(sent.content);
+    expect(arrived.refusal?.code).toBe('answer_lost');
   });
 
   it.each([

@@ -40,13 +40,16 @@ export type DemoCast = ReturnType<typeof demoCast>;
 
 interface DemoIdentity extends SigningHome {
   readonly issuer: string;
+  /** The public key with which the daemon of *analytical* proves its answers. */
+  readonly answerKey: string;
 }
 
 /**
  * Writes two organizations with every case that the contract distinguishes: ada's workspace with the demo intern,
  * alan's outside the programme, and grace's in another organization, each with an intern that could sign.
  */
-export async function createDemoData(db: Database, cast: DemoCast, { issuer, ...home }: DemoIdentity) {
+export async function createDemoData(db: Database, cast: DemoCast, identity: DemoIdentity) {
+  const { issuer, answerKey, ...home } = identity;
   const { internId } = cast;
   const users: { name: string; subject: string; userId: string }[] = [];
   for (const { name, subject } of cast.users) {
@@ -68,6 +71,9 @@ export async function createDemoData(db: Database, cast: DemoCast, { issuer, ...
   await removeMember(db, { workspaceId, userId: idOf('mary') });
   /** Of the intern *analytical*. */
   const otherInternId = await createOtherInterns(db, home, workspaceId, createdBy);
+  const { setAnswerKeys } = await import('@ori/administration/answer-keys');
+  const { stater } = home;
+  await setAnswerKeys(db, { internId: otherInternId, keys: [answerKey], former: [], stater });
   await createSigningIntern(db, home, { id: internId, workspaceId, name: 'greeter', createdBy });
   await setDemoIcon(db, internId);
 

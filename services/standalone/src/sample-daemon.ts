@@ -14,6 +14,8 @@ export interface SampleDaemonOptions {
   readonly jwksUrl: string;
   readonly root: RootJwk;
   readonly replay: Replay;
+  /** The text of the file with the key that proves its answers; without it, nothing proves them. */
+  readonly answerKey?: string;
   /** 0: the system chooses. */
   readonly port: number;
 }
@@ -23,10 +25,13 @@ export interface SampleDaemonOptions {
  * called. Refusals are those of the verifier. A proof for any other path is verified and spent too, then the answer is
  * 404.
  */
-export async function startSampleDaemon({ internId, jwksUrl, root, replay, port }: SampleDaemonOptions) {
+export async function startSampleDaemon(options: SampleDaemonOptions) {
+  const { internId, jwksUrl, root, replay, answerKey, port } = options;
   const keys = createRootedKeySet(jwksUrl, { root });
   const { store, clockToleranceSeconds } = replay;
-  const verifier = createVerifier({ internId, keys, replay: store, clockToleranceSeconds });
+  const { keepAnswers } = await import('@ori/verifier/answers');
+  const answers = answerKey === undefined ? undefined : keepAnswers({ key: answerKey });
+  const verifier = createVerifier({ internId, keys, replay: store, clockToleranceSeconds, answers });
 
   await replay.fence();
   const acceptsFromMs = (Math.ceil(Date.now() / 1000 + clockToleranceSeconds) + 1) * 1000;

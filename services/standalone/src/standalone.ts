@@ -76,11 +76,15 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
 
   const store = stack.adopt(await openStore(config.databaseUrl), (opened) => opened.close());
   const ring = parseKekRing(generateKekRing('signer'));
-  const demo = await createDemoData(store.owner, cast, { issuer, sealer: ring, stater: root.stater });
+  // Of analytical alone, so that a daemon of one's own can be greeter's without a key.
+  const { makeAnswerKey } = await import('@ori/administration/answer-keys');
+  const answerKey = makeAnswerKey();
+  const identity = { issuer, sealer: ring, stater: root.stater };
+  const demo = await createDemoData(store.owner, cast, { ...identity, answerKey: answerKey.x });
 
   const analytical = { internId: demo.otherInternId, jwksUrl: jwksUrlOf(demo.otherInternId) };
   const other = stack.adopt(
-    await startSampleDaemon({ ...analytical, root: root.jwk, replay, port: 0 }),
+    await startSampleDaemon({ ...analytical, root: root.jwk, replay, answerKey: answerKey.text, port: 0 }),
     stopIt,
   );
 

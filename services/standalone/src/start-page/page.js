@@ -106,6 +106,14 @@ const ATTACKS = {
     return attack('In the name of grace', call, { proof }, `x-ori-invoke-user: ${subject}`);
   },
   intern: (call) => attack('To the daemon of analytical', call, { intern: 'analytical' }),
+  async answer({ user, path, body }) {
+    const { sent, arrived } = await post('/start/answer', { user, path, body });
+    const known = new Set(fieldsOf(sent.expected));
+    const other = fieldsOf(arrived.expected).filter((field) => !known.has(field));
+    const covers = 'The client needs the daemon’s signature over these fields, which were not signed:';
+    const parts = [code(arrived.content), said('exit 9', arrived.refusal), covers, marked(other)];
+    show(answers, step('One byte of the answer changed', ...parts));
+  },
 };
 
 async function attack(title, { path, body, proof, signed: covered }, changed, shown) {

@@ -8,7 +8,7 @@ export interface StartFacts extends Stage {
 
 const BODY = '{"prompt":"hello"}';
 
-/** What can be done to a call that was made; `page.js` does it. */
+/** What can be done to a call that was made, and to the answer of a daemon that proves it; `page.js` does it. */
 const ATTACKS = {
   repeat: 'Repeat it',
   byte: 'Change one byte of the body',
@@ -16,6 +16,7 @@ const ATTACKS = {
   late: 'Wait until the proof is 70 s old',
   user: 'Use it in grace’s name',
   intern: 'Take it to another intern',
+  answer: 'Change an answer of analytical',
 } as const;
 
 /** What happens to a call, before the first one; `page.js` then shows what happened. */

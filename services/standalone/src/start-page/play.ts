@@ -49,8 +49,8 @@ export async function askForProof(
   { baseUrl, daemons }: Stage,
   session: SignedIn,
   { path, body }: Omit<Call, 'proof'>,
+  { internId } = daemons.greeter,
 ) {
-  const { internId } = daemons.greeter;
   const digest = bodySha256(Buffer.from(body));
   const asked = JSON.stringify({ bodySha256: digest, route: { method: 'POST', path } });
   const response = await session.send(`${baseUrl}/interns/${internId}/daemon/sign`, asked);
@@ -79,10 +79,37 @@ export async function sendCall({ url, internId }: Daemon, call: Call) {
   const status: number = response.statusCode;
   /** The bytes for which the daemon needs a signature. */
   const expected = signedText(internId, call);
-  return { status, content, expected, refusal: refusalIn(content) };
+  const { 'content-type': mediaType = '', 'ori-answer-proof': answerProof = '' } = response.headers;
+  return { status, mediaType, content, answerProof, expected, refusal: refusalIn(content) };
 }
 
 export type CallAnswer = Awaited<ReturnType<typeof sendCall>>;
+
+/** Calls analytical, and judges its answer as a client does: as it was sent, and with one byte changed on its way back. */
+export async function changeAnswer(stage: Stage, session: SignedIn, call: Omit<Call, 'proof'>) {
+  const { createAnswerKeyReader } = await import('@ori/proof/answer-keys');
+  const { answerSigningInput, readAnswerProof, verifyAnswer } = await import('@ori/proof/answer-proof');
+  const { analytical } = stage.daemons;
+  const { proof = {}, signed = '' } = await askForProof(stage, session, call, analytical);
+  const { status, mediaType, content, answerProof } = await sendCall(analytical, { ...call, proof });
+  const published = await fetch(`${stage.baseUrl}/interns/${analytical.internId}/daemon/jwks.json`);
+  const keySet = new Uint8Array(await published.arrayBuffer());
+  const { keys } = createAnswerKeyReader()({ body: keySet, statement: null, now: Date.now() });
+  const { x = '', signature = new Uint8Array() } = readAnswerProof(answerProof) ?? {};
+  const judge = (arrived: string) => {
+    const body = Buffer.from(arrived);
+    const answer = { call: bodySha256(Buffer.from(signed)), status, mediaType, body };
+    const isProven = keys.includes(x) && verifyAnswer(x, answer, signature);
+    const refusal = { code: 'answer_lost', message: 'What arrived is not what the daemon sent.' };
+    /** The bytes for which the client needs a signature. */
+    const expected = Buffer.from(answerSigningInput(answer)).toString('latin1');
+    return { content: arrived, expected, refusal: isProven ? undefined : refusal };
+  };
+  const next = (character: string) => String.fromCharCode(character.charCodeAt(0) + 1);
+  return { sent: judge(content), arrived: judge(content.replace(/[a-y0-8](?=[^a-y0-8]*$)/, next)) };
+}
+
+export type ChangedAnswer = Awaited<ReturnType<typeof changeAnswer>>;
 
 /** What the signature has to cover; undefined unless it is a whole single-use proof. */
 function signedText(internId: string, { path, body, proof }: Call): string | undefined {

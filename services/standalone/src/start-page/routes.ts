@@ -6,7 +6,7 @@ import type { Presentation } from '@ori/http/presentation';
 import { createExpressApp } from '@ori/http/routes';
 import { isPath, PROOF_HEADERS } from '@ori/proof';
 import { renderStartPage, type StartFacts } from './page.ts';
-import { askApi, askForProof, type Call, sendCall, sessionOf } from './play.ts';
+import { askApi, askForProof, type Call, changeAnswer, sendCall, sessionOf } from './play.ts';
 
 const SCRIPT = readFileSync(new URL('./page.js', import.meta.url));
 const HEADERS: ReadonlySet<string> = new Set(Object.values(PROOF_HEADERS));
@@ -56,6 +56,15 @@ export function startRoutes(facts: StartFacts): RequestListener {
           const daemon = Object.entries(daemons).find(([name]) => name === intern)?.[1];
           if (daemon === undefined) throw new Unacceptable(400, 'intern: has no daemon here.');
           send(res, await sendCall(daemon, { ...callOf({ path, body }), proof: proofOf(proof) }));
+        },
+      },
+      {
+        template: '/start/answer',
+        method: 'POST',
+        async handler(req, res) {
+          const { user, path, body } = await content(req);
+          const call = callOf({ path, body });
+          send(res, await changeAnswer(facts, await sessionOf(facts, member(user), 'vault:read'), call));
         },
       },
       {

@@ -19,22 +19,18 @@ export function makeAnswerKey(): { text: string; x: string } {
   }
 }
 
-/** Publishes these keys of an intern in place of its former ones, which keep their statements where nobody states. */
-export async function setAnswerKeys(
-  db: Handle,
-  {
-    internId,
-    keys,
-    former,
-    stater,
-  }: {
-    readonly internId: string;
-    /** The public keys in base64url; null for none. */
-    readonly keys: readonly string[] | null;
-    readonly former: readonly AnswerKey[];
-    readonly stater?: KeyStater | undefined;
-  },
-): Promise<void> {
+export interface NewAnswerKeys {
+  readonly internId: string;
+  /** The public keys in base64url; null for none. */
+  readonly keys: readonly string[] | null;
+  /** Those that are stored. They keep their statements where nobody states. */
+  readonly former: readonly AnswerKey[];
+  readonly stater?: KeyStater | undefined;
+}
+
+/** Publishes these keys of an intern in place of its former ones. */
+export async function setAnswerKeys(db: Handle, wanted: NewAnswerKeys): Promise<void> {
+  const { internId, keys, former, stater } = wanted;
   const stored = (keys ?? []).map((x) =>
     stater === undefined
       ? (former.find((one) => one.x === x) ?? { x })
