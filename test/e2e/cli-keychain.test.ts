@@ -81,7 +81,9 @@ describe.skipIf(missing.length > 0)('with a system keychain', () => {
     const keyFile = join(home.folder, '.local/share/ori/keys/default.json');
     expect(await readFile(keyFile, 'utf8')).toBe('{"version":1,"kept_in":"keychain"}\n');
     expect(await home.ori(CALL, { env })).toMatchObject({ exit: 0 });
-    expect(world.requests.at(-1)?.headers).toMatchObject({ dpop: expect.stringMatching(/^ey/) });
+    expect(world.requests.findLast(({ method }) => method === 'POST')?.headers).toMatchObject({
+      dpop: expect.stringMatching(/^ey/),
+    });
     const pointer = await readFile(home.sessionFile);
     expect(await home.ori(['logout'], { env })).toMatchObject({ exit: 0 });
     await writeFile(home.sessionFile, pointer, { mode: 0o600 });

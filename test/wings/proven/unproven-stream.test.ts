@@ -2,13 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { createAnswerKey } from '@ori/proof/answer-proof';
 import { keepAnswers } from '@ori/verifier/answers';
 import { afterAll, expect, it } from 'vitest';
+import { run } from '../../../services/ori/src/program.ts';
 import { runOri, startOri } from '../../e2e/cli-in-process.ts';
 import { INTERN_ID, listen, openSignedInWorld } from '../../e2e/cli-world.ts';
 import { guarded } from '../../e2e/mcp-world.ts';
+import { Sink } from '../../env/sink.ts';
 
 // A stream that arrives whole, and that nobody proves: a server in between answers each question itself.
 const { world, home } = await openSignedInWorld();
@@ -73,6 +75,21 @@ it('is cut by ori proxy after its last event', async () => {
   await expect(answer.text()).rejects.toThrow('terminated');
   proxy.child.kill();
   await proxy.result;
+});
+
+it('is shown on a terminal as it comes, and told at its end', async () => {
+  const stdout = Object.assign(new Sink(), { isTTY: true });
+  const stderr = new Sink();
+  const exit = await run(['call', INTERN_ID, PATH, '--data', MESSAGE, ...AT], {
+    environment: home.environment,
+    stdin: Readable.from([]),
+    stdout,
+    stderr,
+    interrupted: new AbortController().signal,
+    nowSeconds: () => Math.floor(Date.now() / 1000),
+  });
+  expect(stdout.text).toContain(RESPONSE);
+  expect([exit, stderr.text]).toEqual([9, expect.stringContaining('was cut off: nothing proves it')]);
 });
 
 it('is given by all of them once its proof arrives', async () => {

@@ -115,7 +115,9 @@ export async function findTarget(
 
 /** A call with a hashed body to a known daemon. Nothing is sent yet. */
 export function readyCall(target: CallTarget, request: CallRequest): ReadyCall {
-  const { profile, internId, origin, keeper, openProving } = target;
+  const { profile, internId, origin, keeper } = target;
+  let opened: ReturnType<CallTarget['openProving']> | undefined;
+  const openProving = () => (opened ??= target.openProving());
   const { path, body, earlier, onSigned, onFlushed } = request;
   const { contentType = CONTENT_TYPE_DEFAULT, silenceSeconds = SILENCE_SECONDS_DEFAULT } = request;
   // The same each time that the call is sent, so that a daemon can tell a repeated call from another one.
@@ -126,11 +128,11 @@ export function readyCall(target: CallTarget, request: CallRequest): ReadyCall {
 
   async function attempt(
     call: Omit<DaemonCall, 'proof'>,
-    signed?: CallRequest['onSigned'],
+    signed?: (proof: ProofHeaderValues) => Promise<unknown>,
   ): Promise<Attempt> {
     const asked = { internId, bodySha256: call.body.sha256, path: call.path };
     const proof = await signFor(profile, asked, trace);
-    signed?.(proof);
+    await signed?.(proof);
     try {
       const answer = await readAnswer(await present(profile, { ...call, proof }));
       return { request: asked, proof, answer, lost: lossOf(answer) };
@@ -149,9 +151,11 @@ export function readyCall(target: CallTarget, request: CallRequest): ReadyCall {
     seconds: silenceSeconds,
     pauseNamed,
     send: () =>
-      attempt({ ...sending, onFlushed }, (proof) => {
+      attempt({ ...sending, onFlushed }, async (proof) => {
         last = proof;
         onSigned?.(proof);
+        // An answer that breaks off while the keys are read would lose its beginning.
+        await openProving();
       }),
     ask: (path, silenceSeconds) => attempt({ ...sending, path, body: NO_BODY, silenceSeconds }),
   };
