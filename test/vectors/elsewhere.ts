@@ -18,7 +18,6 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   A2: 'about clients: shown by our own',
   A3: 'about clients: shown by our own',
   A4: 'about clients: shown by our own',
-  A1: 'what a server adds to the answer of a handler is in no verdict',
   R14: 'about signers: shown by our own',
   R15: 'about signers: shown by our own',
   R16: 'about signers: shown by our own',

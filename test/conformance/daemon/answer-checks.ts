@@ -101,6 +101,14 @@ export const ANSWER_CHECKS: readonly Check[] = [
     },
   },
   {
+    sentence: 'A1',
+    title: 'says with the answer that it is recorded',
+    async run(bench) {
+      const said = (await bench.tell()).headers.get('ori-answer');
+      return said === 'recorded' ? undefined : `ori-answer: ${said}`;
+    },
+  },
+  {
     sentence: 'N17',
     title: 'says that a call runs, and gives its answer once it has ended',
     async run(bench) {

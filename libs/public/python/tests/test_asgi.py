@@ -1,5 +1,7 @@
 import asyncio
 import json
+import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -33,6 +35,17 @@ def call(app: ProofMiddleware, scope: Scope, *pieces: bytes) -> tuple[int, bytes
 
     asyncio.run(app(scope, receive, send))
     return sent[0]["status"], sent[1]["body"]
+
+
+def test_a_body_in_chunks_is_refused_where_trailers_are_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    signer = TestSigner()
+    app = ProofMiddleware(reply, signer.verifier())
+    chunked = scope_of({**signer.headers("ada", "/api/invoke", b"{}"), "transfer-encoding": "chunked"})
+    monkeypatch.setitem(sys.modules, "uvicorn.protocols.http.httptools_impl", ModuleType("httptools_impl"))
+    status, body = call(app, chunked, b"{}")
+    assert (status, json.loads(body)["error"]["code"]) == (401, "request_not_coverable")
+    monkeypatch.delitem(sys.modules, "uvicorn.protocols.http.httptools_impl")
+    assert call(app, chunked, b"{}")[0] == 200
 
 
 @pytest.mark.parametrize("scope", [{}, {"raw_path": None}])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[4] / "libs/public/python/src"))
 
-from ori_proof import MemoryStore, RemoteKeys, Verifier, asgi, wsgi
-from ori_proof.store import Store
+from ori_proof import MemoryStore, Proven, RemoteKeys, Verifier, asgi, wsgi
+from ori_proof.store import Answer, Store
 
 KIND, PATH, LENGTH_MAX = os.environ["KIND"], "/api/invoke", 1_000_000
 
@@ -36,26 +38,40 @@ verifier = Verifier(
 )
 app: Any
 
+
+def asked_of(proven: Proven) -> tuple[float, Answer]:
+    """After how many seconds the handler answers, and what, as the suite asks (test/conformance/README.md)."""
+    try:
+        asked = json.loads(proven.body).get("answer", {})
+    except (ValueError, AttributeError):
+        asked = {}
+    body = json.dumps({"user": proven.user, "filler": "x" * asked.get("bytes", 0)}).encode()
+    headers = {"content-type": "application/json", **asked.get("headers", {})}
+    return asked.get("afterMs", 0) / 1000, Answer(asked.get("status", 200), headers, body)
+
+
 if KIND == "asgi":
 
     async def reply(scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
-        body = json.dumps({"user": scope[asgi.PROVEN].user}).encode()
-        await asgi.send_answer(send, 200, {"content-type": "application/json"}, body)
+        seconds, answer = asked_of(scope[asgi.PROVEN])
+        await asyncio.sleep(seconds)
+        await asgi.send_answer(send, *answer)
 
     app = asgi.ProofMiddleware(reply, verifier)
 
 if KIND == "wsgi":
 
     def reply_wsgi(environ: wsgi.Environ, start_response: wsgi.StartResponse) -> Any:
-        body = json.dumps({"user": environ[wsgi.PROVEN].user}).encode()
-        return wsgi.respond(start_response, 200, {"content-type": "application/json"}, body)
+        seconds, answer = asked_of(environ[wsgi.PROVEN])
+        time.sleep(seconds)
+        return wsgi.respond(start_response, *answer)
 
     app = wsgi.ProofMiddleware(reply_wsgi, verifier)
 
 if KIND in ("fastapi", "mounted"):
     from fastapi import Depends, FastAPI
 
-    from ori_proof.fastapi import Proven, require_proof
+    from ori_proof.fastapi import require_proof
 
     app, inner = FastAPI(), FastAPI()
     app.mount("/api" if KIND == "mounted" else "", inner)
@@ -70,14 +86,13 @@ if KIND in ("fastapi", "mounted"):
 if KIND == "flask":
     from flask import Flask, jsonify
 
-    from ori_proof.flask import Proven as FlaskProven
     from ori_proof.flask import require_proof as flask_proof
 
     flask = app = Flask("daemon")
 
     @flask.route("/<path:rest>", methods=["GET", "POST", "PUT", "DELETE", "PATCH"])
     @flask_proof(verifier)
-    def invoke_flask(proven: FlaskProven, rest: str) -> Any:
+    def invoke_flask(proven: Proven, rest: str) -> Any:
         return jsonify(user=proven.user)
 
 
@@ -89,11 +104,10 @@ if KIND in ("django", "django-asgi"):
     from django.http import HttpRequest, JsonResponse
     from django.urls import re_path
 
-    from ori_proof.django import Proven as DjangoProven
     from ori_proof.django import require_proof as django_proof
 
     @django_proof(verifier)
-    def invoke_django(request: HttpRequest, proven: DjangoProven) -> JsonResponse:
+    def invoke_django(request: HttpRequest, proven: Proven) -> JsonResponse:
         return JsonResponse({"user": proven.user})
 
     urlpatterns = [re_path("", invoke_django)]

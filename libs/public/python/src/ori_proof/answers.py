@@ -13,8 +13,8 @@ from .store import Answer, AnswerStore, Asked, AsyncStore, Call, CallEnd, Policy
 QUESTION_PATH = "/.well-known/ori/calls/"
 NONCE = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
 # Headers of one connection or of one moment (RFC 9110, section 7.6.1), and secrets that were for another connection.
-NOT_KEPT = {"connection", "content-length", "date", "keep-alive", "proxy-connection", "set-cookie", "te", "trailer"}
-NOT_KEPT |= {"transfer-encoding", "upgrade"}
+NOT_KEPT = {"connection", "content-length", "date", "keep-alive", "ori-answer", "proxy-connection", "set-cookie"}
+NOT_KEPT |= {"te", "trailer", "transfer-encoding", "upgrade"}
 NO_STORE = re.compile(r"(?:^|,)[ \t]*no-store[ \t]*(?:,|$)", re.IGNORECASE)
 
 

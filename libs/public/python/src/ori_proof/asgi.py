@@ -8,17 +8,20 @@ from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any
 
 from .answers import Recorder
-from .diagnosis import diagnosis_of
+from .arrival import BODY_BYTES_MAX as BODY_BYTES_MAX
+from .arrival import PROVEN as PROVEN
+from .arrival import RECORDED, Arrival, Guard, question_of
 from .refused import Refused
-from .store import BODY_SECONDS, Answer
+from .store import BODY_SECONDS
 from .verifier import Proven, Verifier
 
-BODY_BYTES_MAX = 1_000_000
-#: Where the scope has the Proven of this request.
-PROVEN = "ori_proof.proven"
 NO_RAW_PATH = (
     "this server sets no raw_path, so the signed path cannot be known: use uvicorn, Hypercorn, Granian or "
     "another ASGI server that does"
+)
+TRAILERS = (
+    "uvicorn with httptools does not tell trailer fields from headers: send the body with a Content-Length, or run "
+    "uvicorn with --http h11"
 )
 READ_BEFORE = (
     "the body was read before its proof was judged: a route that depends on a proof takes no body parameter, "
@@ -48,41 +51,25 @@ class ProofMiddleware:
         paths: Collection[str] | None = None,
         diagnose: bool = False,
     ) -> None:
-        self._app, self._verifier = app, verifier
-        self._body_bytes_max, self._diagnose, self._paths = body_bytes_max, diagnose, paths
+        self._app, self._guard = app, Guard(verifier, body_bytes_max, paths, diagnose)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             return await self._app(scope, receive, send)
-        if not is_guarded(target_of(scope), self._paths):
+        guard, verifier = self._guard, self._guard.verifier
+        if not guard.covers(target_of(scope)):
             scope[PROVEN] = None
             return await self._app(scope, receive, send)
         if scope["type"] == "websocket":
             # No proof covers one.
             return await send({"type": "websocket.close", "code": 1008})
         try:
-            proven = await prove(self._verifier, scope, receive, self._body_bytes_max, self._diagnose)
-            if (asked := await answer_to(self._verifier, proven)) is not None:
-                return await send_answer(send, asked.status, asked.headers, asked.body)
+            proven = await prove(verifier, scope, receive, guard.body_bytes_max, guard.diagnose)
+            if verifier.answers is not None and (question := question_of(verifier, proven)) is not None:
+                return await send_answer(send, *await verifier.answers.ask_async(question))
         except Refused as refused:
             return await send_answer(send, refused.status, {**refused.headers, "connection": "close"}, refused.body)
-        await run(self._app, self._verifier, scope, proven, receive, send)
-
-
-def is_guarded(path: bytes, paths: Collection[str] | None) -> bool:
-    if paths is None or path.startswith(b"/.well-known/ori/calls/"):
-        return True
-    path = path.partition(b"?")[0]
-    return any(path.startswith(p.encode()) if p.endswith("/") else path == p.encode() for p in paths)
-
-
-async def answer_to(verifier: Verifier, proven: Proven) -> Answer | None:
-    """The answer to a question; None for an ordinary call. Raises Refused."""
-    proof = proven.proof
-    if verifier.answers is None:
-        return None
-    question = verifier.answers.question(proof.user, proof.path, proof.issued_at, verifier.now())
-    return None if question is None else await verifier.answers.ask_async(question)
+        await run(self._app, verifier, scope, proven, receive, send)
 
 
 async def run(app: Application, verifier: Verifier, scope: Scope, proven: Proven, receive: Receive, send: Send) -> None:
@@ -104,6 +91,8 @@ async def run(app: Application, verifier: Verifier, scope: Scope, proven: Proven
 
     async def record(message: Message) -> None:
         tell(recorder, message)
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", []), ENCODED]}
         try:
             await send(message)
         except OSError:
@@ -115,6 +104,9 @@ async def run(app: Application, verifier: Verifier, scope: Scope, proven: Proven
         await app(scope, receive_again, record)
     finally:
         recorder.lose()
+
+
+ENCODED = tuple(text.encode() for text in RECORDED)
 
 
 def tell(recorder: Recorder, message: Message) -> None:
@@ -148,20 +140,20 @@ async def prove(
     target, method = target_of(scope), scope["method"]
     # httptools leaves white space after a value.
     headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-    body: bytes | None = None
-    try:
+    arrival = Arrival(verifier, method, target, headers)
+    with arrival.judged(diagnose):
         proof = verifier.begin_raw(method, target, headers)
-        try:
-            body = await read_body(receive, headers, body_bytes_max)
-        except Refused as refused:
-            verifier.report(refused, method, target, headers)
-            raise
+        with arrival.read():
+            require_headers(headers)
+            arrival.body = body = await read_body(receive, headers, body_bytes_max)
         proof.update(body)
         return Proven(await proof.finish_async(), body)
-    except Refused as refused:
-        if diagnose:
-            refused.diagnosis = diagnosis_of(method, target, headers, body)
-        raise
+
+
+def require_headers(headers: list[tuple[bytes, bytes]]) -> None:
+    """uvicorn with httptools puts trailer fields into the headers, which a body in chunks may have (H5)."""
+    if "uvicorn.protocols.http.httptools_impl" in sys.modules and any(n == b"transfer-encoding" for n, _ in headers):
+        raise Refused("request_not_coverable", TRAILERS)
 
 
 async def read_body(receive: Receive, headers: list[tuple[bytes, bytes]], body_bytes_max: int) -> bytes:

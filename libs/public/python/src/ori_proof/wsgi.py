@@ -13,16 +13,14 @@ from http.client import responses
 from typing import Any
 
 from .answers import Recorder
-from .asgi import BODY_BYTES_MAX as BODY_BYTES_MAX
-from .asgi import is_guarded
-from .diagnosis import diagnosis_of
+from .arrival import BODY_BYTES_MAX as BODY_BYTES_MAX
+from .arrival import PROVEN as PROVEN
+from .arrival import RECORDED, Arrival, Guard, question_of
 from .forks import after_fork
 from .refused import Refused
-from .store import BODY_SECONDS, Answer
+from .store import BODY_SECONDS
 from .verifier import Proven, Verifier
 
-#: Where the environment has the Proven of this request.
-PROVEN = "ori_proof.proven"
 PIECE = 65_536
 # By the module that loads or calls the application.
 HIDING = (
@@ -60,18 +58,17 @@ class ProofMiddleware:
         diagnose: bool = False,
     ) -> None:
         require_telling_server()
-        self._app, self._verifier = app, verifier
-        self._body_bytes_max, self._diagnose, self._paths = body_bytes_max, diagnose, paths
+        self._app, self._guard = app, Guard(verifier, body_bytes_max, paths, diagnose)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        verifier = self._verifier
-        if not is_guarded(target_of(environ), self._paths):
+        guard, verifier = self._guard, self._guard.verifier
+        if not guard.covers(target_of(environ)):
             environ[PROVEN] = None
             return self._app(environ, start_response)
         try:
-            proven = prove(verifier, environ, self._body_bytes_max, self._diagnose)
-            if (asked := answer_to(verifier, proven)) is not None:
-                return respond(start_response, asked.status, asked.headers, asked.body)
+            proven = prove(verifier, environ, guard.body_bytes_max, guard.diagnose)
+            if verifier.answers is not None and (question := question_of(verifier, proven)) is not None:
+                return respond(start_response, *verifier.answers.ask(question))
         except Refused as refused:
             return respond(start_response, refused.status, refused.headers, refused.body)
         if verifier.answers is None or proven.proof.nonce is None:
@@ -79,18 +76,10 @@ class ProofMiddleware:
         return recorded(self._app, environ, start_response, verifier.answers.record(proven.user, proven.proof.nonce))
 
 
-def answer_to(verifier: Verifier, proven: Proven) -> Answer | None:
-    """The answer to a question; None for an ordinary call. Raises Refused."""
-    proof = proven.proof
-    if verifier.answers is None:
-        return None
-    question = verifier.answers.question(proof.user, proof.path, proof.issued_at, verifier.now())
-    return None if question is None else verifier.answers.ask(question)
-
-
 def recorded(app: Application, environ: Environ, start_response: StartResponse, recorder: Recorder) -> Iterator[bytes]:
     def begin(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
         recorder.begin(int(status.split(" ", 1)[0]), headers)
+        headers = [*headers, RECORDED]
         return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
 
     pieces: Iterable[bytes] = ()
@@ -166,20 +155,13 @@ def prove(verifier: Verifier, environ: Environ, body_bytes_max: int = BODY_BYTES
     Raises Refused; RuntimeError under another server than gunicorn.
     """
     target, method, headers = target_of(environ), environ["REQUEST_METHOD"], headers_of(environ)
-    body: bytes | None = None
-    try:
+    arrival = Arrival(verifier, method, target, headers)
+    with arrival.judged(diagnose):
         proof = verifier.begin_raw(method, target, headers)
-        try:
-            body = read_body(environ, body_bytes_max)
-        except Refused as refused:
-            verifier.report(refused, method, target, headers)
-            raise
+        with arrival.read():
+            arrival.body = body = read_body(environ, body_bytes_max)
         proof.update(body)
         proven = Proven(proof.finish(), body)
-    except Refused as refused:
-        if diagnose:
-            refused.diagnosis = diagnosis_of(method, target, headers, body)
-        raise
     environ.pop("HTTP_TRANSFER_ENCODING", None)
     environ.update({"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body)), PROVEN: proven})
     return proven

@@ -1,0 +1,71 @@
+"""What the adapters for ASGI and WSGI have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from .answers import QUESTION_PATH
+from .diagnosis import diagnosis_of
+from .refused import Refused
+from .store import Question
+from .verifier import Proven, Verifier
+
+BODY_BYTES_MAX = 1_000_000
+#: Where the scope or the environment has the Proven of this request.
+PROVEN = "ori_proof.proven"
+#: Tells a client that it can ask for this answer, and for its end (REPLAY-STORES.md, A1).
+RECORDED = ("ori-answer", "recorded")
+QUESTIONS = QUESTION_PATH.encode()
+
+
+class Guard:
+    """The options of a ProofMiddleware."""
+
+    def __init__(
+        self, verifier: Verifier, body_bytes_max: int, paths: Collection[str] | None = None, diagnose: bool = False
+    ) -> None:
+        if not isinstance(verifier, Verifier):
+            raise TypeError("expected the Verifier")
+        self.verifier, self.body_bytes_max, self.diagnose, self._paths = verifier, body_bytes_max, diagnose, paths
+
+    def covers(self, path: bytes) -> bool:
+        if self._paths is None or path.startswith(QUESTIONS):
+            return True
+        path = path.partition(b"?")[0]
+        return any(path.startswith(p.encode()) if p.endswith("/") else path == p.encode() for p in self._paths)
+
+
+class Arrival:
+    """A request while it is judged."""
+
+    def __init__(self, verifier: Verifier, method: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> None:
+        self.verifier, self._head = verifier, (method, target, headers)
+        self.body: bytes | None = None
+
+    @contextmanager
+    def judged(self, diagnose: bool) -> Iterator[None]:
+        """Adds what arrived to a refusal."""
+        try:
+            yield
+        except Refused as refused:
+            if diagnose:
+                refused.diagnosis = diagnosis_of(*self._head, self.body)
+            raise
+
+    @contextmanager
+    def read(self) -> Iterator[None]:
+        """Reports a refusal of the body, which no verifier sees."""
+        try:
+            yield
+        except Refused as refused:
+            self.verifier.report(refused, *self._head)
+            raise
+
+
+def question_of(verifier: Verifier, proven: Proven) -> Question | None:
+    """None for an ordinary call."""
+    if verifier.answers is None:
+        return None
+    proof = proven.proof
+    return verifier.answers.question(proof.user, proof.path, proof.issued_at, verifier.now())
