@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { bodySha256, PROOF_METHOD, signingInputV2 } from '@ori/proof';
 import { Redis, type RedisOptions } from 'ioredis';
 import { onTestFinished } from 'vitest';
@@ -14,6 +15,7 @@ import {
 import type { SignedRequest } from '../../../libs/public/verifier/src/request.ts';
 import { createTestSigner, type TestProofOptions } from '../../../libs/public/verifier/src/testing.ts';
 import { createVerifier } from '../../../libs/public/verifier/src/verifier.ts';
+import { sharedRedisUrl } from '../redis.ts';
 import { STRICT } from './strict-client.ts';
 
 /** A connected client that is closed after the test. */
@@ -86,4 +88,26 @@ export function headerOf({ rawHeaders }: SignedRequest, name: string): string {
 export async function reserve(redis: Redis, internId: string, request: SignedRequest): Promise<void> {
   const key = issuedKey(internId, headerOf(request, 'x-ori-invoke-nonce'));
   await redis.set(key, issuedValue(signingInputOf(internId, request)), 'PX', 60_000, 'NX');
+}
+
+const README = readFileSync(new URL('../../../libs/public/verifier/README.md', import.meta.url), 'utf8');
+
+/** A user created by the ACL line of the README for this intern, and a connection as that user, whose password is `secret`. */
+export async function userOf(
+  line: 'ori-spending' | 'ori-redeeming',
+  admin: Redis,
+  internId: string,
+  url = sharedRedisUrl(),
+): Promise<Redis> {
+  const words = new RegExp(`^ACL SETUSER ${line} (.*)$`, 'm').exec(README)?.[1]?.split(' ') ?? [];
+  words.push(...(/^(~.* \(~.*\))$/m.exec(README)?.[1]?.split(' ') ?? []));
+  const username = `${line}-${internId}`;
+  const rules = words.map((word) => word.replace('>SECRET', '>secret').replace('int_7Qm2', internId));
+  await admin.call('ACL', 'SETUSER', username, ...rules);
+  onTestFinished(async () => {
+    const last = new Redis(url).on('error', () => undefined);
+    await last.call('ACL', 'DELUSER', username).catch(() => undefined);
+    last.disconnect();
+  });
+  return connect(url, { username, password: 'secret' });
 }

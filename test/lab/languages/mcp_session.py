@@ -1,4 +1,4 @@
-"""Two persons in one session of a real MCP server, of `mcp` 1 or 2, behind ori_proof. Prints what a tool told of each."""
+"""Two persons in one session of a real MCP server, `mcp` 1 or 2, behind ori_proof. Prints what a tool told of each."""
 
 from __future__ import annotations
 

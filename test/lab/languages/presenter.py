@@ -18,7 +18,8 @@ store: SharedStore
 if task["store"].startswith("redis"):
     from ori_proof.redis import RedisStore
 
-    store = RedisStore(task["url"], mode=task["mode"], timeout_ms=1000, answers_key=bytes.fromhex(task["answersKey"]))
+    options = {"mode": task["mode"], "replicas": task.get("replicas", 0), "timeout_ms": 1000}
+    store = RedisStore(task["url"], **options, answers_key=bytes.fromhex(task["answersKey"]))
 else:
     from ori_proof.postgres import PostgresStore
 

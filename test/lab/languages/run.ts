@@ -21,6 +21,8 @@ export interface Task {
   readonly internId: string;
   readonly jwks: ReturnType<typeof createTestSigner>['jwks'];
   readonly answersKey: string;
+  /** Python's, for Redis. */
+  readonly replicas?: number;
 }
 
 export interface Request {
@@ -150,7 +152,8 @@ export async function runLanguages({ python, proofs, killEveryMs, ...given }: Pl
 
 type Member = Awaited<ReturnType<typeof openMember>>;
 
-async function openMember(language: Language, python: string, task: Task) {
+/** A running daemon of a language. */
+export async function openMember(language: Language, python: string, task: Task) {
   const [program, file] = language === 'node' ? [process.execPath, 'presenter.ts'] : [python, 'presenter.py'];
   let count = 0;
   const waiting = new Map<number, (said: Said) => void>();

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import NoPermissionError, NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import MovedError, NoPermissionError, NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError
 
 from .refused import Refused
 from .shared import SHARED
@@ -40,7 +41,8 @@ class RedisStore(SharedStore):
 
     RedisStore("redis://…"), with a client of its own: one of redis-py sends a script again whose answer was lost, and
     takes the proof for replayed. `mode="redeem"`: the signer, which shares this Redis, must also have reserved the
-    nonce. One server, not a cluster. Raises ValueError for invalid options.
+    nonce. `url` is that of one server; of a cluster, that of the node with this intern's keys. Raises ValueError for
+    invalid options.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class RedisStore(SharedStore):
         #: By intern; text, so that no digit changes.
         self._fences: dict[str, str] = {}
         self._unsafe: str | None = None
+        self._is_touching = False
 
     def _make_client(self) -> Redis:
         seconds = self._timeout
@@ -128,6 +131,7 @@ class RedisStore(SharedStore):
         await self._send("SET", key, record, "XX", "EX", ANSWER_SECONDS)
 
     async def _touch(self) -> None:
+        self._is_touching = True
         try:
             for policy in list(self._policies.values()):
                 await self._touch_one(policy)
@@ -136,6 +140,8 @@ class RedisStore(SharedStore):
             if refused.code == "replay_store_unsafe":
                 self._unsafe = refused.why
             raise
+        finally:
+            self._is_touching = False
 
     async def _touch_one(self, policy: Policy) -> None:
         keys = [spent_key(policy.intern_id)]
@@ -168,6 +174,9 @@ class RedisStore(SharedStore):
         except Refused as refused:
             if isinstance(refused.__cause__, NoScriptError):
                 await self._load_scripts()
+            elif isinstance(refused.__cause__, RedisConnectionError | OSError) and not self._is_touching:
+                # The next connection may lead to another server (W4).
+                self._background.begin(self._touch_quietly())
             raise
 
     async def _run(self, name: str, keys: list[str], args: list[object], policy: Policy) -> tuple[str, str, str]:
@@ -189,13 +198,18 @@ class RedisStore(SharedStore):
         client: Any = self._connected()
         return await self._in_time(client.execute_command(*command))
 
-    async def _send_and_wait(self, command: tuple[Any, ...]) -> tuple[Any, int]:
+    async def _send_and_wait(self, command: tuple[Any, ...]) -> tuple[Any, Any]:
         """`WAIT` applies to the connection that wrote."""
         pipeline = self._connected().pipeline(transaction=False)
         pipeline.execute_command(*command)
         pipeline.execute_command("WAIT", self._acks, max(1, int(self._timeout * 750)))
-        reply, acks = await self._in_time(pipeline.execute())
-        return reply, int(acks)
+        # The pipeline would put its own words, and the arguments, before the server's.
+        reply, acks = await self._in_time(pipeline.execute(raise_on_error=False))
+        # Without a spend there is nothing to wait for, and a replica refuses to.
+        failed = acks if isinstance(reply, list) and reply[0] in (b"spent", b"not_received") else reply
+        if isinstance(failed, Exception):
+            raise to_refused(failed) from failed
+        return reply, acks
 
     def _connected(self) -> Redis:
         if self._client is None:
@@ -221,6 +235,9 @@ def to_refused(error: Exception) -> Refused:
     first = str(error).split(" ", 1)[0]
     if isinstance(error, OutOfMemoryError) or first == "OOM":
         return Refused("replay_store_full", "the server is out of memory")
+    if isinstance(error, MovedError):
+        why = "another node of this cluster has the keys of the intern: RedisStore needs the address of that node"
+        return Refused("replay_store_unavailable", why)
     if first == "MISCONF":
         return Refused("replay_store_full", "the server cannot write to its disk")
     if isinstance(error, ReadOnlyError) or first == "READONLY":

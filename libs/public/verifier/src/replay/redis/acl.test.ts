@@ -1,35 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { sharedRedisUrl, startRedis } from '@ori/test-env/redis';
-import { connect, daemonOn, headerOf, reserve } from '@ori/test-env/verifier/redis-world';
-import { Redis } from 'ioredis';
+import { connect, daemonOn, headerOf, reserve, userOf } from '@ori/test-env/verifier/redis-world';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLocalKeySet } from '../../keys/local.ts';
 import { createVerifier } from '../../verifier.ts';
 import { loadRedisScripts } from './client.ts';
 import { issuedKey } from './keys.ts';
 import { redisReplayStore } from './store.ts';
-
-const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-
-/** A user created by the ACL line of the README for this intern, and a connection as that user. */
-async function userOf(
-  line: 'ori-spending' | 'ori-redeeming',
-  admin: Redis,
-  internId: string,
-  url = sharedRedisUrl(),
-): Promise<Redis> {
-  const words = new RegExp(`^ACL SETUSER ${line} (.*)$`, 'm').exec(README)?.[1]?.split(' ') ?? [];
-  words.push(...(/^(~.* \(~.*\))$/m.exec(README)?.[1]?.split(' ') ?? []));
-  const username = `${line}-${internId}`;
-  const rules = words.map((word) => word.replace('>SECRET', '>secret').replace('int_7Qm2', internId));
-  await admin.call('ACL', 'SETUSER', username, ...rules);
-  onTestFinished(async () => {
-    const last = new Redis(url).on('error', () => undefined);
-    await last.call('ACL', 'DELUSER', username).catch(() => undefined);
-    last.disconnect();
-  });
-  return connect(url, { username, password: 'secret' });
-}
 
 test.each(['spend', 'redeem'] as const)(
   'the ACL of the README is enough for a daemon that may %s',
