@@ -15,7 +15,7 @@ const BODY = '{"prompt":"hello"}';
 const signer = createTestSigner({ internId: 'int_7Qm2' });
 const readme = await readFile(join(ROOT, 'libs/public/verifier/README.md'), 'utf8');
 const EXAMPLES = join(ROOT, 'libs/public/verifier/examples');
-const examples = ['fastify.mjs', 'koa.mjs', 'hono.mjs', 'fetch.mjs'];
+const examples = ['next.mjs', 'fastify.mjs', 'koa.mjs', 'hono.mjs', 'fetch.mjs'];
 /** The blocks of the README by their headings, and the examples by their files. */
 const blocks = new Map([
   ...readme
@@ -73,7 +73,7 @@ async function expectOnce(url: string): Promise<string> {
   return headers['x-ori-invoke-nonce'] ?? '';
 }
 
-const FRAMEWORKS = ['node:http', 'Express', 'Next', ...examples];
+const FRAMEWORKS = ['node:http', 'Express', ...examples];
 const nodes = await findNodes();
 const [newest] = [...nodes].toSorted(([one], [other]) => Number(other) - Number(one));
 const cells = [...nodes].flatMap(([major, node]) =>
