@@ -93,7 +93,7 @@ export async function startKeycloak(home: string): Promise<ForeignProvider> {
       foreign: { clientId: 'ori-cli-other', scope: SCOPE },
       brief: { clientId: 'ori-cli-brief', scope: SCOPE },
     },
-    visit: (start) => visitForms(start, { username: 'ada', password }),
+    visit: (start, browser) => visitForms(start, { username: 'ada', password }, undefined, browser),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

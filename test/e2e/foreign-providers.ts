@@ -6,7 +6,7 @@ import { serve } from '../env/serve.ts';
 import { startBetterAuth } from './foreign-better-auth.ts';
 import { GLEWLWYD, startGlewlwyd } from './foreign-glewlwyd.ts';
 import { startKeycloak } from './foreign-keycloak.ts';
-import { visitForms } from './foreign-visit.ts';
+import { type Browser, visitForms } from './foreign-visit.ts';
 
 /** What tells an authorization request from others of the same person. */
 export interface ForeignRequest {
@@ -30,7 +30,7 @@ export interface ForeignProvider extends AsyncDisposable {
   /** Signs with a new key from now on, and still publishes the former; absent where that needs a restart. */
   rotateKey?(): Promise<void>;
   /** Signs the person in at its pages, and returns where it sends them. */
-  visit(authorization: URL): Promise<URL>;
+  visit(authorization: URL, browser?: Browser): Promise<URL>;
 }
 
 export interface ForeignLaunch {
@@ -120,7 +120,7 @@ export async function startOidcProvider(Provider = PinnedProvider): Promise<Fore
       foreign: { clientId: CLIENT, scope: SCOPE, resource: 'urn:corp:other' },
       brief: { clientId: CLIENT, scope: SCOPE, resource: 'urn:corp:brief' },
     },
-    visit: (url) => visitForms(url, { login: 'ada', password: 'any' }),
+    visit: (url, browser) => visitForms(url, { login: 'ada', password: 'any' }, undefined, browser),
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };
 }

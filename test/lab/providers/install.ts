@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { SETUP } from './launch.ts';
 
-const SETUP = join(import.meta.dirname, 'setup');
 const run = promisify(execFile);
 
 /** Runs an installer with low priority, because it may compile for minutes. */
@@ -38,6 +38,14 @@ export async function fromNpm(folder: string, ...packages: readonly string[]): P
   return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
 }
 
+/** The newest versions that PyPI has, in a virtual environment. Returns the version of the first. */
+export async function fromPypi(folder: string, name: string, extras = ''): Promise<string> {
+  const python = join(folder, 'venv/bin/python');
+  if (!existsSync(python)) await tool(folder, 'python3', '-m', 'venv', 'venv');
+  await tool(folder, python, '-m', 'pip', 'install', '-q', '--upgrade', `${name}${extras}`);
+  return tool(folder, python, '-c', `import importlib.metadata as m; print(m.version('${name}'))`);
+}
+
 /** An unpacked distribution from Maven. */
 export async function fromMaven(folder: string, group: string, artifact: string): Promise<string> {
   const downloads = join(folder, 'download');
@@ -62,6 +70,27 @@ export async function fromMaven(folder: string, group: string, artifact: string)
   return version;
 }
 
+/** An application of the newest Spring Boot, as `target/spring-1.jar`. */
+export async function springApplication(folder: string): Promise<string> {
+  const code = join(folder, 'src/main/java/lab');
+  const resources = join(folder, 'src/main/resources');
+  await Promise.all([mkdir(code, { recursive: true }), mkdir(resources, { recursive: true })]);
+  await copyFile(join(SETUP, 'pom.xml'), join(folder, 'pom.xml'));
+  await copyFile(join(SETUP, 'App.java'), join(code, 'App.java'));
+  await copyFile(join(SETUP, 'application.yml'), join(resources, 'application.yml'));
+  await tool(folder, 'mvn', '-q', '-B', 'package');
+  return tool(
+    folder,
+    'mvn',
+    '-q',
+    '-B',
+    '-Dstyle.color=never',
+    'help:evaluate',
+    '-Dexpression=project.parent.version',
+    '-DforceStdout',
+  );
+}
+
 /** A program of the newest version of a Go module, whose `replace` lines keep `go install` from building it. */
 export async function fromGo(
   folder: string,
@@ -82,14 +111,14 @@ export async function fromGo(
   return Version;
 }
 
-/** A program of ours that uses the newest version of a Go module. */
+/** A program of ours in `setup/` that uses a version of a Go module. Returns it. */
 export async function withGo(folder: string, module: string, file: string): Promise<string> {
   await copyFile(join(SETUP, file), join(folder, 'main.go'));
   await writeFile(join(folder, 'go.mod'), 'module lab\n');
-  await tool(folder, 'go', 'get', `${module}@latest`);
+  await tool(folder, 'go', 'get', module);
   await tool(folder, 'go', 'mod', 'tidy');
   await tool(folder, 'go', 'build', '-o', 'built', '.');
-  return tool(folder, 'go', 'list', '-m', '-f', '{{.Version}}', module);
+  return tool(folder, 'go', 'list', '-m', '-f', '{{.Version}}', module.replace(/@.*/, ''));
 }
 
 /** The version that Debian has, if it is installed. @throws Error */

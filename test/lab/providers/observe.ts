@@ -1,18 +1,22 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { addSubject } from '@ori/administration/users';
+import { readBearer } from '@ori/identity/bearer';
+import { openIdentity } from '@ori/identity/open-identity';
 import { createRemoteKeySet, createVerifier } from '@ori/verifier';
 import { requireProof } from '@ori/verifier/node';
 import { createTestReplayStore } from '@ori/verifier/testing';
+import { lookAtToken } from '../../../services/ori-admin/src/doctor/issuers.ts';
+import { loadIdentity } from '../../../services/ori-admin/src/doctor/settings.ts';
 import { runOri, startOri } from '../../e2e/cli-in-process.ts';
 import { makeOriHome } from '../../e2e/cli-process.ts';
 import { listen, send } from '../../e2e/cli-world.ts';
-import type { ForeignProvider } from '../../e2e/foreign-providers.ts';
+import type { Browser } from '../../e2e/foreign-visit.ts';
 import { freePort } from '../../env/ports.ts';
 import { openRoom } from '../../env/room.ts';
 import { startWorld } from '../../env/world.ts';
-
-export type Started = Pick<ForeignProvider, 'issuer' | 'settings' | 'subject' | 'visit'> & AsyncDisposable;
+import type { Started } from './launch.ts';
 
 /** What a person meets at a provider; `why` is what `ori` says of the first thing that does not work. */
 export interface Observed {
@@ -23,10 +27,14 @@ export interface Observed {
   readonly renews?: boolean;
   readonly refreshTokenRefused?: boolean;
   readonly revoked?: boolean;
+  /** The time of the sign-in in the access token, and in the renewed one. */
+  readonly authTime?: 'stays' | 'moves' | 'dropped' | 'none';
+  /** Whether a person with a session is asked for the password again (`max_age=0`, `prompt=login`). */
+  readonly asksAgain?: boolean | undefined;
   readonly why?: string;
 }
 
-/** Signs in at a provider with `ori`, calls a daemon, renews, and signs out. */
+/** Signs in at a provider with `ori`, calls a daemon, renews, signs in anew, and signs out. */
 export async function observe(start: (baseUrl: string) => Promise<Started>): Promise<Observed> {
   await using stack = new AsyncDisposableStack();
   const port = await freePort();
@@ -51,39 +59,74 @@ export async function observe(start: (baseUrl: string) => Promise<Started>): Pro
   );
   stack.defer(() => daemon.stop());
   const home = stack.use(await makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemon.url }));
+  const judging = loadIdentity('SIGNER', { SIGNER_ISSUERS_FILE: file, SIGNER_BASE_URL: baseUrl });
+  const identity = openIdentity(judging, { apiKey: () => ({}), now: Date.now });
+  stack.defer(() => identity.close());
+  const browser: Browser = { cookies: new Map(), filled: 0 };
 
   const failures: string[] = [];
   const isDone = ({ exit, stderr }: { exit: number | null; stderr: string }): boolean => {
     if (exit !== 0) failures.push(/^ori: (.*)$/m.exec(stderr)?.[1] ?? `exit ${exit}`);
     return exit === 0;
   };
+  const why = () => (failures[0] === undefined ? {} : { why: failures[0] });
   const call = async () => {
     const called = await runOri(home, ['call', demo.internId, '/api/invoke', '--data', '{}']);
+    if (called.exit !== 0) {
+      const { access_token: token } = await home.session();
+      failures.push(await lookAtToken(judging, String(token)).catch(String));
+    }
     return isDone(called) && called.stdout.trim() === JSON.stringify({ user: subject });
   };
-  const why = () => (failures[0] === undefined ? {} : { why: failures[0] });
+  const signInOnce = async (options: readonly string[]) => {
+    const login = startOri(home, ['login', '--no-browser', '--trust', '--timeout', '60', ...options]);
+    const visited = login.told(/sign in:\n {2}(\S+)\n/).then(async ([, url = '']) => {
+      await fetch(await provider.visit(new URL(url), browser));
+    });
+    const lost = await Promise.race([
+      login.result.then(() => undefined),
+      visited.then(() => undefined, String),
+    ]);
+    return lost === undefined ? login.result : { exit: 1, stderr: `ori: ${lost}` };
+  };
+  /** What it shows the first time, `--trust` takes the next time. */
+  const signIn = async (...options: string[]) => {
+    const first = await signInOnce(options);
+    const isShown = first.stderr.includes('not what this profile trusts');
+    return isDone(isShown ? await signInOnce(options) : first);
+  };
+  const authTime = async (token: string): Promise<number | undefined> => {
+    const found = await identity.identify(readBearer([`Bearer ${token}`]), 'lab').catch(() => undefined);
+    return found !== undefined && 'token' in found ? found.token.authenticatedAt : undefined;
+  };
 
-  const login = startOri(home, ['login', '--no-browser', '--trust', '--timeout', '60']);
-  const visited = login.told(/sign in:\n {2}(\S+)\n/).then(async ([, url = '']) => {
-    const redirect = await provider.visit(new URL(url));
-    await fetch(redirect);
-  });
-  const lost = await Promise.race([
-    login.result.then(() => undefined),
-    visited.then(() => undefined, String),
-  ]);
-  if (lost !== undefined) return { signsIn: false, why: lost };
-  if (!isDone(await login.result)) return { signsIn: false, ...why() };
-  const { key_thumbprint, refresh_token } = (await home.session()) as Record<string, string | null>;
-  const bound = key_thumbprint !== undefined;
+  if (!(await signIn())) return { signsIn: false, ...why() };
+  const { key_thumbprint, refresh_token, access_token } = await home.session();
   const calls = await call();
+  const before = await authTime(String(access_token));
+  const shown = { signsIn: true, bound: key_thumbprint !== undefined, calls } as const;
+  const asksAgain = async () => {
+    const { filled } = browser;
+    if (filled === 0) return undefined;
+    return (await signInOnce(['--fresh'])).exit === 0 && browser.filled > filled;
+  };
   if (!refresh_token) {
-    const revoked = isDone(await runOri(home, ['logout']));
-    return { signsIn: true, bound, calls, revoked, ...why() };
+    return { ...shown, authTime: before === undefined ? 'none' : 'stays', asksAgain: await asksAgain(), ...why() };
   }
-  const refreshTokenRefused = (await sign({ bearer: refresh_token })).status === 401;
+  await pause(1100);
   await home.changeSession({ expires_at: 1 });
   const renews = await call();
-  const revoked = isDone(await runOri(home, ['logout']));
-  return { signsIn: true, bound, calls, renews, refreshTokenRefused, revoked, ...why() };
+  const renewed = await home.session();
+  const after = await authTime(String(renewed.access_token));
+  const moved = after === undefined ? 'dropped' : after === before ? 'stays' : 'moves';
+  const refused = (await sign({ bearer: String(renewed.refresh_token) })).status === 401;
+  return {
+    ...shown,
+    renews,
+    ...(calls && { refreshTokenRefused: refused }),
+    authTime: before === undefined ? 'none' : moved,
+    asksAgain: await asksAgain(),
+    revoked: isDone(await runOri(home, ['logout'])),
+    ...why(),
+  };
 }
