@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { addSubject } from '@ori/administration/users';
 import { readBearer } from '@ori/identity/bearer';
+import { explainFailure } from '@ori/http/explain-failure';
 import { openIdentity } from '@ori/identity/open-identity';
 import { createRemoteKeySet, createVerifier } from '@ori/verifier';
 import { requireProof } from '@ori/verifier/node';
@@ -43,6 +44,12 @@ export async function observe(start: (baseUrl: string) => Promise<Started>): Pro
   const room = stack.use(await openRoom('ori-provider'));
   const file = join(room.directory, 'issuers.json');
   await writeFile(file, JSON.stringify({ issuers: [{ issuer, ...settings }] }), { mode: 0o600 });
+  const judging = loadIdentity('SIGNER', { SIGNER_ISSUERS_FILE: file, SIGNER_BASE_URL: `http://127.0.0.1:${port}/v1` });
+  const identity = openIdentity(judging, { apiKey: () => ({}), now: Date.now });
+  stack.defer(() => identity.close());
+  // A signer does not become ready without it.
+  const unusable = await identity.check().catch((error: unknown) => explainFailure(error) ?? String(error));
+  if (unusable !== undefined) return { signsIn: false, why: unusable };
   const introspection = { INTROSPECTION_CLIENT_ID: '', INTROSPECTION_CLIENT_SECRET: '' };
   const environment = { ISSUER: '', ISSUERS_FILE: file, ...introspection };
   const { demo, store, baseUrl, sign } = stack.use(await startWorld({ port, environment }));
@@ -59,9 +66,6 @@ export async function observe(start: (baseUrl: string) => Promise<Started>): Pro
   );
   stack.defer(() => daemon.stop());
   const home = stack.use(await makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemon.url }));
-  const judging = loadIdentity('SIGNER', { SIGNER_ISSUERS_FILE: file, SIGNER_BASE_URL: baseUrl });
-  const identity = openIdentity(judging, { apiKey: () => ({}), now: Date.now });
-  stack.defer(() => identity.close());
   const browser: Browser = { cookies: new Map(), filled: 0 };
 
   const failures: string[] = [];
