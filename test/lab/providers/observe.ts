@@ -129,7 +129,7 @@ export async function observe(start: (baseUrl: string) => Promise<Started>): Pro
     renews,
     ...(calls && { refreshTokenRefused: refused }),
     authTime: before === undefined ? 'none' : moved,
-    asksAgain: await asksAgain(),
+    ...(calls && { asksAgain: await asksAgain() }),
     revoked: isDone(await runOri(home, ['logout'])),
     ...why(),
   };
