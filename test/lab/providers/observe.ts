@@ -78,7 +78,8 @@ export async function observe(start: (baseUrl: string) => Promise<Started>): Pro
     const called = await runOri(home, ['call', demo.internId, '/api/invoke', '--data', '{}']);
     if (called.exit !== 0) {
       const { access_token: token } = await home.session();
-      failures.push(await lookAtToken(judging, String(token)).catch(String));
+      const refused = await lookAtToken(judging, String(token)).then(() => undefined, String);
+      if (refused !== undefined) failures.push(refused);
     }
     return isDone(called) && called.stdout.trim() === JSON.stringify({ user: subject });
   };
