@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { addSubject } from '@ori/administration/users';
-import { readBearer } from '@ori/identity/bearer';
 import { explainFailure } from '@ori/http/explain-failure';
+import { readBearer } from '@ori/identity/bearer';
 import { openIdentity } from '@ori/identity/open-identity';
 import { createRemoteKeySet, createVerifier } from '@ori/verifier';
 import { requireProof } from '@ori/verifier/node';
@@ -35,6 +35,9 @@ export interface Observed {
   readonly why?: string;
 }
 
+/** How often its documents are asked for, once a second. */
+const READY_TURNS = 15;
+
 /** Signs in at a provider with `ori`, calls a daemon, renews, signs in anew, and signs out. */
 export async function observe(start: (baseUrl: string) => Promise<Started>): Promise<Observed> {
   await using stack = new AsyncDisposableStack();
@@ -44,11 +47,20 @@ export async function observe(start: (baseUrl: string) => Promise<Started>): Pro
   const room = stack.use(await openRoom('ori-provider'));
   const file = join(room.directory, 'issuers.json');
   await writeFile(file, JSON.stringify({ issuers: [{ issuer, ...settings }] }), { mode: 0o600 });
-  const judging = loadIdentity('SIGNER', { SIGNER_ISSUERS_FILE: file, SIGNER_BASE_URL: `http://127.0.0.1:${port}/v1` });
-  const identity = openIdentity(judging, { apiKey: () => ({}), now: Date.now });
+  const judging = loadIdentity('SIGNER', {
+    SIGNER_ISSUERS_FILE: file,
+    SIGNER_BASE_URL: `http://127.0.0.1:${port}/v1`,
+  });
+  const identity = openIdentity<never>(judging, { apiKey: () => ({}), now: Date.now });
   stack.defer(() => identity.close());
   // A signer does not become ready without it.
-  const unusable = await identity.check().catch((error: unknown) => explainFailure(error) ?? String(error));
+  let unusable: string | undefined;
+  for (let turn = 0; turn < READY_TURNS; turn++) {
+    unusable =
+      (await identity.check().catch((error: unknown) => explainFailure(error) ?? String(error))) ?? undefined;
+    if (unusable === undefined) break;
+    await pause(1100);
+  }
   if (unusable !== undefined) return { signsIn: false, why: unusable };
   const introspection = { INTROSPECTION_CLIENT_ID: '', INTROSPECTION_CLIENT_SECRET: '' };
   const environment = { ISSUER: '', ISSUERS_FILE: file, ...introspection };
@@ -100,8 +112,9 @@ export async function observe(start: (baseUrl: string) => Promise<Started>): Pro
     const isShown = first.stderr.includes('not what this profile trusts');
     return isDone(isShown ? await signInOnce(options) : first);
   };
+  const identify = async (token: string) => identity.identify(readBearer([`Bearer ${token}`]), 'lab');
   const authTime = async (token: string): Promise<number | undefined> => {
-    const found = await identity.identify(readBearer([`Bearer ${token}`]), 'lab').catch(() => undefined);
+    const found = await identify(token).catch(() => undefined);
     return found !== undefined && 'token' in found ? found.token.authenticatedAt : undefined;
   };
 
@@ -116,7 +129,12 @@ export async function observe(start: (baseUrl: string) => Promise<Started>): Pro
     return (await signInOnce(['--fresh'])).exit === 0 && browser.filled > filled;
   };
   if (!refresh_token) {
-    return { ...shown, authTime: before === undefined ? 'none' : 'stays', asksAgain: await asksAgain(), ...why() };
+    return {
+      ...shown,
+      authTime: before === undefined ? 'none' : 'stays',
+      asksAgain: await asksAgain(),
+      ...why(),
+    };
   }
   await pause(1100);
   await home.changeSession({ expires_at: 1 });
