@@ -23,6 +23,11 @@ def scope_of(headers: dict[str, str], path: str = "/api/invoke", **others: Any) 
 
 
 def call(app: ProofMiddleware, scope: Scope, *pieces: bytes) -> tuple[int, bytes]:
+    sent = messages_of(app, scope, *pieces)
+    return sent[0]["status"], sent[1]["body"]
+
+
+def messages_of(app: ProofMiddleware, scope: Scope, *pieces: bytes) -> list[Any]:
     messages: list[Any] = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces[:-1]]
     messages.append({"type": "http.request", "body": pieces[-1] if pieces else b""})
     sent: list[Any] = []
@@ -34,7 +39,7 @@ def call(app: ProofMiddleware, scope: Scope, *pieces: bytes) -> tuple[int, bytes
         sent.append(message)
 
     asyncio.run(app(scope, receive, send))
-    return sent[0]["status"], sent[1]["body"]
+    return sent
 
 
 def test_a_body_in_chunks_is_refused_where_trailers_are_headers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,6 @@ from .verifier import Proven, Verifier
 BODY_BYTES_MAX = 1_000_000
 #: Where the scope or the environment has the Proven of this request.
 PROVEN = "ori_proof.proven"
-#: Tells a client that it can ask for this answer, and for its end (REPLAY-STORES.md, A1).
-RECORDED = ("ori-answer", "recorded")
 QUESTIONS = QUESTION_PATH.encode()
 
 
@@ -68,4 +66,4 @@ def question_of(verifier: Verifier, proven: Proven) -> Question | None:
     if verifier.answers is None:
         return None
     proof = proven.proof
-    return verifier.answers.question(proof.user, proof.path, proof.issued_at, verifier.now())
+    return verifier.answers.question(proof.user, proof.path, proof.issued_at, verifier.now(), proof.digest)

@@ -10,7 +10,7 @@ from typing import Any
 from .answers import Recorder
 from .arrival import BODY_BYTES_MAX as BODY_BYTES_MAX
 from .arrival import PROVEN as PROVEN
-from .arrival import RECORDED, Arrival, Guard, question_of
+from .arrival import Arrival, Guard, question_of
 from .refused import Refused
 from .store import BODY_SECONDS
 from .verifier import Proven, Verifier
@@ -87,12 +87,26 @@ async def run(app: Application, verifier: Verifier, scope: Scope, proven: Proven
     if verifier.answers is None or proof.nonce is None:
         recorder = None
         return await app(scope, receive_again, send)
-    recorder = verifier.answers.record(proof.user, proof.nonce)
+    recorder = verifier.answers.record(proof.user, proof.nonce, proof.digest)
+    head: Message | None = None
+    has_key = verifier.answers.key is not None
 
     async def record(message: Message) -> None:
+        nonlocal head
         tell(recorder, message)
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", []), ENCODED]}
+            # With a key it waits until more is known of the answer.
+            head = message
+            if has_key:
+                return
+        if head is not None:
+            lines = [(name.encode(), text.encode()) for name, text in recorder.lines()]
+            begun, head = {**head, "headers": [*head.get("headers", []), *lines]}, None
+            await pass_on(begun)
+        if message["type"] != "http.response.start":
+            await pass_on(message)
+
+    async def pass_on(message: Message) -> None:
         try:
             await send(message)
         except OSError:
@@ -104,9 +118,6 @@ async def run(app: Application, verifier: Verifier, scope: Scope, proven: Proven
         await app(scope, receive_again, record)
     finally:
         recorder.lose()
-
-
-ENCODED = tuple(text.encode() for text in RECORDED)
 
 
 def tell(recorder: Recorder, message: Message) -> None:

@@ -114,7 +114,7 @@ class MemoryStore:
             self._records.end(call, end)
 
     def ask(self, question: Question) -> Asked:
-        call, timestamp, _ = question
+        call, timestamp = question[:2]
         with self._lock:
             record = self._records.of(call)
             if record is not None and record.user == call.user:

@@ -172,7 +172,7 @@ class PostgresStore(SharedStore):
         return require_spent(row["verdict"], row["detail"], row["pause"])
 
     async def _ask(self, question: Question) -> Asked:
-        (policy, user, nonce), timestamp, now = question
+        (policy, user, nonce), timestamp, now = question[:3]
 
         def args(waited: float) -> list[Any]:
             return [user, float(timestamp), policy.intern_id, nonce_bytes(nonce), *self._state(policy, now + waited)]

@@ -118,7 +118,7 @@ class RedisStore(SharedStore):
 
     async def _ask(self, question: Question) -> Asked:
         self._require_safe()
-        (policy, user, nonce), timestamp, now = question
+        (policy, user, nonce), timestamp, now = question[:3]
         keys = [spent_key(policy.intern_id), answer_key(policy.intern_id, nonce)]
         args = [*self._common(policy, now, False), timestamp, nonce_bytes(nonce), user]
         verdict, second, outcome = await self._run_once("ask", keys, args, policy)

@@ -70,6 +70,10 @@ class Question(NamedTuple):
     call: Call
     timestamp: int
     now: float
+    #: Only for the proof of the answer.
+    of_proof: bool = False
+    #: SHA-256 of the question's own signing input in hex, where answers are proven.
+    digest: str | None = None
 
 
 @runtime_checkable

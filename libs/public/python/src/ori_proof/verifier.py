@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from .answers import QUESTION_PATH, Answers, AnswersOptions, leads_to_question
 from .keys import Key
-from .outcome import Outcome, Reporter
+from .outcome import LOG, Outcome, Reporter
 from .refused import Refused
 from .signing_input import Claim, netstrings
 from .store import BODY_SECONDS, Policy, Spend, Store
@@ -60,6 +60,8 @@ class Proof(NamedTuple):
     issued_at: int
     path: str | None
     nonce: str | None
+    #: SHA-256 of the signing input in hex, with `on_accepted` or a key of answers.
+    digest: str | None = None
 
 
 class Proven(NamedTuple):
@@ -88,6 +90,7 @@ class Verifier:
         content_type: str = "application/json",
         answers: bool | AnswersOptions = False,
         on_outcome: Callable[[Outcome], None] | None = None,
+        on_accepted: Callable[[Proof, str], None] | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         for value, least, most in ((max_age_seconds, 1, 600), (clock_tolerance_seconds, 0, 60)):
@@ -102,9 +105,10 @@ class Verifier:
             intern_id, max_age_seconds, clock_tolerance_seconds, accept_v1, answers is not False, retention
         )
         self.keys, self.store, self.now = keys, store, now
-        self.report = Reporter(on_outcome)
+        self.report, self.on_accepted = Reporter(on_outcome), on_accepted
         options = AnswersOptions() if isinstance(answers, bool) else answers
         self.answers = None if answers is False else Answers(self.policy, store, options)
+        self.has_digests = on_accepted is not None or options.key is not None
         self.spend_async: Callable[[Spend], Awaitable[str]] | None = getattr(store, "spend_async", None)
         self.intern = netstrings(intern_id)
         self.content_type = content_type.encode("ascii")
@@ -246,9 +250,18 @@ class OpenProof:
         if self._verifier.report.listener is not None:
             self._verifier.report(None, "POST", claim.path, [(name, b"") for name in PROOF_HEADERS])
         user = claim.user.decode()
+        digest = hashlib.sha256(claim.signed()).hexdigest() if self._verifier.has_digests else None
         if spend.nonce is None:
-            return Proof(user, intern_id, 1, spend.timestamp, None, None)
-        return Proof(user, intern_id, 2, spend.timestamp, claim.path.decode(), spend.nonce)
+            proof = Proof(user, intern_id, 1, spend.timestamp, None, None, digest)
+        else:
+            proof = Proof(user, intern_id, 2, spend.timestamp, claim.path.decode(), spend.nonce, digest)
+        if self._verifier.on_accepted is not None and digest is not None:
+            try:
+                self._verifier.on_accepted(proof, digest)
+            except Exception:
+                # The proof is spent, so this does not change the verdict.
+                LOG.exception("on_accepted raised")
+        return proof
 
     def _refused(self, error: Exception) -> Refused:
         if not isinstance(error, Refused):

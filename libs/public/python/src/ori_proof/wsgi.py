@@ -15,7 +15,7 @@ from typing import Any
 from .answers import Recorder
 from .arrival import BODY_BYTES_MAX as BODY_BYTES_MAX
 from .arrival import PROVEN as PROVEN
-from .arrival import RECORDED, Arrival, Guard, question_of
+from .arrival import Arrival, Guard, question_of
 from .forks import after_fork
 from .refused import Refused
 from .store import BODY_SECONDS
@@ -73,22 +73,50 @@ class ProofMiddleware:
             return respond(start_response, refused.status, refused.headers, refused.body)
         if verifier.answers is None or proven.proof.nonce is None:
             return self._app(environ, start_response)
-        return recorded(self._app, environ, start_response, verifier.answers.record(proven.user, proven.proof.nonce))
+        proof = proven.proof
+        recorder = verifier.answers.record(proof.user, proof.nonce or "", proof.digest)
+        return recorded(self._app, environ, start_response, recorder)
 
 
 def recorded(app: Application, environ: Environ, start_response: StartResponse, recorder: Recorder) -> Iterator[bytes]:
+    head: tuple[Any, ...] | None = None
+    is_sent, direct = False, None
+
     def begin(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+        nonlocal head
+        if exc_info and is_sent:
+            # Which the server raises.
+            return start_response(status, headers, exc_info)
         recorder.begin(int(status.split(" ", 1)[0]), headers)
-        headers = [*headers, RECORDED]
-        return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
+        head = (status, headers, exc_info)
+        return write
+
+    def send_head() -> None:
+        """It waits until more is known of the answer."""
+        nonlocal head, is_sent, direct
+        if head is None:
+            return
+        (status, headers, exc_info), head, is_sent = head, None, True
+        headers = [*headers, *recorder.lines()]
+        direct = start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
+
+    def write(piece: bytes) -> None:
+        recorder.add(piece)
+        send_head()
+        if direct is not None:
+            direct(piece)
 
     pieces: Iterable[bytes] = ()
     try:
         pieces = app(environ, begin)
+        is_one = isinstance(pieces, (list, tuple)) and len(pieces) == 1
         rest = iter(pieces)
         try:
             for piece in rest:
                 recorder.add(piece)
+                if is_one or recorder.is_whole():
+                    recorder.end()
+                send_head()
                 yield piece
         except GeneratorExit:
             # The client left. The answer is still wanted, until it is over.
@@ -99,6 +127,7 @@ def recorded(app: Application, environ: Environ, start_response: StartResponse, 
             recorder.end()
             raise
         recorder.end()
+        send_head()
     finally:
         recorder.lose()
         if (close := getattr(pieces, "close", None)) is not None:
