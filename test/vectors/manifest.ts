@@ -5,6 +5,7 @@ import { ANSWER_CHECKS, QUESTION_CHECKS } from '../conformance/daemon/answer-che
 import { ANSWER_SENTENCES } from '../conformance/daemon/answers.ts';
 import { CHECKS, RACE_CHECKS, SLOW_CHECKS } from '../conformance/daemon/checks.ts';
 import { KEY_CHECKS } from '../conformance/daemon/key-checks.ts';
+import { PROOF_CHECKS } from '../conformance/daemon/proof-checks.ts';
 import { ELSEWHERE } from './elsewhere.ts';
 import { ANSWER_VECTORS, ROOTED_SETS, SCENARIOS, SIGNING_VECTORS, textOf } from './read.ts';
 import { sentencesOfSpec } from './sentences.ts';
@@ -17,6 +18,7 @@ export const DAEMON_CHECKS: readonly { sentence: string; title: string }[] = [
   ...KEY_CHECKS,
   ...QUESTION_CHECKS,
   ...ANSWER_CHECKS,
+  ...PROOF_CHECKS,
   ...ANSWER_SENTENCES.map((sentence) => ({ sentence, title: 'answers every refusal as required' })),
 ];
 

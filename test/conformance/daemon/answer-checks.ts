@@ -3,7 +3,7 @@ import type { RawAnswer } from '../../env/raw-http.ts';
 import { type Bench, type Change, errorOf, newNonce, textOf } from './bench.ts';
 import type { Check } from './checks.ts';
 
-const pathOf = (nonce: string): string => `/.well-known/ori/calls/${nonce}`;
+export const pathOf = (nonce: string): string => `/.well-known/ori/calls/${nonce}`;
 const question = (nonce: string, user?: string): Change => ({
   claim: { path: pathOf(nonce), body: Buffer.alloc(0), ...(user !== undefined && { user }) },
 });

@@ -12,6 +12,7 @@ const USAGE = `Usage: npm run conformance -- --daemon [options] URL
   --body-bytes-max N    the largest body that the daemon accepts; 1,000,000 by default
   --fetch               the daemon is of class "request": what its server hides is "unseen"
   --answers             the daemon keeps answers (N14 to N23), and its handler obeys README.md
+  --proofs              it has an answer key and proves them, too (P1 to P6)
   --keys-port N         where the key set is served; by default 9000 for a daemon with a URL, otherwise a free port
   --only TEXT           only checks whose sentence or title contains it
   --json FILE           also write the results
@@ -31,6 +32,7 @@ export async function testDaemon(args: readonly string[]): Promise<number> {
       'keys-port': { type: 'string' },
       fetch: { type: 'boolean', default: false },
       answers: { type: 'boolean', default: false },
+      proofs: { type: 'boolean', default: false },
       only: { type: 'string' },
       json: { type: 'string' },
     },
@@ -44,11 +46,12 @@ export async function testDaemon(args: readonly string[]): Promise<number> {
   await using keyServer = await startKeyServer(Number(values['keys-port'] ?? (isUrl ? KEYS_PORT : 0)));
   const daemons = isUrl ? runningAt(new URL(first), keyServer) : startedBy(positionals, keyServer);
   if (isUrl) console.log(`intern ${INTERN_ID}, key set ${keyServer.firstUrl}, daemon ${first}`);
-  const { path, only, answers } = values;
+  const { path, only, answers, proofs } = values;
   const options = {
     path,
     only,
     answers,
+    proofs,
     bodyBytesMax: Number(values['body-bytes-max']),
     isFetch: values.fetch,
   };

@@ -10,6 +10,7 @@ import { type Bench, createBench, type Daemon, GOOD, type Refusal } from './benc
 import { CHECKS, RACE_CHECKS, SLOW_CHECKS } from './checks.ts';
 import { KEY_CHECKS } from './key-checks.ts';
 import type { KeyAnswer, KeyServer } from './key-server.ts';
+import { PROOF_CHECKS } from './proof-checks.ts';
 
 export interface SuiteOptions {
   /** The path of the guarded route. */
@@ -20,6 +21,8 @@ export interface SuiteOptions {
   readonly only: string | undefined;
   /** The daemon keeps answers (REPLAY-STORES.md, N14 to N21). */
   readonly answers?: boolean;
+  /** It proves them (SPEC.md, appendix A). */
+  readonly proofs?: boolean;
   /** The checks that take 30 s, those that need a daemon each, those of requests alone, and bursts. */
   readonly leftOut?: readonly Kind[];
 }
@@ -172,6 +175,7 @@ export async function runSuite(
     ...(isIn('requests') ? CHECKS : []),
     ...(isIn('races') ? RACE_CHECKS : []),
     ...(options.answers === true ? ANSWER_CHECKS : QUESTION_CHECKS),
+    ...(options.proofs === true ? PROOF_CHECKS : []),
   ].filter(wanted);
   tell(`requests: ${checks.length} checks`);
   for (const check of checks) await judge(check, bench);

@@ -1,5 +1,5 @@
 // A daemon that keeps answers, and does one thing wrong: node wrong-answers.mjs WRONG INTERN JWKS. Each must fail the suite with
-// --answers, by the sentence that it breaks. `right` must pass.
+// --answers --proofs, by the sentence that it breaks. `right` must pass.
 
 import { createServer } from 'node:http';
 import { createRemoteKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
@@ -74,6 +74,7 @@ const WRONG = {
     'N19',
     { ask: (q) => (q.user === 'user_mallory' && !users.has(q.nonce) ? 'lost' : ask(q)) },
   ],
+  'signs its refusals': ['P5', { before: (res) => res.setHeader('ori-answer-proof', 'A'.repeat(43)) }],
   'spends no question': ['N14', { spend: (s) => (s.caller === undefined ? 'spent' : store.spend(s)) }],
 };
 
@@ -110,7 +111,13 @@ const replay = {
   },
   answers: { keep: wrong.keep ?? keep, ask: wrong.ask ?? ask },
 };
-const right = createVerifier({ internId, keys: createRemoteKeySet(jwks), replay, answers: keepAnswers() });
+const key = new Uint8Array(32).fill(7);
+const right = createVerifier({
+  internId,
+  keys: createRemoteKeySet(jwks),
+  replay,
+  answers: keepAnswers({ key }),
+});
 const answers = {
   ...right.answers,
   ask: (proof) => right.answers.ask(proof)?.then((answer) => (wrong.answer ?? ((a) => a))(answer)),
@@ -132,6 +139,7 @@ function askedOf(body) {
     return {};
   }
 }
-const server = createServer(guarded).listen(0, '127.0.0.1', () =>
-  console.log(`port ${server.address().port}`),
-);
+const server = createServer((req, res) => {
+  wrong.before?.(res);
+  guarded(req, res);
+}).listen(0, '127.0.0.1', () => console.log(`port ${server.address().port}`));

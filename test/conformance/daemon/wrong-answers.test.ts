@@ -25,7 +25,7 @@ test.concurrent.for(TRIED)('a daemon that is or does: %s', { timeout: 60_000 }, 
   const daemons = startedBy([process.execPath, DAEMON, title, '{intern}', '{jwks}'], keyServer, 'ignore');
   const options = { path: '/api/invoke', bodyBytesMax: 100_000, isFetch: false, only: undefined };
   const leftOut = ['slow', 'key sets', 'requests', 'races'] as const;
-  const outcomes = await runSuite(daemons, { ...options, answers: true, leftOut }, () => {});
+  const outcomes = await runSuite(daemons, { ...options, answers: true, proofs: true, leftOut }, () => {});
   const failed = outcomes.flatMap(({ difference, sentence: id }) => (difference === undefined ? [] : [id]));
   if (sentence === '') expect(failed).toEqual([]);
   else expect(failed).toContain(sentence);

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { renderProof, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
-import { createLocalKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
-import { keepAnswers } from '@ori/verifier/answers';
+import { createLocalKeySet, createVerifier, type KeepAnswers, memoryReplayStore } from '@ori/verifier';
 
 /** The verified request: user, path, and a JSON body of exactly 1 KiB. */
 export const INTERN_ID = 'int_7Qm2bench';
@@ -44,14 +43,14 @@ const ORDINARY_HEADERS = [
 export const AHEAD_MS = 10_000;
 
 /** A verifier with a memory store, and its clock. */
-export function openVerifier(clock: () => number = Date.now, answers = false) {
+export function openVerifier(clock: () => number = Date.now, answers?: KeepAnswers) {
   let aheadMs = 0;
   const now = () => clock() + aheadMs;
   const verifier = createVerifier({
     internId: INTERN_ID,
     keys: createLocalKeySet({ keys: [{ ...PUBLIC_JWK, use: 'sig', kid: key.kid }] }),
     replay: memoryReplayStore({ entriesMax: 10_000_000, now }),
-    answers: answers ? keepAnswers() : undefined,
+    answers,
     now,
   });
   aheadMs = AHEAD_MS;

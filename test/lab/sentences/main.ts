@@ -1,6 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startKeyServer } from '../../conformance/daemon/key-server.ts';
+import { runSuite, startedBy } from '../../conformance/daemon/suite.ts';
 import { startDriver } from '../../conformance/driver.ts';
 import { ask, type Question } from '../../conformance/judge.ts';
 import { exchangesOf } from '../../conformance/protocol.ts';
@@ -22,7 +25,7 @@ const QUESTIONS: (Question & { readonly sentences: readonly string[] })[] = [
 /** A copy of both verifiers, whose packages import one another and not those of the checkout. */
 async function copy(): Promise<string> {
   const tree = await mkdtemp(join(tmpdir(), 'ori-mutant-'));
-  for (const folder of ['libs/public', 'test/conformance', 'test/vectors'])
+  for (const folder of ['libs/public', 'test/conformance', 'test/vectors', 'test/lab/sentences'])
     await cp(join(ROOT, folder), join(tree, folder), { recursive: true });
   const modules = join(tree, 'node_modules');
   await mkdir(join(modules, '@ori'), { recursive: true });
@@ -36,6 +39,7 @@ async function copy(): Promise<string> {
 
 /** The title of the first vector that accuses the program, those of the sentence first; undefined if none does. */
 async function killerOf(tree: string, [sentence, file]: Mutant): Promise<string | undefined> {
+  if (sentence.startsWith('P')) return killerOfProof(tree, sentence);
   const command = file.startsWith('python/')
     ? ['python3', join(tree, PORTS, 'conform.py')]
     : [process.execPath, join(tree, 'test/conformance/serve.ts')];
@@ -53,6 +57,32 @@ async function killerOf(tree: string, [sentence, file]: Mutant): Promise<string 
     return `the program ended: ${String(error).slice(0, 60)}`;
   }
   return undefined;
+}
+
+/** The same for what proves answers: the first vector, or check of a daemon. */
+async function killerOfProof(tree: string, sentence: string): Promise<string | undefined> {
+  const judge = join(tree, 'test/lab/sentences/answer-vectors.ts');
+  const said = execFileSync(process.execPath, [judge, sentence], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  if (said !== '') return said;
+  await using keyServer = await startKeyServer();
+  const daemon = join(tree, 'test/conformance/daemon/wrong-answers.mjs');
+  const daemons = startedBy([process.execPath, daemon, 'right', '{intern}', '{jwks}'], keyServer, 'ignore');
+  const leftOut = ['slow', 'key sets', 'requests', 'races'] as const;
+  const options = {
+    path: '/api/invoke',
+    bodyBytesMax: 100_000,
+    isFetch: false,
+    only: undefined,
+    proofs: true,
+  };
+  const outcomes = await runSuite(daemons, { ...options, leftOut }, () => {});
+  const accused = outcomes.filter(
+    ({ sentence: id, difference }) => id.startsWith('P') && difference !== undefined,
+  );
+  return (accused.find(({ sentence: id }) => id === sentence) ?? accused[0])?.title;
 }
 
 const [only = ''] = process.argv.slice(2);

@@ -12,6 +12,7 @@ const HEADERS = 'proof/src/read-headers.ts';
 const JWKS = 'proof/src/read-jwk-set.ts';
 const REQUEST = 'verifier/src/requirements.ts';
 const VERIFIER = 'verifier/src/verifier.ts';
+const PROOF = 'proof/src/answer-proof/answer-proof.ts';
 const STORE = 'verifier/src/replay/memory/store.ts';
 const RECORDER = 'verifier/src/answers/recorder.ts';
 const ANSWERS = 'verifier/src/answers/keep-answers.ts';
@@ -183,6 +184,32 @@ export const MUTANTS: readonly Mutant[] = [
     STORE,
     'if (record?.user === user) return record.end;',
     'if (record !== undefined) return record.end;',
+  ],
+  ['P1', PROOF, '13:ori-answer-v1,', '13:ori-answer-v2,'],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: as it is written there.
+  ['P1', PROOF, ':${length},64', ':0,64'],
+  ['P2', ANSWERS, ' || ANSWER_PROOF in answer.headers', ''],
+  ['P2', ANSWERS, 'answer.then((one) => proven(one, proverFor(proof)))', 'answer'],
+  ['P3', PROOF, 'rest.length > 0 || ', ''],
+  ['P4', RECORDER, 'status < 200) return undefined', 'status !== 200) return undefined'],
+  [
+    'P6',
+    ANSWERS,
+    'if (proof === undefined) return end;',
+    "if (proof === undefined || typeof end === 'string') return end;",
+  ],
+  ['P6', ANSWERS, "body: '' }", 'body }'],
+  [
+    'P7',
+    PROOF,
+    '.verify(answerSigningInput(answer), signature)',
+    ".verify(answerSigningInput({ ...answer, mediaType: 'application/json' }), signature)",
+  ],
+  [
+    'P8',
+    PROOF,
+    'return admitPublicKey(publicKey).verify(answerSigningInput(answer), signature);',
+    'return answerSigningInput(answer).length > 0;',
   ],
   ['N19', STORE, '[nonce, voidOf(nonce)];', '[nonce];'],
 ];

@@ -1,11 +1,14 @@
+import { keepAnswers } from '@ori/verifier/answers';
 import { requireProof } from '@ori/verifier/node';
 import { openVerifier } from '../proofs.ts';
 import { listen } from './listen.ts';
 
-// A daemon that verifies each call and answers it with 1 KiB. Told `kept`, it keeps its answers in memory.
+// A daemon that verifies each call and answers it with so many bytes. Told `kept`, it keeps its answers in memory; `proven`, it proves them too.
 
-const { verifier } = openVerifier(Date.now, process.argv[2] === 'kept');
-const ANSWER = JSON.stringify({ done: 'x'.repeat(1024 - 11) });
+const [, , how = '', bytes = ''] = process.argv;
+const key = how === 'proven' ? new Uint8Array(32).fill(7) : undefined;
+const { verifier } = openVerifier(Date.now, how === 'plain' ? undefined : keepAnswers({ key }));
+const ANSWER = JSON.stringify({ done: 'x'.repeat(Number(bytes) - 11) });
 const HEADERS = { 'content-type': 'application/json', 'content-length': ANSWER.length };
 
 listen(
