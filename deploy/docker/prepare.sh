@@ -20,7 +20,7 @@ management_ring=$(kek management)
 random() { openssl rand -hex 24; }
 write() { printf '%s' "$2" > "secrets/$1"; }
 
-mkdir -p secrets state/audit/signer-1 state/audit/signer-2 state/log state/guard state/redis state/postgres state/prometheus state/alertmanager state/grafana
+mkdir -p secrets state/audit/signer-1 state/audit/signer-2 state/log state/guard state/redis state/postgres state/postgres-socket state/prometheus state/alertmanager state/grafana
 owner=$(random) operator=$(random) auditor=$(random) signer=$(random) management=$(random) redis=$(random)
 write signer-kek.json "$signer_ring"
 write management-kek.json "$management_ring"

@@ -11,12 +11,15 @@ import (
 
 	"github.com/argoproj/gitops-engine/pkg/cache"
 	"github.com/argoproj/gitops-engine/pkg/diff"
-	"github.com/argoproj/gitops-engine/pkg/engine"
 	"github.com/argoproj/gitops-engine/pkg/sync"
+	"github.com/argoproj/gitops-engine/pkg/sync/common"
+	"github.com/argoproj/gitops-engine/pkg/sync/hook"
 	"github.com/argoproj/gitops-engine/pkg/utils/kube"
+	"github.com/argoproj/gitops-engine/pkg/utils/tracing"
 	"github.com/fluxcd/cli-utils/pkg/kstatus/polling"
 	"github.com/fluxcd/pkg/ssa"
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -79,37 +82,67 @@ func argo(ctx context.Context, config *rest.Config, objects []*unstructured.Unst
 		cache.SetPopulateResourceInfoHandler(func(un *unstructured.Unstructured, _ bool) (any, bool) {
 			return nil, un.GetAnnotations()[mark] != ""
 		}))
-	engine := engine.NewEngine(config, clusterCache, engine.WithLogr(logr.Discard()))
-	stop, err := engine.Run()
+	if err := clusterCache.EnsureSynced(); err != nil {
+		return result, err
+	}
+	defer clusterCache.Invalidate()
+	reconcile := func() (sync.ReconciliationResult, error) {
+		live, err := clusterCache.GetManagedLiveObjs(objects, managed)
+		return sync.Reconcile(objects, live, "ori", clusterCache), err
+	}
+	state, err := reconcile()
 	if err != nil {
 		return result, err
 	}
-	defer stop()
-	live, err := clusterCache.GetManagedLiveObjs(objects, managed)
-	if err != nil {
-		return result, err
-	}
-	state := sync.Reconcile(objects, live, "ori", clusterCache)
 	differences, err := diff.DiffArray(state.Target, state.Live)
 	if err != nil {
 		return result, err
 	}
 	for at, each := range differences.Diffs {
-		if each.Modified {
-			object := state.Target[at]
-			if object == nil {
-				object = state.Live[at]
-			}
+		object := state.Target[at]
+		if object == nil {
+			object = state.Live[at]
+		}
+		if each.Modified && !hook.IsHook(object) {
 			result.Differences = append(result.Differences, object.GetKind()+" "+object.GetName())
 		}
 	}
-	done, err := engine.Sync(ctx, objects, managed, "1", "ori", sync.WithLogr(logr.Discard()), sync.WithServerSideApply(os.Getenv("ARGO_SERVER_SIDE") != ""))
+	// An automated sync begins when something differs.
+	if len(result.Differences) == 0 {
+		return result, nil
+	}
+	// As Argo CD's controller, a new context at each look: the engine's own Sync keeps the live objects of its beginning, and
+	// so never sees that a hook has ended.
+	var phase common.OperationPhase
+	var message string
+	var done []common.ResourceSyncResult
+	started := metav1.Now()
+	for !phase.Completed() {
+		if ctx.Err() != nil {
+			return result, fmt.Errorf("%s: %s", phase, message)
+		}
+		context, cleanup, err := sync.NewSyncContext("1", state, config, config, &kube.KubectlCmd{Log: logr.Discard(), Tracer: tracing.NopTracer{}}, "ori",
+			clusterCache.GetOpenAPISchema(), sync.WithLogr(logr.Discard()), sync.WithInitialState(phase, message, done, started))
+		if err != nil {
+			return result, err
+		}
+		context.Sync()
+		phase, message, done = context.GetState()
+		cleanup()
+		time.Sleep(200 * time.Millisecond)
+		if state, err = reconcile(); err != nil {
+			return result, err
+		}
+	}
+	if !phase.Successful() {
+		result.Failed = append(result.Failed, message)
+	}
 	for _, each := range done {
-		if each.Status == "SyncFailed" || each.HookPhase == "Failed" || each.HookPhase == "Error" {
+		if each.Status == common.ResultCodeSyncFailed || each.HookPhase == common.OperationFailed || each.HookPhase == common.OperationError {
 			result.Failed = append(result.Failed, fmt.Sprintf("%s %s: %s", each.ResourceKey.Kind, each.ResourceKey.Name, each.Message))
 		}
 	}
-	return result, err
+	return result, nil
 }
 
 // As kustomize-controller calls it.
