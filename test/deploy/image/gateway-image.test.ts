@@ -24,7 +24,6 @@ test.skipIf(why || NGINX === undefined)(
     const { root, entrypoint, user } = image;
     const [uid = 0, gid = 0] = user.split(':').map(Number);
     const port = await freePort();
-    await chown(join(root, 'srv/gateway/run'), uid, gid);
     await mkdir(join(root, 'dev'));
     for (const [name, minor] of [
       ['null', '3'],
