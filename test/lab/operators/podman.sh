@@ -39,7 +39,7 @@ export CONTAINERS_CONF="$cache/containers.conf"
 [ -x "$cache/venv/bin/podman-compose" ] || { python3 -m venv "$cache/venv" && "$cache/venv/bin/pip" install -q podman-compose==1.6.0; }
 
 stand_in() { # NAME ENTRYPOINT [COMMAND]
-  printf 'FROM localhost/lab/stores\nENTRYPOINT %s\nCMD %s\n' "$2" "${3:-[]}" | buildah bud -q -t "docker.io/$1" -f - "$cache/context" > "$cache/log"
+  printf 'FROM localhost/lab/stores\nSTOPSIGNAL SIGINT\nENTRYPOINT %s\nCMD %s\n' "$2" "${3:-[]}" | buildah bud -q -t "docker.io/$1" -f - "$cache/context" > "$cache/log"
 }
 if ! podman image exists localhost/lab/stores; then
   mkdir -p "$cache/context"
@@ -103,7 +103,7 @@ check 'compose up' compose up --build --detach
 has_ended() { [ "$(state migrate Status) $(state migrate ExitCode)" = 'exited 0' ]; }
 check 'migrate waits for PostgreSQL, and ends with 0' has_ended
 for name in signer-1 signer-2 management log redis postgres; do check "health check of $name" podman healthcheck run "orilab_${name}_1"; done
-operator() { compose run --rm admin org list; }
+operator() { compose --profile operator run --rm -T admin org list; }
 check 'a command of ori-admin, as operator' operator
 # No issuer is reached, so nothing behind it listens; the gateway says so.
 answers() { [ "$(curl -s -o "$lab/answer" -w '%{http_code}' --cacert "$lab/deploy/docker/secrets/gateway.crt" https://localhost:8443/v1/openapi.json)" = 502 ]; }
