@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { findProgram } from '../env/room.ts';
 import { runOri } from './cli-in-process.ts';
 import { ORI } from './cli-process.ts';
 import { INTERN_ID, openSignedInWorld } from './cli-world.ts';
@@ -64,6 +65,20 @@ it('says that it could not write', async () => {
 function intern(id: string) {
   return { id, name: id, status: 'running', hostname: null, model: null };
 }
+
+it.skipIf(findProgram('jq') === undefined)('prints what jq makes of an answer, or what jq says', async () => {
+  const list = { status: 200, body: { data: [intern('int_1'), intern('int_2')], has_more: false } };
+  world.scripted.push(list, list);
+  const names = await ori(['api', 'interns', '--paginate', '--jq', '.[].name']);
+  expect([names.exit, names.stdout]).toEqual([0, 'int_1\nint_2\n']);
+  const wrong = await ori(['api', 'interns', '--jq', '.data[']);
+  expect([wrong.exit, wrong.stdout, wrong.stderr]).toEqual([
+    2,
+    '',
+    expect.stringMatching(/jq: error: syntax error/),
+  ]);
+  expect(await ori(['api', 'interns', '-i', '--jq', '.'])).toMatchObject({ exit: 2, stdout: '' });
+});
 
 it('makes any request to the API, and reads all pages of a list', async () => {
   world.scripted.push({ status: 200, body: { hello: 'world' } });

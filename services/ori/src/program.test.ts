@@ -168,7 +168,6 @@ it.each([[[]], [['interns']], [['--verbose']]])(
 it.each([
   [['status'], 'ori whoami'],
   [['auth', 'login'], 'ori login'],
-  [['api', '/interns', '--jq', '.'], '| jq FILTER'],
   [['logn'], 'Did you mean one of log, login?'],
 ])('says for %j what is meant', async (args, meant) => {
   const { exit, stderr } = await ori(...args);

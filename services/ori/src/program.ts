@@ -60,7 +60,6 @@ const MEANT: Readonly<Record<string, string>> = {
   list: 'ori interns list',
   ls: 'ori interns list',
   run: 'ori call',
-  '--jq': 'ori api PATH | jq FILTER',
 };
 
 function meantBy({ message }: CommanderError): string {

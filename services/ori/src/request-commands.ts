@@ -49,6 +49,7 @@ export function declareRequests(
     )
     .option('-d, --data <json>', 'body')
     .option('--paginate', 'print the records of all pages of a list')
+    .option('--jq <filter>', 'print what jq makes of the answer, without quotation marks')
     .option('-i, --include', 'also print status and headers of the answer')
     .option('-H, --header <header>', "another header, 'Name: value'; may be repeated", collect)
     .addHelpText('after', wrapped(API_HELP))

@@ -15,6 +15,8 @@ export interface ApiOptions {
   readonly header?: readonly string[];
   /** Prints status and headers before the body. */
   readonly include?: boolean;
+  /** Prints what this filter makes of the JSON. */
+  readonly jq?: string;
 }
 
 /**
@@ -22,9 +24,14 @@ export interface ApiOptions {
  * all pages. Throws the CliError of a refusal.
  */
 export async function api(profile: Profile, path: string, options: ApiOptions): Promise<void> {
-  const { data, field = [], paginate = false, include = false } = options;
+  const { data, field = [], paginate = false, include = false, jq } = options;
   const headers = parseApiHeaders(options.header ?? []);
-  if (include && (paginate || profile.json)) throw usage('--include excludes --paginate and --json.');
+  if (include && (paginate || profile.json || jq !== undefined))
+    throw usage('--include excludes --paginate, --json and --jq.');
+  const print = async (value: unknown) => {
+    if (jq === undefined) profile.terminal.printJson(value);
+    else profile.terminal.print(...(await import('../adapters/jq.ts')).filterBy(jq, value));
+  };
   const hasBody = data !== undefined || (field.length > 0 && !paginate);
   const method = (options.method ?? (hasBody ? 'POST' : 'GET')).toUpperCase();
   if (!/^[A-Z]{1,16}$/.test(method)) throw usage('--method takes a method, such as PATCH.');
@@ -44,10 +51,10 @@ export async function api(profile: Profile, path: string, options: ApiOptions): 
     if (include) profile.terminal.print(...headOf(answer), '');
     const value = parseJson(answer.body);
     if (value === undefined) for (const line of answer.body.split('\n')) profile.terminal.print(line);
-    else profile.terminal.printJson(value);
+    else await print(value);
     return;
   }
-  profile.terminal.printJson(await allPages(profile, path, query, headers));
+  await print(await allPages(profile, path, query, headers));
 }
 
 /** `-H`, without what the session sets. Throws CliError `usage`. */

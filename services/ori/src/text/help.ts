@@ -68,7 +68,7 @@ Sessions can use /interns. Other routes, such as /guardrails, want a management 
 
 Examples:
   ori api /interns -X GET -f limit=1
-  ori api /interns --paginate | jq -r '.[].name'
+  ori api /interns --paginate --jq '.[].name'
   ORI_TOKEN="$(cat management-key.txt)" ori api /guardrails -f name='no secrets'`;
 
 export const CALL_HELP = `
