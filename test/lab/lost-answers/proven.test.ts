@@ -210,7 +210,8 @@ const hop = await listen(async (req, res) => {
 });
 afterAll(() => hop.stop());
 
-const AT = ['--daemon', hop.url, '--timeout', '20'];
+// Longer than a busy machine may stand still: an answer that is too large to be kept would be lost.
+const AT = ['--daemon', hop.url, '--timeout', '120'];
 const proxy = home.start(['proxy', INTERN_ID, ...AT], { stdin: null });
 const [address] = await once(createInterface(proxy.child.stdout as Readable), 'line');
 afterAll(async () => {
@@ -219,7 +220,7 @@ afterAll(async () => {
 });
 
 /** How a call ended for its program: with an answer, whose text is given; told that it is lost; or otherwise. */
-type Ended = { readonly given: string } | 'lost' | { readonly other: unknown };
+type Ended = { readonly given: string } | { readonly lost: string } | { readonly other: unknown };
 type Program = (n: number, kind: Kind) => Promise<Ended>;
 const message = (n: number, kind: Kind) =>
   JSON.stringify({ jsonrpc: '2.0', id: n, method: 'tools/call', params: { kind } });
@@ -228,14 +229,14 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   async call(n, kind) {
     const run = await runOri(home, ['call', INTERN_ID, PATH, '--data', message(n, kind), ...AT]);
     if (run.exit === 0) return { given: run.stdout };
-    return run.exit === 9 && !/try again/i.test(run.stderr) ? 'lost' : { other: run };
+    return run.exit === 9 && !/try again/i.test(run.stderr) ? { lost: run.stderr } : { other: run };
   },
   async mcp(n, kind) {
     const stdin = `${message(n, kind)}\n`;
     const { stdout } = await startOri(home, ['mcp', INTERN_ID, PATH, ...AT], { stdin }).result;
     const { result, error } = JSON.parse(stdout);
     if (result !== undefined) return { given: stdout.trimEnd() };
-    return error.data.code === 'answer_lost' ? 'lost' : { other: error };
+    return error.data.code === 'answer_lost' ? { lost: error.message } : { other: error };
   },
   async proxy(n, kind) {
     const headers = { 'content-type': 'application/json' };
@@ -244,10 +245,9 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
       const text = await answer.text();
       if (answer.ok) return { given: text };
       const isLost = answer.headers.get('x-ori-proxy-error') === 'answer_lost';
-      return isLost ? 'lost' : { other: `${answer.status} ${text.slice(0, 200)}` };
-    } catch {
-      // It was cut.
-      return 'lost';
+      return isLost ? { lost: text } : { other: `${answer.status} ${text.slice(0, 200)}` };
+    } catch (error) {
+      return { lost: `it was cut: ${error instanceof Error ? error.cause : error}` };
     }
   },
 };
@@ -265,8 +265,8 @@ it(`of ${CALLS} calls through a hostile server, none is carried out twice, and e
     const asked = name === 'mcp' && kind === 'empty' ? 'stream' : kind;
     const ended = await program(n, asked);
     const times = ran.get(n) ?? 0;
-    const isGiven = typeof ended === 'object' && 'given' in ended;
-    const end = isGiven ? 'given' : ended === 'lost' ? 'lost' : 'otherwise';
+    const isGiven = 'given' in ended;
+    const end = isGiven ? 'given' : 'lost' in ended ? 'lost' : 'otherwise';
     const row = `${name}: ${end}, carried out ${times}`;
     ends.set(row, (ends.get(row) ?? 0) + 1);
     const expected = name === 'mcp' ? textOf(n, asked) : bodyOf(n, asked);

@@ -104,7 +104,8 @@ function evidenceIn({ answer, lost }: Attempt): Evidence {
 
 function tellOf({ status, code }: DaemonAnswer, evidence: Evidence): string {
   if (evidence === 'repeated') return 'the daemon has seen this proof before';
-  return `the answer was ${status}${code === undefined ? '' : ` (${code})`}`;
+  const unproven = evidence === 'unproven' ? ', and nothing proves it' : '';
+  return `the answer was ${status}${code === undefined ? '' : ` (${code})`}${unproven}`;
 }
 
 /** The failure of an answer whose beginning did not arrive whole, so that it cannot be judged. */
