@@ -3,6 +3,7 @@ import { base64url } from '../base64.ts';
 import { bodySha256 } from '../body-digest.ts';
 import { KeyError } from '../errors.ts';
 import { isBodySha256 } from '../fields.ts';
+import { NodeBuffer } from '../node-buffer.ts';
 import { admitPublicKey } from '../public-key.ts';
 
 /** Name of the header with an answer's proof. */
@@ -76,7 +77,7 @@ export function answerSigningInput({ call, status, mediaType, body }: ProvenAnsw
   const text =
     `13:ori-answer-v1,64:${call},3:${status},${mediaType.length}:${mediaType},` +
     `${String(length).length}:${length},64:${digest},`;
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+  return NodeBuffer?.from(text, 'latin1') ?? Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
 /** The value of the header `ori-answer-proof`. @throws {TypeError} if a field is outside its alphabet */
