@@ -1,6 +1,6 @@
 import { startIssuer, type TestIssuer } from '@ori/test-env/issuer';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createIssuer, type Issuer } from './issuer.ts';
 
 const audience = 'https://api.test/v1';
@@ -199,5 +199,32 @@ test('a document that comes later than a request waits for it serves the next on
   resolve(Response.json({ issuer, jwks_uri: `${issuer}/jwks` }));
   expect(await slow.metadata()).toMatchObject({ issuer });
   expect(asked).toBe(1);
+  slow.close();
+});
+
+test('what an issuer said last is used while it is too slow to say it again', async () => {
+  const issuer = 'https://slow.test';
+  const headers = { 'cache-control': 'max-age=0' };
+  let isSlow = false;
+  const slow = createIssuer({
+    issuer,
+    coolDownSeconds: 0.001,
+    keysStaleSeconds: 300,
+    timeoutMs: 20,
+    fetch: async (url) => {
+      if (isSlow) await new Promise(() => {});
+      return Response.json(
+        String(url).endsWith('jwks') ? { keys: [] } : { issuer, jwks_uri: `${issuer}/jwks` },
+        {
+          headers,
+        },
+      );
+    },
+  });
+  await slow.check();
+  isSlow = true;
+  await vi.waitFor(() => expect(slow.keysAgeSeconds()).toBeGreaterThan(0.002));
+  await slow.check();
+  expect(await slow.metadata()).toMatchObject({ issuer });
   slow.close();
 });

@@ -43,10 +43,19 @@ export interface IssuerMetadata {
 
 export function createIssuer(options: IssuerOptions) {
   const { issuer, coolDownSeconds, keysStaleSeconds, timeoutMs } = options;
+  const unavailable = (cause: unknown): never => {
+    throw new IdentityError('issuer_unavailable', 'the issuer does not answer', { cause });
+  };
   const orUnavailable = <T>(document: Promise<T>): Promise<T> =>
-    within(timeoutMs, document).catch((cause) => {
-      throw new IdentityError('issuer_unavailable', 'the issuer does not answer', { cause });
-    });
+    within(timeoutMs, document).catch(unavailable);
+  /** An issuer that is slow is like one that is down: what it said last is used as long. */
+  const get = async <T>(json: RemoteJson<T>): Promise<T> => {
+    try {
+      return await within(timeoutMs, json.get()).catch(json.held);
+    } catch (cause) {
+      return unavailable(cause);
+    }
+  };
   const limits = {
     coolDownSeconds,
     timeoutMs: Math.max(timeoutMs, FETCH_MS_MAX),
@@ -77,7 +86,7 @@ export function createIssuer(options: IssuerOptions) {
   let keySets: { readonly uri: string; readonly json: RemoteJson<KeySet> } | undefined;
 
   async function keySet(): Promise<RemoteJson<KeySet>> {
-    const { jwks_uri: uri } = await orUnavailable(discovery.get());
+    const { jwks_uri: uri } = await get(discovery);
     if (keySets?.uri === uri) return keySets.json;
     keySets?.json.close();
     const json = createRemoteJson({
@@ -96,7 +105,7 @@ export function createIssuer(options: IssuerOptions) {
 
   return {
     /** @throws IdentityError `issuer_unavailable` */
-    metadata: () => orUnavailable(discovery.get()),
+    metadata: () => get(discovery),
     noteClock,
     /** How far its clock is ahead of ours by its last answer, in whole seconds; 0 if it is not, or did not date an answer. */
     aheadSeconds: () => aheadSeconds,
@@ -111,7 +120,7 @@ export function createIssuer(options: IssuerOptions) {
      */
     async *keysFor(header: JWSHeaderParameters): AsyncIterable<CryptoKey> {
       const json = await keySet();
-      const known = await orUnavailable(json.get());
+      const known = await get(json);
       const keys = await known(header);
       yield* keys;
       if (keys.length > 0 && header.kid !== undefined) return;
@@ -127,7 +136,7 @@ export function createIssuer(options: IssuerOptions) {
     },
     /** @throws IdentityError `issuer_unavailable` if tokens cannot be verified now */
     async check(): Promise<void> {
-      await orUnavailable((await keySet()).get());
+      await get(await keySet());
     },
     /** Seconds since the issuer's keys were last fetched; NaN before the first time. */
     keysAgeSeconds: () => keySets?.json.ageSeconds() ?? Number.NaN,

@@ -108,6 +108,11 @@ export function createRemoteJson<T>(options: RemoteJsonOptions<T>) {
      */
     refresh: renewUnlessCooling,
     reload,
+    /**
+     * The last good document as long as `get` returns it while the URL fails, for callers that cannot wait for `get`.
+     * @throws {RemoteJsonError} as `get`.
+     */
+    held: usable,
     /** Whether the last fetch failed. */
     isFailing: (): boolean => failure !== undefined,
     /** Seconds since the document was last fetched; NaN before the first time. */
