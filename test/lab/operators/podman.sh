@@ -2,7 +2,7 @@
 # Builds the images with Podman and its defaults, starts the shipped compose file unedited by podman-compose, and judges it:
 # health, one HTTPS answer, a command of ori-admin, restart, stop, a full volume, down. As root, and it ends what it starts.
 #
-#   sh test/lab/operators/podman.sh
+#   sh test/lab/operators/podman.sh   (five minutes; fifteen the first time)
 #
 # Needs Debian's podman, buildah, podman-compose, netavark, aardvark-dns, mmdebstrap. No registry of images is asked: the external
 # images are made of Debian's packages under their names, so PostgreSQL and Prometheus are those of Debian, and Grafana sleeps.
