@@ -2,17 +2,46 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pythonWith } from '../../../conformance/ports/open-ports.ts';
-import type { Bench, Row } from '../row.ts';
+import { installPython } from '../../../conformance/ports/python-environment.ts';
+import type { Bench, Finding, Row } from '../row.ts';
 
 const PYTHON = pythonWith('cryptography');
 const VERIFY = join(import.meta.dirname, '../sides/verify.py');
+const FASTAPI = join(import.meta.dirname, '../sides/fastapi_load.py');
 
 /** One verification by ori_proof against the least that it can do: one by `cryptography`, and the digest of the body. */
 export const pythonRow: Row = {
   name: 'python',
   missing: () => (PYTHON === undefined ? 'no python3 with cryptography' : undefined),
-  run: async (bench) => [await measure(bench, 2, 1.2), await measure(bench, 100_000, 1.1)],
+  run: async (bench) => [
+    await measure(bench, 2, 1.2),
+    await measure(bench, 100_000, 1.1),
+    ...(await measureFastapi(bench)),
+  ],
 };
+
+/** uvicorn has one thread: its requests a second are what the CPU of one leaves. */
+async function measureFastapi(bench: Bench): Promise<Finding[]> {
+  const python = installPython();
+  if (python === undefined) return [];
+  const [ours, theirs]: [number[], number[]] = [[], []];
+  for (let round = 1; round <= bench.rounds; round++) {
+    bench.progress(`round ${round} of ${bench.rounds}: FastAPI`);
+    const { stdout } = await promisify(execFile)(python, [FASTAPI, bench.isQuick ? '20' : '1000']);
+    const [proven = 0, raw = 0] = JSON.parse(stdout) as number[];
+    ours.push(1e6 / proven);
+    theirs.push(1e6 / raw);
+  }
+  return [
+    {
+      title: 'through FastAPI and uvicorn',
+      unit: 'requests/s',
+      ours: { name: 'with a proof', rounds: ours },
+      theirs: { name: 'with one raw verification', rounds: theirs },
+      mark: { atLeast: 0.8 },
+    },
+  ];
+}
 
 async function measure(bench: Bench, bytes: number, atMost: number) {
   const [ours, least]: [number[], number[]] = [[], []];
