@@ -26,8 +26,8 @@ export async function requestProof(
   const answer = await requestApi(url, { method: 'POST', credential, body, trace }, signal);
   if (answer.status === 401) throw new TokenRefused(answer);
   if (answer.status !== 200) {
-    const { judgeSigning } = await import('../core/refusal.ts');
-    throw judgeSigning(answer, request.internId);
+    const { refusalToSign } = await import('../core/refusal.ts');
+    throw refusalToSign(answer, request.internId);
   }
   const proof = readProof(parseJson(answer.body));
   if (proof === undefined || !isOfNow(proof, answer, nowSeconds())) {

@@ -229,7 +229,7 @@ async function takeToken(context: Profile, baseUrl: string): Promise<Session> {
   // The smallest request that needs a token.
   const asked = { method: 'GET', credential: await credentialOf(context, session) };
   const answer = await requestApi(`${baseUrl}/interns?limit=1`, asked, interrupted);
-  if (answer.status === 401) throw (await import('../core/refusal.ts')).judgeGivenToken(baseUrl, answer);
+  if (answer.status === 401) throw (await import('../core/refusal.ts')).refusalOfGivenToken(baseUrl, answer);
   return session;
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { judgeAnswer, judgeSigning, retryAfterSeconds } from './refusal.ts';
+import { refusalOfApi, refusalToSign, retryAfterSeconds } from './refusal.ts';
 
 function answer(status: number, reason?: string, headers: Record<string, string> = {}) {
   const metadata = reason === undefined ? {} : { metadata: { reason, retryable: false } };
@@ -33,12 +33,12 @@ it.each([
   [answer(502), 'api_failed'],
   [answer(302), 'refused'],
 ])('classifies a signing refusal by status and reason: %j', (refused, code) => {
-  expect(judgeSigning(refused, 'int_7Qm2').code).toBe(code);
+  expect(refusalToSign(refused, 'int_7Qm2').code).toBe(code);
 });
 
 it('recognizes a missing scope by the challenge if the body does not name it', () => {
   const challenge = { 'www-authenticate': 'Bearer error="insufficient_scope"' };
-  expect(judgeAnswer(answer(403, undefined, challenge))).toMatchObject({
+  expect(refusalOfApi(answer(403, undefined, challenge))).toMatchObject({
     code: 'scope_missing',
     facts: { scope: 'interns' },
   });
@@ -46,14 +46,14 @@ it('recognizes a missing scope by the challenge if the body does not name it', (
 
 it('passes on what the server said, and the request and the trace to name', () => {
   const failed = { ...answer(500, 'internal_error', { 'x-request-id': 'r-1' }), traceId: 't-1' };
-  expect(judgeSigning(failed, 'i').facts).toEqual({
+  expect(refusalToSign(failed, 'i').facts).toEqual({
     status: 500,
     message: 'Said.',
     reason: 'internal_error',
     requestId: 'r-1',
     traceId: 't-1',
   });
-  expect(judgeSigning({ status: 502, headers: {}, body: '<html>' }, 'i').facts).toMatchObject({
+  expect(refusalToSign({ status: 502, headers: {}, body: '<html>' }, 'i').facts).toMatchObject({
     status: 502,
   });
 });
@@ -61,8 +61,8 @@ it('passes on what the server said, and the request and the trace to name', () =
 it('includes the scope that the refusal requires', () => {
   const challenge = 'Bearer error="insufficient_scope", scope="vault:write"';
   const refused = answer(403, 'insufficient_scope', { 'www-authenticate': challenge });
-  expect(judgeSigning(refused, 'i').facts).toMatchObject({ scope: 'vault:write', status: 403 });
-  expect(judgeSigning(answer(403, 'insufficient_scope'), 'i').facts).toMatchObject({ scope: 'vault:read' });
+  expect(refusalToSign(refused, 'i').facts).toMatchObject({ scope: 'vault:write', status: 403 });
+  expect(refusalToSign(answer(403, 'insufficient_scope'), 'i').facts).toMatchObject({ scope: 'vault:read' });
 });
 
 it('reads only whole seconds of Retry-After', () => {

@@ -20,14 +20,14 @@ const ErrorEnvelope = z.object({
 });
 
 /** The failure for a signing answer other than 200 and 401. */
-export function judgeSigning(answer: ApiAnswer, internId: string): CliError {
+export function refusalToSign(answer: ApiAnswer, internId: string): CliError {
   const refusal = readRefusal(answer);
   if (answer.status === 404) return new CliError('intern_not_found', { internId, ...factsIn(refusal) });
-  return judge(answer, refusal, SIGNING_SCOPE);
+  return describe(answer, refusal, SIGNING_SCOPE);
 }
 
 /** The failure for a 401 to a token that the person gave. */
-export function judgeGivenToken(baseUrl: string, answer: ApiAnswer): CliError {
+export function refusalOfGivenToken(baseUrl: string, answer: ApiAnswer): CliError {
   return new CliError('token_refused', { baseUrl, ...readRefusal(answer) });
 }
 
@@ -37,11 +37,11 @@ export function errorOfChallenge({ headers }: ApiAnswer): string | undefined {
 }
 
 /** The failure for any other answer of the API from 400 on. A 401 comes here when no other token helps. */
-export function judgeAnswer(answer: ApiAnswer): CliError {
-  return judge(answer, readRefusal(answer), LISTING_SCOPE);
+export function refusalOfApi(answer: ApiAnswer): CliError {
+  return describe(answer, readRefusal(answer), LISTING_SCOPE);
 }
 
-function judge(answer: ApiAnswer, refusal: ServerRefusal, scope: string): CliError {
+function describe(answer: ApiAnswer, refusal: ServerRefusal, scope: string): CliError {
   if (answer.status === 429) {
     return new CliError('rate_limited', {
       ...factsIn(refusal),

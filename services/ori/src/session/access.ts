@@ -39,21 +39,23 @@ export async function withAccessToken<T>(
     const renewed = await freshSession(profile, session.access_token);
     return await work(renewed, await credentialOf(profile, renewed));
   } catch (error) {
-    if (error instanceof TokenRefused) throw (await import('../core/refusal.ts')).judgeAnswer(error.answer);
+    if (error instanceof TokenRefused) throw (await import('../core/refusal.ts')).refusalOfApi(error.answer);
     throw error;
   }
 }
 
 /** Throws the failure for a 401 that a new token would not change. */
 async function requireRenewable(session: Session, nowSeconds: number, answer: ApiAnswer): Promise<void> {
-  const { errorOfChallenge, judgeAnswer, judgeGivenToken, readRefusal } = await import('../core/refusal.ts');
-  if (session.client_id === null) throw judgeGivenToken(session.base_url, answer);
+  const { errorOfChallenge, refusalOfApi, refusalOfGivenToken, readRefusal } = await import(
+    '../core/refusal.ts'
+  );
+  if (session.client_id === null) throw refusalOfGivenToken(session.base_url, answer);
   const named = errorOfChallenge(answer);
   const isRecent = Math.abs(nowSeconds - session.renewed_at) < RECENT_SECONDS;
-  if (isRecent || (named !== undefined && named !== 'invalid_token')) throw judgeAnswer(answer);
+  if (isRecent || (named !== undefined && named !== 'invalid_token')) throw refusalOfApi(answer);
   if (session.refresh_token !== null) return;
   throw named === undefined
-    ? judgeAnswer(answer)
+    ? refusalOfApi(answer)
     : new CliError('session_ended', { why: readRefusal(answer).message });
 }
 

@@ -1,7 +1,7 @@
 import { requestApi, TokenRefused } from '../adapters/api.ts';
 import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
-import { type ApiAnswer, judgeAnswer } from '../core/refusal.ts';
+import { type ApiAnswer, refusalOfApi } from '../core/refusal.ts';
 import { withAccessToken } from './access.ts';
 import type { Profile } from './profile.ts';
 
@@ -59,7 +59,7 @@ export async function askApi(
     const answer = await requestApi(url.href, asked, profile.interrupted);
     if (answer.status === 401) throw new TokenRefused(answer);
     // A redirect is not followed, and is not the answer either.
-    if (answer.status >= 300) throw judgeAnswer(answer);
+    if (answer.status >= 300) throw refusalOfApi(answer);
     return answer;
   });
 }
