@@ -134,8 +134,11 @@ class Recorder:
         self._status, self._headers, self._length, self._type = 200, dict[str, str](), "", ""
         #: Nothing more of the body is recorded.
         self.is_over = False
-        self._is_settled, self._alone = False, cast('Literal["lost", "too_large"] | None', None)
-        self._key, self._digest, self._proof = options.key, digest, cast("str | None", None)
+        self._is_settled = False
+        #: Why nothing but the proof is kept.
+        self._alone: Literal["lost", "too_large"] | None = None
+        self._key, self._digest = options.key, digest
+        self._proof: str | None = None
         #: Of all of the body, until the answer is proven.
         self._sha256, self._sent = hashlib.sha256() if self._key and digest else None, 0
 
