@@ -34,15 +34,17 @@ export const isBodiless = (status: number): boolean => status === 204 || status 
 
 /** The body of an answer whose head was sent before it. */
 export class Pieces {
-  readonly #sha256 = createBodyDigest();
+  /** From the first piece on: most answers have none. */
+  #sha256: ReturnType<typeof createBodyDigest> | undefined;
   length = 0;
 
   add(chunk: Uint8Array): void {
+    this.#sha256 ??= createBodyDigest();
     this.#sha256.update(chunk);
     this.length += chunk.byteLength;
   }
 
   end(): Body {
-    return { length: this.length, digest: this.#sha256.hex() };
+    return { length: this.length, digest: (this.#sha256 ?? createBodyDigest()).hex() };
   }
 }
