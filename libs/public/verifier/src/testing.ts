@@ -130,4 +130,5 @@ function toBytes(body: Uint8Array | string): Uint8Array {
   return typeof body === 'string' ? new TextEncoder().encode(body) : body;
 }
 
-export { type ReplayStoreUnderTest, requireReplayStore } from './replay/require-replay-store.ts';
+export type { ReplayStoreUnderTest } from './replay/replay-store-bench.ts';
+export { requireReplayStore } from './replay/require-replay-store.ts';

@@ -2,7 +2,8 @@ import { ProofError } from '@ori/proof';
 import { expect, test } from 'vitest';
 import { memoryReplayStore } from './memory/store.ts';
 import { type ReplayStore, retentionSeconds, type Spend } from './replay-store.ts';
-import { type ReplayStoreUnderTest, requireReplayStore } from './require-replay-store.ts';
+import type { ReplayStoreUnderTest } from './replay-store-bench.ts';
+import { requireReplayStore } from './require-replay-store.ts';
 
 /** The parts of a small store, each of which a test replaces by a mistake. */
 interface Parts {
