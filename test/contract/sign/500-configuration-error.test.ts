@@ -52,6 +52,11 @@ test('a subject that cannot be a header value', async () => {
   expectRefusal(await world.sign({ bearer: await issuer.token({ subject }) }), refused);
 });
 
+test('an issuer that does not answer as in RFC 7662', async () => {
+  const bearer = issuer.opaqueToken({ claims: { active: 'true' } });
+  expectRefusal(await world.sign({ bearer }), refused);
+});
+
 test('an issuer that names no introspection endpoint of its own: a warning at the start, and no "try again"', async () => {
   await using misled = await startIssuer({ audience: 'https://api.test/v1' });
   misled.announce({ introspection_endpoint: 'https://admin.test/introspect' });

@@ -18,5 +18,5 @@ test('tests notice every mutant of a sample of the protocol', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [main, ...args], { env }).catch(
     (error) => error,
   );
-  expect(stdout).toMatch(/proof: [1-9]\d* killed \(\d+ by timeout\), 0 alive/);
+  expect(stdout).toMatch(/proof: [1-9]\d* killed \(.*\), 0 alive/);
 }, 180_000);
