@@ -120,7 +120,13 @@ export default defineConfig({
       },
       { test: { name: 'isolated', include: isolated, ...quick, isolate: true } },
       { test: { name: 'wings', include: wings, ...slow } },
-      { test: { name: 'mcp-matrix', include: ['test/wings/mcp/matrix/matrix.ts'], ...last } },
+      {
+        test: {
+          name: 'mcp-matrix',
+          include: ['test/wings/mcp/matrix/matrix.ts', 'test/lab/languages/mcp-sessions.ts'],
+          ...last,
+        },
+      },
       { test: { name: 'deep', include: deep, exclude: without(alone), ...slow } },
       { test: { name: 'dist', include: dist, env: { CONTRACT: 'shipped' }, ...slow } },
       { test: { name: 'lab', include: lab, exclude: without(labAlone), ...slow } },
