@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { promisify, stripVTControlCharacters } from 'node:util';
 import { SETUP } from './launch.ts';
 
 const run = promisify(execFile);
@@ -10,7 +10,7 @@ const run = promisify(execFile);
 /** Runs an installer with low priority, because it may compile for minutes. */
 async function tool(cwd: string, program: string, ...args: string[]): Promise<string> {
   const { stdout } = await run('nice', ['-n', '15', program, ...args], { cwd, maxBuffer: 64 * 1024 * 1024 });
-  return stdout.trim();
+  return stripVTControlCharacters(stdout).trim();
 }
 
 /** The folder of a provider in the cache. */
@@ -84,7 +84,6 @@ export async function springApplication(folder: string): Promise<string> {
     'mvn',
     '-q',
     '-B',
-    '-Dstyle.color=never',
     'help:evaluate',
     '-Dexpression=project.parent.version',
     '-DforceStdout',

@@ -11,6 +11,7 @@ import { dex } from './launch/dex.ts';
 import { glewlwyd } from './launch/glewlwyd.ts';
 import { hydra } from './launch/hydra.ts';
 import { keycloak } from './launch/keycloak.ts';
+import { lemonldap } from './launch/lemonldap.ts';
 import { oidcProvider } from './launch/oidc-provider.ts';
 import { openauth } from './launch/openauth.ts';
 import { spring } from './launch/spring.ts';
@@ -26,7 +27,7 @@ import { type Observed, observe } from './observe.ts';
  */
 const LAUNCHES: readonly Launch[] = [
   ...[oidcProvider, betterAuth, keycloak, spring, allauth, toolkit, authlib, hydra('jwt'), hydra('opaque')],
-  ...[zitadel, dex, canaille, glewlwyd, openauth],
+  ...[zitadel, dex, canaille, glewlwyd, lemonldap, openauth],
 ];
 
 const { values, positionals } = parseArgs({
