@@ -76,3 +76,12 @@ test('a slot is free again after its work failed', async () => {
   await expect(inPlace('a', undefined, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
   expect(await inPlace('a', undefined, async () => 'done')).toBe('done');
 });
+
+test('a slot is free again after its work threw before it returned a promise', async () => {
+  const inPlace = createFairSemaphore({ budget: 'work', permits: 1, waitingPerKeyMax: 1, waitingMax: 1 });
+  const work = (): Promise<never> => {
+    throw new Error('failed');
+  };
+  expect(() => inPlace('a', undefined, work)).toThrow('failed');
+  expect(await inPlace('a', undefined, async () => 'done')).toBe('done');
+});
