@@ -59,6 +59,19 @@ it.each(['100 Continue', '103 Early Hints\r\nLink: </a.css>'])(
   },
 );
 
+it('closes a connection to the daemon that nothing uses', async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  await using world = await openGuardWorld({
+    env: { GUARD_DAEMON_IDLE_MS: '100' },
+    daemon: (req, res) => {
+      req.socket.once('close', () => resolve());
+      res.end('done');
+    },
+  });
+  expect(await world.raw(world.signed(CALL))).toMatchObject({ status: 200 });
+  await closed;
+});
+
 it('takes an answer for whole that has neither a length nor chunks', async () => {
   const daemon = (_req: unknown, res: ServerResponse) => void res.socket?.end('HTTP/1.0 200 OK\r\n\r\nhalf');
   await using world = await openGuardWorld({ daemon });
