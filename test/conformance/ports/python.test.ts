@@ -25,10 +25,15 @@ beforeAll(async () => {
   execFileSync(PYTHON, install, { stdio: 'pipe' });
 });
 afterAll(() => rmSync(site, { recursive: true, force: true }));
-const blocksOf = (file: string): string[] =>
-  [...readFileSync(file, 'utf8').matchAll(/```python\n(.*?)```/gs)].map(([, code = '']) => code);
-const [STORES = '', GUARDED = '', TESTED = ''] = blocksOf(join(PACKAGE, 'README.md'));
-const [DAEMON = ''] = blocksOf(join(import.meta.dirname, '../../../README.md'));
+const ROOT = join(import.meta.dirname, '../../..');
+const blocksOf = (page: string): string[] =>
+  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/```python\n(.*?)```/gs)].map(([, code = '']) => code);
+const [DAEMON = ''] = blocksOf('README.md');
+const [GUARDED = ''] = blocksOf('services/guard/README.md');
+// mcp_session.py runs the second.
+const [FLASK = '', , OUTCOME, ROOTED, REDIS, POSTGRES, ANSWERS, PROVEN, TESTED = '', ...OTHERS] = blocksOf(
+  'libs/public/verifier/README.md',
+);
 
 const SERVE = `
 if __name__ == "__main__":
@@ -191,8 +196,42 @@ async def reads_after(request: Request, proven: Proven = Depends(caller)) -> lis
     expect([status, stdout]).toEqual([0, expect.stringContaining(' passed')]);
   });
 
-  test('the stores of its README are made, and the schema is printed', () => {
-    execFileSync(PYTHON ?? '', ['-c', STORES], { env: environment() });
+  test('the stores and the options of the pages are made, answers are kept, and the schema is printed', () => {
+    expect(OTHERS).toEqual([]);
+    const program = `
+import logging, os
+from pathlib import Path
+from fastapi import Depends, FastAPI
+from fastapi.testclient import TestClient
+from ori_proof import LocalKeys, RemoteKeys, Verifier
+from ori_proof.answer_proof import AnswerKey
+from ori_proof.answers import AnswersOptions
+from ori_proof.fastapi import Proven, require_proof
+from ori_proof.testing import TestSigner, TestStore
+log = logging.getLogger()
+Path("key").write_text("A" * 43)
+os.environ["ANSWER_KEY_FILE"] = "key"
+${ROOTED}${REDIS}${POSTGRES}${PROVEN}
+signer, store, told, app = TestSigner("int_7Qm2"), TestStore(), [], FastAPI()
+keys = LocalKeys(signer.jwks())
+log.info = lambda form, *values: told.append(form % values)
+${OUTCOME}
+@app.post("/api/outcome")
+def outcome(proven: Proven = Depends(require_proof(verifier))): pass
+signer.post(TestClient(app), "/api/outcome", {})
+assert told == ["accepted /api/outcome"], told
+app = FastAPI()
+${ANSWERS}
+@app.post("/api/invoke")
+def invoke(proven: Proven = Depends(require_proof(verifier))): return proven.user
+client, headers = TestClient(app), signer.headers("ada", "/api/invoke", b"{}")
+assert client.post("/api/invoke", content=b"{}", headers=headers).json() == "ada"
+question = "/.well-known/ori/calls/" + headers["x-ori-invoke-nonce"]
+kept = signer.post(client, question, b"", user="ada")
+assert (kept.json(), kept.headers["ori-answer"]) == ("ada", "kept")
+`;
+    const folder = folderWith(program);
+    execFileSync(PYTHON ?? '', ['main.py'], { cwd: folder, env: environment(), stdio: 'pipe' });
     const printed = execFileSync(PYTHON ?? '', ['-m', 'ori_proof.postgres'], {
       env: environment(),
       encoding: 'utf8',
@@ -200,16 +239,49 @@ async def reads_after(request: Request, proven: Proven = Depends(caller)) -> lis
     expect(printed.trim()).toBe(POSTGRES_REPLAY_SQL.trim());
   });
 
-  test('the test of its README passes for a daemon that verifies, and not for one that checks nothing', () => {
-    const call = 'test_accepts_a_right_call_and_refuses_ten_others()';
-    const run = (code: string) =>
-      spawnSync(PYTHON ?? '', [join(folderWith(`${code}\n${call}\n`), 'main.py')], {
-        env: environment(),
-        encoding: 'utf8',
-      });
-    expect(run(TESTED)).toMatchObject({ status: 0 });
-    const open = TESTED.replace('proven: Proven = Depends(caller)', '').replace('proven.user', '"user_1"');
-    expect(run(open).stderr).toContain('AssertionError: a right proof again');
+  test('the hostile calls of the page pass at a daemon that verifies, and not at one that checks nothing', () => {
+    const run = (parameters: string) => {
+      const daemon = `
+from fastapi import Depends, FastAPI
+from ori_proof.fastapi import Proven, require_proof
+def create_app(verifier):
+    app = FastAPI()
+    @app.post("/api/invoke")
+    def invoke(${parameters}): pass
+    return app
+`;
+      const file = join(folderWith(daemon + TESTED), 'main.py');
+      return spawnSync(PYTHON ?? '', [file], { env: environment(), encoding: 'utf8' });
+    };
+    expect(run('proven: Proven = Depends(require_proof(verifier))')).toMatchObject({ status: 0 });
+    expect(run('').stderr).toContain('AssertionError: a right proof again');
+  });
+
+  test('the one with Flask accepts a call once under gunicorn', async () => {
+    await using keyServer = await startKeyServer();
+    const keys = keyServer.open(GOOD);
+    const code = FLASK.replace(/https:[^"]+/, keys.url).replace('MemoryStore())', 'TestStore())');
+    const cwd = folderWith(`from ori_proof.testing import TestStore\n${code}`);
+    const args = ['-m', 'gunicorn', '--bind', '127.0.0.1:0', 'main:app'];
+    const program = spawn(PYTHON ?? '', args, { cwd, env: environment() });
+    onTestFinished(() => void program.kill());
+    const lines = createInterface({ input: program.stderr });
+    let port: string | undefined;
+    for await (const line of lines) {
+      port ??= /Listening at: http:..127.0.0.1:(\d+)/.exec(line)?.[1];
+      if (line.includes('Booting worker')) break;
+    }
+    const url = new URL(`http://127.0.0.1:${port}`);
+    const bench = createBench(
+      { url, keys },
+      { internId: 'int_7Qm2', path: '/api/invoke', bodyBytesMax: 1e6 },
+      [],
+    );
+    const request = bench.request();
+    const sendIt = () => bench.tell({ headers: () => request.headers });
+    const first = await sendIt();
+    expect([first.status, JSON.parse(first.body)]).toEqual([200, { user: 'user_2abc' }]);
+    expect(codeOf(await sendIt())).toBe('nonce_replayed');
   });
 });
 

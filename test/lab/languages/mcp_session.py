@@ -12,27 +12,22 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "libs/public/python/src"))
 
-from ori_proof.asgi import ProofMiddleware
-from ori_proof.mcp import person
 from ori_proof.testing import TestSigner
 
+PAGE = Path(__file__).parents[3] / "libs/public/verifier/README.md"
+code = PAGE.read_text().split("### MCP servers")[1].split("```python\n")[1].split("```")[0]
 try:
-    from mcp.server.mcpserver import Context, MCPServer  # mcp 2
+    import mcp.server.mcpserver  # noqa: F401
 except ImportError:
-    from mcp.server.fastmcp import Context  # mcp 1
-    from mcp.server.fastmcp import FastMCP as MCPServer
-
-signer, server = TestSigner(), MCPServer("people")
-
-
-@server.tool()
-def whoami(ctx: Context) -> str:  # type: ignore[type-arg,unused-ignore]
-    return person(ctx)
+    # As the page says.
+    code = code.replace("mcp.server.mcpserver", "mcp.server.fastmcp").replace("MCPServer", "FastMCP")
+signer = TestSigner()
+daemon: dict[str, Any] = {"verifier": signer.verifier()}
+exec(code, daemon)
 
 
 async def main() -> None:
-    inner = server.streamable_http_app()
-    app = ProofMiddleware(inner, signer.verifier())
+    app, inner = daemon["app"], daemon["app"]._app
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8000", timeout=20)
     session: dict[str, str] = {}
 
