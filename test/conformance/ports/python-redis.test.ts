@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { createConnection, createServer } from 'node:net';
 import { freePort } from '@ori/test-env/ports';
 import { type RedisServer, sharedRedisUrl, startRedis } from '@ori/test-env/redis';
+import { startSentinelPair } from '@ori/test-env/redis-sentinel';
+import { serve } from '@ori/test-env/serve';
 import { connect, plantOldFence, reserve, userOf } from '@ori/test-env/verifier/redis-world';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
@@ -60,13 +63,24 @@ test.skipIf(PYTHON === undefined).each(['spend', 'redeem'] as const)(
 );
 
 test.skipIf(PYTHON === undefined)(
-  'a spend in Python waits for a replica, and is refused without its acknowledgement',
+  'a spend in Python waits for a replica, is refused without its acknowledgement, and follows the address to another',
   async () => {
     const primary = await server();
     const replica = await server('--replicaof', '127.0.0.1', String(primary.port));
     const admin = await connect(primary.url);
     await expect.poll(() => admin.info('replication')).toMatch(/state=online,.*lag=[01]\b/);
-    const daemon = await daemonOf(admin, () => primary.url, { replicas: 1 });
+    // One address, as of a service of Kubernetes, that leads to the primary.
+    let leadsTo = primary.port;
+    await using address = await serve(
+      createServer((socket) => {
+        const onward = createConnection(leadsTo, '127.0.0.1').on('error', () => socket.destroy());
+        socket
+          .on('error', () => onward.destroy())
+          .pipe(onward)
+          .pipe(socket);
+      }),
+    );
+    const daemon = await daemonOf(admin, () => `redis://${address.address}`, { replicas: 1 });
     await expect.poll(daemon.fresh).toBe('accepted');
     await replica.freeze();
     expect(await daemon.fresh()).toBe('replay_store_unsafe');
@@ -76,10 +90,49 @@ test.skipIf(PYTHON === undefined)(
     expect(await daemon.fresh()).toBe('replay_store_unsafe');
     await admin.config('SET', 'min-replicas-to-write', '0');
     await expect.poll(daemon.fresh).toBe('accepted');
-    // As Sentinel does with a primary that comes back.
+    // The former primary answers on.
+    await (await connect(replica.url)).replicaof('NO', 'ONE');
     await admin.replicaof('127.0.0.1', String(replica.port));
     expect(await daemon.fresh()).toBe('replay_store_unsafe');
+    leadsTo = replica.port;
+    await expect.poll(daemon.fresh, { timeout: 20_000 }).toBe('accepted');
   },
+);
+
+test.skipIf(PYTHON === undefined)(
+  'Sentinel leads a daemon in Python to the server it promoted, and nothing is accepted there again',
+  async () => {
+    await using pair = await startSentinelPair();
+    // The first Sentinel never answers.
+    await using silent = await serve(createServer());
+    const silentPort = new URL(silent.url).port;
+    const url = pair.url.replace('//', `//127.0.0.1:${silentPort},`);
+    const [first] = pair.servers;
+    const daemon = await daemonOf(await connect(first?.url ?? ''), () => url, { replicas: 1 });
+    const accepted: ReturnType<typeof daemon.signed>[] = [];
+    const once = async () => {
+      const signed = daemon.signed();
+      const said = await daemon.present(signed);
+      if (said === 'accepted') accepted.push(signed);
+      return said;
+    };
+    await pair.whole();
+    await expect.poll(once, { timeout: 20_000 }).toBe('accepted');
+    // The former primary answers on, as a replica.
+    await pair.failOver(await pair.primary());
+    await pair.whole();
+    await expect.poll(once, { timeout: 20_000 }).toBe('accepted');
+    const former = await pair.primary();
+    await former.kill();
+    await pair.failedOver(former);
+    expect(await once()).not.toBe('accepted');
+    await pair.rejoin(former);
+    await pair.whole();
+    await expect.poll(once, { timeout: 20_000 }).toBe('accepted');
+    for (const signed of accepted) expect(await daemon.present(signed)).not.toBe('accepted');
+    expect(accepted.length).toBeGreaterThan(2);
+  },
+  90_000,
 );
 
 test.skipIf(PYTHON === undefined)('a node of a cluster without the keys of the intern is named', async () => {

@@ -16,13 +16,11 @@ from typing import Any, Literal, Protocol
 
 from .refused import Refused
 from .shared import SHARED
-from .shared_store import SharedStore, nonce_bytes, require_safe, require_spent
+from .shared_store import SharedStore, Silence, nonce_bytes, refuse, require_safe, require_spent
 from .store import Asked, Call, Policy, Question, Spend
 
 SQL: str = SHARED["postgres"]["sql"]
 SCHEMA_VERSION: int = SHARED["postgres"]["version"]
-# Refused spends trigger a check, at most this often.
-TOUCH_APART_SECONDS = 0.1
 NOT_INSTALLED = "the schema ori_replay is missing, old or not granted: install it as the README says"
 UNSAFE = dict.fromkeys(("3F000", "42883", "42P01", "42501"), NOT_INSTALLED) | {"25006": "the server is read-only"}
 #: The routine that waits for standbys: a canceled wait ends with its notice, and an otherwise normal commit.
@@ -103,10 +101,6 @@ class Asyncpg:
         self._connection.terminate()
 
 
-class Silence(Exception):
-    """The server sent nothing: neither an answer nor an error."""
-
-
 class PostgresStore(SharedStore):
     """Remembers spent proofs in PostgreSQL, for any number of processes: PostgresStore("postgresql://…", replicas=0).
 
@@ -141,9 +135,6 @@ class PostgresStore(SharedStore):
         self._free: asyncio.Semaphore | None = None
         #: From the last good answers: event, identity, position in the log.
         self._known: tuple[float, str, str] = (0.0, "", "0/0")
-        self._refusal: tuple[str, str] | None = None
-        self._doubts, self._touched = 0, -math.inf
-        self._touching: asyncio.Task[None] | None = None
 
     async def _disconnect(self) -> None:
         for connection in self._idle:
@@ -165,11 +156,11 @@ class PostgresStore(SharedStore):
                 *caller,
             ]
 
-        row = await self._call_once("spend", args)
+        row = await self._once(lambda: self._call("spend", args))
         # The recording of version 1 ids begins with a check.
         if nonce is None and row["verdict"] == "before_fence":
             self._touch_soon()
-        return require_spent(row["verdict"], row["detail"], row["pause"])
+        return require_spent(row["verdict"], row["pause"])
 
     async def _ask(self, question: Question) -> Asked:
         (policy, user, nonce), timestamp, now = question[:3]
@@ -177,45 +168,20 @@ class PostgresStore(SharedStore):
         def args(waited: float) -> list[Any]:
             return [user, float(timestamp), policy.intern_id, nonce_bytes(nonce), *self._state(policy, now + waited)]
 
-        row = await self._call_once("ask", args)
+        row = await self._once(lambda: self._call("ask", args))
         if row["verdict"] == "not_received":
             return "not_received"
         if row["verdict"] != "recorded":
-            require_spent(row["verdict"], row["detail"], None)
+            refuse(row["verdict"], None)
         return self._call_ends.parse(question.call, row["outcome"] or "")
 
     async def _keep(self, call: Call, ended: str) -> None:
         await self._call("keep", lambda _: [call.policy.intern_id, nonce_bytes(call.nonce), ended])
 
-    async def _touch(self) -> None:
-        """Those who ask at the same time share a check."""
-        if self._touching is None or self._touching.done():
-            self._touching = asyncio.get_running_loop().create_task(self._touch_all())
-        await asyncio.shield(self._touching)
-
-    def _touch_soon(self) -> None:
-        self._background.begin(self._touch_quietly())
-
-    async def _touch_all(self) -> None:
-        self._touched = time.monotonic()
-        try:
-            before = -1
-            # A check that began before the suspicion arose does not clear it.
-            while before != self._doubts:
-                before = self._doubts
-                if self._acks > 0:
-                    row = await self._call("waiting", lambda _: [])
-                    require_safe(row["verdict"], row["detail"])
-                # One at a time: a frozen server costs one timeout.
-                for policy in list(self._policies.values()):
-                    await self._touch_one(policy)
-            self._refusal = None
-        except Refused as refused:
-            self._doubt(refused)
-            raise
-
     async def _touch_one(self, policy: Policy) -> None:
         limits = [policy.clock_tolerance_seconds, self._acks]
+        if self._acks > 0:
+            await self._call("waiting", lambda _: [])
         runner = self._process if policy.answers else None
 
         def args(_: float) -> list[Any]:
@@ -223,10 +189,8 @@ class PostgresStore(SharedStore):
             return [*facts, *limits, math.ceil(self._timeout * 1000), runner]
 
         row = await self._call("touch", args)
-        require_safe(row["verdict"], row["detail"])
         if not (row["version"] or 0) >= SCHEMA_VERSION:
             raise Refused("replay_store_unsafe", "the schema ori_replay is outdated: install it again")
-        self._learn(row)
         if row["due"]:
             # It may take longer than an answer: it goes on in the server, or with the next check.
             try:
@@ -241,36 +205,13 @@ class PostgresStore(SharedStore):
 
     def _learn(self, row: Row) -> None:
         """Only from successful answers: an unsafe server returns no state."""
-        event = row["event"] or 0.0
+        event = row.get("event") or 0.0
         if event == 0 or event < self._known[0]:
             return
         lsn = row["lsn"]
         if event == self._known[0] and position(lsn) < position(self._known[2]):
             lsn = self._known[2]
         self._known = (event, row["identity"], lsn)
-
-    def _doubt(self, refused: Refused) -> None:
-        """Until a check finds the server healthy again, spends are refused without being sent."""
-        if refused.code == "replay_store_unsafe" or isinstance(refused.__cause__, Silence):
-            self._refusal = (refused.code, refused.why)
-            self._doubts += 1
-
-    async def _call_once(self, name: str, args: Callable[[float], list[Any]]) -> Row:
-        """Calls a function that spends, unless the server is in doubt."""
-        if self._refusal is not None:
-            if time.monotonic() - self._touched > TOUCH_APART_SECONDS:
-                self._touch_soon()
-            raise Refused(*self._refusal)
-        try:
-            row = await self._call(name, args)
-        except Refused as refused:
-            self._doubt(refused)
-            raise
-        if row["verdict"] == "unsafe":
-            self._touch_soon()
-        else:
-            self._learn(row)
-        return row
 
     async def _call(self, name: str, args: Callable[[float], list[Any]]) -> Row:
         """Calls a function once. Its arguments are made when a connection is free, and know how long that took."""
@@ -316,6 +257,8 @@ class PostgresStore(SharedStore):
             if not isinstance(row.get("verdict"), str):
                 raise Refused("replay_store_unavailable", "unexpected answer of the store")
             is_good = True
+            require_safe(row["verdict"], row.get("detail"))
+            self._learn(row)
             return row
         finally:
             if is_good and not self._is_closed:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import re
 import time
 from collections.abc import Callable
 from typing import Any, Literal
 
 from redis.asyncio import Redis
+from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import MovedError, NoPermissionError, NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError
@@ -20,6 +23,7 @@ from .shared import SHARED
 from .shared_store import SharedStore, nonce_bytes, require_safe, require_spent
 from .store import ANSWER_SECONDS, Asked, Call, Policy, Question, Spend
 
+SENTINELS = re.compile(r"(rediss?)\+sentinel://([^@/]*@)?([^@/?#]+)/([\w.-]+)(/[0-9]{1,4})?(?:\?sentinel=([^?#&]*))?")
 SCRIPTS: dict[str, dict[str, str]] = SHARED["redis"]
 Reply = list[Any]
 
@@ -41,8 +45,9 @@ class RedisStore(SharedStore):
 
     RedisStore("redis://…"), with a client of its own: one of redis-py sends a script again whose answer was lost, and
     takes the proof for replayed. `mode="redeem"`: the signer, which shares this Redis, must also have reserved the
-    nonce. `url` is that of one server; of a cluster, that of the node with this intern's keys. Raises ValueError for
-    invalid options.
+    nonce. `url` is that of one server (of a cluster, the node with this intern's keys), or of Sentinels:
+    `redis[s]+sentinel://user:password@h1:p1,h2:p2/master-name/db?sentinel=user:password`, with `replicas`, because they
+    promote one. Raises ValueError for invalid options.
     """
 
     def __init__(
@@ -58,6 +63,8 @@ class RedisStore(SharedStore):
     ) -> None:
         if mode not in ("spend", "redeem"):
             raise ValueError('mode: expected "spend" or "redeem"')
+        if replicas == 0 and SENTINELS.fullmatch(url):
+            raise ValueError("replicas: Sentinels promote a replica, so expected how many there are")
         self._url, self._mode = url, mode
         super().__init__(replicas, timeout_ms, touch_seconds, answers_key, now)
         # Raises ValueError for another URL.
@@ -68,22 +75,24 @@ class RedisStore(SharedStore):
         self._client: Redis | None = None
         #: By intern; text, so that no digit changes.
         self._fences: dict[str, str] = {}
-        self._unsafe: str | None = None
-        self._is_touching = False
 
     def _make_client(self) -> Redis:
-        seconds = self._timeout
-        return Redis.from_url(  # type: ignore[no-any-return,no-untyped-call,unused-ignore]
-            self._url,
-            retry=Retry(NoBackoff(), 0),
-            socket_timeout=seconds,
-            socket_connect_timeout=seconds,
-            protocol=2,
-            # What a daemon's user of Redis need not be allowed.
-            lib_name=None,
-            lib_version=None,
-            health_check_interval=0,
-        )
+        options: dict[str, Any] = {"retry": Retry(NoBackoff(), 0), "protocol": 2, "health_check_interval": 0}
+        options |= dict.fromkeys(("socket_timeout", "socket_connect_timeout"), self._timeout)
+        # What a daemon's user of Redis need not be allowed.
+        options |= dict.fromkeys(("lib_name", "lib_version"))
+        if (named := SENTINELS.fullmatch(self._url)) is None:
+            return Redis.from_url(self._url, **options)  # type: ignore[no-any-return,no-untyped-call,unused-ignore]
+        scheme, login, hosts, name, db, watcher = named.groups("")
+        nodes = [parse_url(f"redis://{host}") for host in hosts.split(",")]
+        watching: dict[str, Any] = {**options, **parse_url(f"{scheme}://{watcher}@host")}
+        serving: dict[str, Any] = {**options, **parse_url(f"{scheme}://{login}host{db}")}
+        for each in (watching, serving):
+            each["ssl"] = each.pop("connection_class", None) is not None
+            del each["host"]
+        addresses = [(node["host"], node.get("port", 26379)) for node in nodes]
+        sentinel = Sentinel(addresses, sentinel_kwargs=watching, **serving)  # type: ignore[no-untyped-call,unused-ignore]
+        return sentinel.master_for(name)  # type: ignore[no-any-return,no-untyped-call,unused-ignore]
 
     def attach(self, policy: Policy) -> None:
         if self._mode == "redeem" and policy.accept_v1:
@@ -92,10 +101,11 @@ class RedisStore(SharedStore):
 
     async def _disconnect(self) -> None:
         if self._client is not None:
-            await self._client.aclose()
+            sentinel = getattr(self._client.connection_pool, "sentinel_manager", None)
+            for client in (self._client, *(sentinel.sentinels if sentinel else ())):
+                await client.aclose()
 
     async def _spend(self, spend: Spend) -> str:
-        self._require_safe()
         policy, nonce = spend.policy, spend.nonce
         keys = [spent_key(policy.intern_id)]
         args: list[object] = [*self._common(policy, spend.now, False), spend.timestamp]
@@ -113,16 +123,14 @@ class RedisStore(SharedStore):
                     keys.append(answer_key(policy.intern_id, nonce))
                 args += [""] if self._mode == "spend" else []
                 args += [spend.caller or "", self._process]
-        verdict, second, third = await self._run_once(script, keys, args, policy)
-        return require_spent(verdict, second, third)
+        verdict, _, retry_after = await self._run_once(script, keys, args, policy)
+        return require_spent(verdict, retry_after)
 
     async def _ask(self, question: Question) -> Asked:
-        self._require_safe()
         (policy, user, nonce), timestamp, now = question[:3]
         keys = [spent_key(policy.intern_id), answer_key(policy.intern_id, nonce)]
         args = [*self._common(policy, now, False), timestamp, nonce_bytes(nonce), user]
-        verdict, second, outcome = await self._run_once("ask", keys, args, policy)
-        require_safe(verdict, second)
+        verdict, _, outcome = await self._run_once("ask", keys, args, policy)
         return "not_received" if verdict == "not_received" else self._call_ends.parse(question.call, outcome)
 
     async def _keep(self, call: Call, ended: str) -> None:
@@ -130,36 +138,28 @@ class RedisStore(SharedStore):
         key = answer_key(call.policy.intern_id, call.nonce)
         await self._send("SET", key, record, "XX", "EX", ANSWER_SECONDS)
 
-    async def _touch(self) -> None:
-        self._is_touching = True
-        try:
-            for policy in list(self._policies.values()):
-                await self._touch_one(policy)
-            self._unsafe = None
-        except Refused as refused:
-            if refused.code == "replay_store_unsafe":
-                self._unsafe = refused.why
-            raise
-        finally:
-            self._is_touching = False
-
     async def _touch_one(self, policy: Policy) -> None:
         keys = [spent_key(policy.intern_id)]
         common = self._common(policy, self._now(), True)
         args = [*common, "1" if policy.accept_v1 else "0", self._process if policy.answers else ""]
         try:
-            reply = await self._run("touch", keys, args, policy)
+            await self._run("touch", keys, args, policy)
         except Refused as refused:
             if not isinstance(refused.__cause__, NoScriptError):
+                await self._reconnect()
                 raise
             # It may run twice, so it is sent again.
             await self._load_scripts()
-            reply = await self._run("touch", keys, args, policy)
-        require_safe(reply[0], reply[1])
+            await self._run("touch", keys, args, policy)
 
-    def _require_safe(self) -> None:
-        if self._unsafe is not None:
-            raise Refused("replay_store_unsafe", self._unsafe)
+    async def _reconnect(self) -> None:
+        """The next connection may lead to another server: one that is no longer the primary does not close them."""
+        pool = self._connected().connection_pool
+        await pool.disconnect(inuse_connections=False)
+        if isinstance(pool, SentinelConnectionPool):
+            # A silent one would take all the time of each call.
+            sentinels = pool.sentinel_manager.sentinels
+            sentinels.append(sentinels.pop(0))
 
     def _common(self, policy: Policy, now: float, checks_policy: bool) -> list[object]:
         """The first arguments of every script."""
@@ -170,13 +170,13 @@ class RedisStore(SharedStore):
     async def _run_once(self, name: str, keys: list[str], args: list[object], policy: Policy) -> tuple[str, str, str]:
         """Sends a script once; without an answer it counts as done. A missing script is loaded for the next call."""
         try:
-            return await self._run(name, keys, args, policy)
+            return await self._once(lambda: self._run(name, keys, args, policy))
         except Refused as refused:
             if isinstance(refused.__cause__, NoScriptError):
                 await self._load_scripts()
-            elif isinstance(refused.__cause__, RedisConnectionError | OSError) and not self._is_touching:
+            elif isinstance(refused.__cause__, RedisConnectionError | OSError):
                 # The next connection may lead to another server (W4).
-                self._background.begin(self._touch_quietly())
+                self._touch_soon()
             raise
 
     async def _run(self, name: str, keys: list[str], args: list[object], policy: Policy) -> tuple[str, str, str]:
@@ -188,7 +188,8 @@ class RedisStore(SharedStore):
         texts = [each.decode() if isinstance(each, bytes) else str(each) for each in reply]
         verdict, second, third = (*texts, "", "", "")[:3]
         # An unsafe server returns no fence.
-        if verdict != "unsafe" and float(second) > float(self._fences.get(policy.intern_id, "0")):
+        require_safe(verdict, second)
+        if float(second) > float(self._fences.get(policy.intern_id, "0")):
             self._fences[policy.intern_id] = second
         if verdict in ("spent", "not_received") and acks < self._acks:
             raise Refused("replay_store_unsafe", "too few replicas acknowledged the spend")

@@ -10,7 +10,7 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, NoReturn
 
 from .background import Background, T
@@ -33,9 +33,15 @@ from .store import (
 
 LOG = logging.getLogger("ori_proof")
 LOOK_AGAIN_SECONDS = 0.05
+# Refused spends trigger a check, at most this often.
+TOUCH_APART_SECONDS = 0.1
 # An answer that is not kept would be reported as running for as long as this process lives.
 RETRY_AFTER_SECONDS = (0.1, 1, 5)
 RETRY_EVERY_SECONDS = 30
+
+
+class Silence(Exception):
+    """The server sent nothing: neither an answer nor an error."""
 
 
 class Kept:
@@ -84,6 +90,10 @@ class SharedStore(ABC):
         self._checks: asyncio.Task[None] | None = None
         self._kept: deque[Kept] = deque()
         self._kept_bytes = 0
+        #: Why nothing is spent until a check finds the server safe.
+        self._refusal: tuple[str, str] | None = None
+        self._doubts, self._touched = 0, -math.inf
+        self._touching: asyncio.Task[None] | None = None
 
     @abstractmethod
     async def _spend(self, spend: Spend) -> str: ...
@@ -95,8 +105,8 @@ class SharedStore(ABC):
     async def _keep(self, call: Call, ended: str) -> None: ...
 
     @abstractmethod
-    async def _touch(self) -> None:
-        """Checks the server for all policies. Raises Refused."""
+    async def _touch_one(self, policy: Policy) -> None:
+        """Checks the server for this policy. Raises Refused."""
 
     @abstractmethod
     async def _disconnect(self) -> None: ...
@@ -172,6 +182,49 @@ class SharedStore(ABC):
             await self._touch_quietly()
             await asyncio.sleep(self._touch_seconds)
 
+    async def _once(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Sends what spends, unless the server is in doubt."""
+        if self._refusal is not None:
+            if time.monotonic() - self._touched > TOUCH_APART_SECONDS:
+                self._touch_soon()
+            raise Refused(*self._refusal)
+        try:
+            return await send()
+        except Refused as refused:
+            if self._doubt(refused):
+                self._touch_soon()
+            raise
+
+    def _doubt(self, refused: Refused) -> bool:
+        is_doubt = refused.code == "replay_store_unsafe" or isinstance(refused.__cause__, Silence)
+        if is_doubt:
+            self._refusal = (refused.code, refused.why)
+            self._doubts += 1
+        return is_doubt
+
+    async def _touch(self) -> None:
+        """Checks the server for all policies. Those who ask at the same time share a check. Raises Refused."""
+        if self._touching is None or self._touching.done():
+            self._touching = asyncio.get_running_loop().create_task(self._touch_all())
+        await asyncio.shield(self._touching)
+
+    async def _touch_all(self) -> None:
+        self._touched, before = time.monotonic(), -1
+        try:
+            # A check that began before the suspicion arose does not clear it.
+            while before != self._doubts:
+                before = self._doubts
+                # One at a time: a frozen server costs one timeout.
+                for policy in list(self._policies.values()):
+                    await self._touch_one(policy)
+            self._refusal = None
+        except Refused as refused:
+            self._doubt(refused)
+            raise
+
+    def _touch_soon(self) -> None:
+        self._background.begin(self._touch_quietly())
+
     async def _touch_quietly(self) -> None:
         """Leaves it to the next spend to learn that a check failed."""
         try:
@@ -229,9 +282,8 @@ def require_safe(verdict: str, detail: object) -> None:
         raise Refused("replay_store_unsafe", str(detail or "the server is not safe"))
 
 
-def require_spent(verdict: str, detail: object, retry_after: object) -> str:
+def require_spent(verdict: str, retry_after: object) -> str:
     """Raises Refused for any other verdict."""
-    require_safe(verdict, detail)
     if verdict == "spent":
         return verdict
     refuse(verdict, retry_after)
