@@ -17,6 +17,8 @@ export async function setup(project: Pick<TestProject, 'provide'>): Promise<() =
   const started = new Map<string, Promise<string>>();
   const server = await serve(
     createServer((req, res) => {
+      // A kept connection that the server closes as the next file asks would fail that file.
+      res.shouldKeepAlive = false;
       const name = (req.url ?? '').slice(1) as keyof Backends;
       if (!started.has(name)) started.set(name, start[name]());
       started.get(name)?.then(
