@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 import type { ServingConstants } from '@ori/http/open-ports';
 import { problemsOfTls } from '@ori/http/tls';
+import { problemsOfAddress } from '@ori/postgres/address';
 import { isInternId, isPath } from '@ori/proof/wire';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/redis/url';
 import {
@@ -20,7 +21,6 @@ import {
 import { LIMITS_SPEC } from '@ori/runtime/limits';
 import { addressSpec, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
-import { problemsOfAddress } from '@ori/store/postgres-address';
 import { openKeys, type Root } from './keys.ts';
 
 const { regionalHosts, databasePoolMax, otlpEndpoint, ...COMMON_SPEC } = SERVICE_SPEC;

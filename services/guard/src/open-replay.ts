@@ -1,7 +1,7 @@
+import { FileTolerantClient } from '@ori/postgres/file-tolerant-client';
 import { connectRedis } from '@ori/redis/connection';
 import type { Logger } from '@ori/runtime/log';
 import type { Secret } from '@ori/runtime/secret';
-import { FileTolerantClient } from '@ori/store/postgres/file-tolerant-client';
 import { memoryReplayStore, type ReplayStore } from '@ori/verifier';
 import { redisReplayStore } from '@ori/verifier/redis';
 import pg from 'pg';

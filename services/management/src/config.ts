@@ -1,10 +1,10 @@
 import type { ServingConstants } from '@ori/http/open-ports';
 import { problemsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
+import { problemsOfAddress } from '@ori/postgres/address';
 import { type Config, ConfigError, type Environment, loadConfig, secret } from '@ori/runtime/config';
 import { addressSpec, portsAt, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { ringSpec } from '@ori/sealing/ring-spec';
-import { problemsOfAddress } from '@ori/store/postgres-address';
 
 export const MANAGEMENT_SPEC = {
   ...addressSpec(8082),

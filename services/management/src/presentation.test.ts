@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '@ori/store/store-unavailable';
+import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import { expect, test } from 'vitest';
 import { OPERATIONS } from './operations.ts';
 import { present } from './presentation.ts';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { unavailableFrom } from '@ori/postgres/store-unavailable';
 import { ConfigError } from '@ori/runtime/config';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { openPostgres } from '@ori/store/postgres';
-import { unavailableFrom } from '@ori/store/store-unavailable';
 import { freePort } from '@ori/test-env/ports';
 import { createDatabase } from '@ori/test-env/postgres';
 import { serve } from '@ori/test-env/serve';

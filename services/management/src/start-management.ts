@@ -13,8 +13,9 @@ import { createMetrics, type Metrics } from '@ori/runtime/metrics';
 import type { KekRing } from '@ori/sealing/kek-ring';
 import { collectKeks, openServiceRing } from '@ori/sealing/service-ring';
 import type { Database } from '@ori/store/database';
+import { createLoginCheck, overprivilegedLogin } from '@ori/store/login';
 import { openPostgres } from '@ori/store/postgres';
-import { overprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
+import { MANAGEMENT } from '@ori/store/privileges/management';
 import { createCallers } from './callers/identify.ts';
 import { type ApiKeyCaller, findApiKeyCaller } from './callers/queries.ts';
 import { databaseSpentProofs } from './callers/spent-proofs.ts';
@@ -149,7 +150,7 @@ function openDatabase(config: ManagementConfig, stack: AsyncDisposableStack, met
   }
   const database = openPostgres({
     url: config.databaseUrl.reveal(),
-    atMost: 'ori_management',
+    check: createLoginCheck(MANAGEMENT),
     poolMax: config.databasePoolMax,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,

@@ -1,7 +1,7 @@
 import { mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import { ConfigError } from '@ori/runtime/config';
 import { MigrationError } from '@ori/store/migrate';
-import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { AdminError } from '@ori/store/writes/admin-error';
 import { expect, test } from 'vitest';
 import { tell, UsageError } from './failure.ts';

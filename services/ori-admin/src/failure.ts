@@ -1,11 +1,11 @@
 import { toSentence } from '@ori/faces/usage';
+import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import { ConfigError } from '@ori/runtime/config';
 import { SecretFileError } from '@ori/runtime/secret-file';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { KmsError } from '@ori/sealing/key-wrapper';
 import { SealingError } from '@ori/sealing/sealing-error';
 import { MigrationError } from '@ori/store/migrate';
-import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { AdminError, type AdminErrorCode } from '@ori/store/writes/admin-error';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 

@@ -1,6 +1,7 @@
 import type { ServingConstants } from '@ori/http/open-ports';
 import { problemsOfTls } from '@ori/http/tls';
 import { completeIdentity, IDENTITY_SPEC, type IdentityConfig } from '@ori/identity/config';
+import { problemsOfAddress } from '@ori/postgres/address';
 import { parseRedisUrl, REDIS_URL_FORMS } from '@ori/redis/url';
 import {
   type Config,
@@ -16,7 +17,6 @@ import { LIMITS_SPEC } from '@ori/runtime/limits';
 import { addressSpec, portsAt, SERVICE_SPEC } from '@ori/runtime/service-spec';
 import { problemsOfTlsFiles, type TlsFiles } from '@ori/runtime/tls-files';
 import { ringSpec } from '@ori/sealing/ring-spec';
-import { problemsOfAddress } from '@ori/store/postgres-address';
 
 /** The environment of the signer: `SIGNER_…`. */
 export const SIGNER_SPEC = {

@@ -1,10 +1,12 @@
+import { openPool } from '@ori/postgres/pool';
+import type { StatementPool } from '@ori/postgres/statements';
 import { connectRedis, type RedisClient } from '@ori/redis/connection';
 import { type EvictionWatch, watchEviction } from '@ori/redis/eviction';
 import type { NoteCertificates } from '@ori/runtime/certificate-ends';
 import type { Logger } from '@ori/runtime/log';
-import { openPool } from '@ori/store/pool';
+import { createLoginCheck } from '@ori/store/login';
+import { SIGNER } from '@ori/store/privileges/signer';
 import { type SignerQueries, signerQueries } from '@ori/store/signer';
-import type { StatementPool } from '@ori/store/statements';
 import { createTurnLimiter, type TurnLimiter } from '@ori/turns/limiter';
 import { redisTlsFiles, type SignerConfig } from './config.ts';
 import { type AuditLog, openAuditFile } from './effects/audit-file.ts';
@@ -93,7 +95,7 @@ function openDatabase(
 ): StatementPool {
   const database = openPool({
     url: required(config.databaseUrl, 'databaseUrl').reveal(),
-    atMost: 'ori_signer',
+    check: createLoginCheck(SIGNER),
     poolMax: config.databasePoolMax,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,

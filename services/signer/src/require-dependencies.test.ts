@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { EvictingRedis, type EvictionWatch } from '@ori/redis/eviction';
 import { ConfigError } from '@ori/runtime/config';
-import { OverprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
+import { OverprivilegedLogin } from '@ori/store/login';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type CheckedDependencies, requireDependencies } from './require-dependencies.ts';
 

@@ -1,6 +1,6 @@
 import { EvictingRedis, type EvictionWatch } from '@ori/redis/eviction';
 import { ConfigError } from '@ori/runtime/config';
-import { overprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
+import { overprivilegedLogin } from '@ori/store/login';
 import type { SignerQueries } from '@ori/store/signer';
 
 export interface CheckedDependencies {

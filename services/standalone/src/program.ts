@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import { ConfigError, type Environment } from '@ori/runtime/config';
 import { MigrationError } from '@ori/store/migrate';
-import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { loadStandaloneConfig, type StandaloneConfig } from './config.ts';
 import { RedisUnreachable } from './open-replay.ts';
 import { ForeignDatabaseError } from './open-store.ts';

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
+import { createLoginCheck } from '@ori/store/login';
 import { openPostgres } from '@ori/store/postgres';
+import { SIGNER } from '@ori/store/privileges/signer';
 import { signerQueries } from '@ori/store/signer';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -66,7 +68,7 @@ describe.skipIf(TOOLS.includes(undefined))('a dump into a fresh cluster', () => 
     await owner.connect();
     await owner.query("CREATE ROLE signer_1 LOGIN PASSWORD 'secret' IN ROLE ori_signer");
     Object.assign(login, { username: 'signer_1', password: 'secret' });
-    const store = openPostgres({ url: login.href, atMost: 'ori_signer', poolMax: 1 });
+    const store = openPostgres({ url: login.href, check: createLoginCheck(SIGNER), poolMax: 1 });
     try {
       const signer = signerQueries(store);
       await signer.ping();

@@ -16,7 +16,8 @@ import { createScenario } from '@ori/test-env/scenario';
 import { openTestStore, type TestStore, useTestStore } from '@ori/test-env/stores';
 import { sql, type Transaction } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { GRANTS, mayWrite } from '../../store/src/grants.ts';
+import { mayWrite } from '../../store/src/privileges/excess-privileges.ts';
+import { GRANTS } from '../../store/src/privileges/grants.ts';
 import { type AuditEntry, endOfAudit, exportAudit, listAudit } from './audit.ts';
 import { createIntern, deleteIntern } from './interns.ts';
 import { revocationsOf } from './lost-revocations.ts';
@@ -106,8 +107,8 @@ describe('the audit of administration', () => {
 
   it('records every change of what operators and management write, but for what requests leave', async () => {
     const ofRequests = ['dpop_epoch', 'idempotency_keys', 'spent_dpop_proofs'];
-    const written = (['ori_operator', 'ori_management'] as const).flatMap((role) =>
-      Object.keys(GRANTS[role]).filter((table) => mayWrite(role, table) && !ofRequests.includes(table)),
+    const written = GRANTS.flatMap(({ tables }) =>
+      Object.keys(tables).filter((table) => mayWrite(tables[table]) && !ofRequests.includes(table)),
     );
     const { rows } = await sql<{ name: string }>`
       select tgrelid::regclass::text as name from pg_trigger where tgname like 'ori\\_audit\\_%'

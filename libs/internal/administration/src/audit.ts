@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
+import { unavailable } from '@ori/postgres/store-unavailable';
 import type { Handle } from '@ori/store/database';
-import { unavailable } from '@ori/store/store-unavailable';
 import { sql } from 'kysely';
 import type { Listed } from './lists.ts';
 

@@ -1,6 +1,6 @@
+import type { ConnectionCounts, Statements } from '@ori/postgres/statements';
 import type { Kysely, Transaction } from 'kysely';
 import type { Schema } from './schema.ts';
-import type { ConnectionCounts, Statements } from './statements.ts';
 
 /** A handle on the database. Every failure to reach it is thrown as `StoreUnavailable`. */
 export interface Database extends Statements {

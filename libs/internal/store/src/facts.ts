@@ -33,3 +33,11 @@ export interface GateQuestion {
   readonly subject: string;
   readonly internId: string;
 }
+
+/** A key with which an intern's daemon proves its answers. */
+export interface AnswerKey {
+  /** 32 bytes in base64url. */
+  readonly x: string;
+  /** Base64: the statement about this key by a role of the deployment's root (ROOTED-KEY-SETS.md). */
+  readonly statement?: string;
+}

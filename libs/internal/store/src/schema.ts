@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { AnswerKey } from './facts.ts';
 import type { ByokCredentialsTable, GuardrailsTable } from './schema-management.ts';
 import type { InternStatus } from './vocabulary.ts';
 
@@ -87,14 +88,6 @@ export interface InternProgress {
   step_label: string;
   step_number: number;
   total_steps: number;
-}
-
-/** A key with which an intern's daemon proves its answers. */
-export interface AnswerKey {
-  /** 32 bytes in base64url. */
-  readonly x: string;
-  /** Base64: the statement about this key by a role of the deployment's root (ROOTED-KEY-SETS.md). */
-  readonly statement?: string;
 }
 
 export interface InternsTable {

@@ -1,7 +1,6 @@
-import type { ApiKeyFacts, GateFacts, GateQuestion } from './facts.ts';
+import type { Statements } from '@ori/postgres/statements';
+import type { AnswerKey, ApiKeyFacts, GateFacts, GateQuestion } from './facts.ts';
 import { IS_KEY_DISABLED } from './key-disabled.ts';
-import type { AnswerKey } from './schema.ts';
-import type { Statements } from './statements.ts';
 
 /**
  * A proof signed in the last second of a key may be accepted this long after, in seconds: the maximum age of a

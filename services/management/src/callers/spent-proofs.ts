@@ -1,6 +1,6 @@
 import { drawEpoch } from '@ori/identity/dpop/nonces';
 import { PROOF_KEPT_SECONDS, type SpentProofs } from '@ori/identity/dpop/spent-proofs';
-import type { Statements } from '@ori/store/statements';
+import type { Statements } from '@ori/postgres/statements';
 
 /** Each new row takes up to this many old ones with it. */
 const FORGOTTEN_AT_ONCE = 4;

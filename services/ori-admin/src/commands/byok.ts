@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { listAllCredentials } from '@ori/administration/lists';
+import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import { applyUpdate, newCredential } from '@ori/store/byok/apply-update';
 import { changeCredential } from '@ori/store/byok/change-credential';
 import type { ByokUpdate } from '@ori/store/byok/credential';
 import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
-import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { PROVIDERS, type Provider } from '@ori/store/vocabulary';
 import { AdminError } from '@ori/store/writes/admin-error';
 import { createCredential, deleteCredential } from '@ori/store/writes/byok';

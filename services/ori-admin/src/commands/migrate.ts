@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import { migrate } from '@ori/store/migrate';
-import { StoreUnavailable } from '@ori/store/store-unavailable';
 import { type Command, examples } from '../command.ts';
 import { wholeNumber } from '../options.ts';
 

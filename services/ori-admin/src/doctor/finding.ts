@@ -1,7 +1,7 @@
 import { explainFailure } from '@ori/http/explain-failure';
+import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import { ConfigError } from '@ori/runtime/config';
-import { OverprivilegedLogin } from '@ori/store/postgres/overprivileged-login';
-import { StoreUnavailable } from '@ori/store/store-unavailable';
+import { OverprivilegedLogin } from '@ori/store/login';
 import { tell } from '../failure.ts';
 
 export interface Finding {

@@ -1,8 +1,12 @@
 import type { Environment } from '@ori/runtime/config';
 import type { Database } from '@ori/store/database';
+import { createLoginCheck } from '@ori/store/login';
 import { GRANTS_AS_OF } from '@ori/store/migrate';
 import { openPostgres } from '@ori/store/postgres';
 import { readPrivileges } from '@ori/store/privileges';
+import type { RoleGrants } from '@ori/store/privileges/grant';
+import { MANAGEMENT } from '@ori/store/privileges/management';
+import { SIGNER } from '@ori/store/privileges/signer';
 import { CheckFailed, requireClock } from './finding.ts';
 import { DATABASE, loadPart, type Prefix } from './settings.ts';
 
@@ -52,9 +56,10 @@ export async function lookAtStatements(db: Database): Promise<string> {
 
 /** The login of a service: that it connects, and has no more privileges than it needs. */
 export async function lookAtLogin(prefix: Prefix, env: Environment): Promise<string> {
-  const role = prefix === 'SIGNER' ? 'ori_signer' : 'ori_management';
+  const needed = prefix === 'SIGNER' ? SIGNER : MANAGEMENT;
+  const { role } = needed;
   const { databaseUrl } = loadPart(prefix, DATABASE, env);
-  const db = open(prefix, databaseUrl.reveal(), role);
+  const db = open(prefix, databaseUrl.reveal(), needed);
   try {
     const { login, memberships } = await readPrivileges(db);
     if (!memberships.includes(role)) {
@@ -66,9 +71,10 @@ export async function lookAtLogin(prefix: Prefix, env: Environment): Promise<str
   }
 }
 
-function open(prefix: Prefix, url: string, atMost: 'ori_signer' | 'ori_management'): Database {
+function open(prefix: Prefix, url: string, needed: RoleGrants): Database {
+  const check = createLoginCheck(needed);
   try {
-    return openPostgres({ url, atMost, poolMax: 1, connectTimeoutMs: 5000, applicationName: 'ori-admin' });
+    return openPostgres({ url, check, poolMax: 1, connectTimeoutMs: 5000, applicationName: 'ori-admin' });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const problem = error.message.replace(/^url: /, '');

@@ -4,7 +4,7 @@ import { encodeSignature } from '@ori/proof/signature';
 import { createSigningKey } from '@ori/proof/signing';
 import { answerKeyStatementInput } from '@ori/proof/statements';
 import type { Database, Handle } from '@ori/store/database';
-import type { AnswerKey } from '@ori/store/schema';
+import type { AnswerKey } from '@ori/store/facts';
 import { sql } from 'kysely';
 import type { KeyStater } from '../key-statements.ts';
 

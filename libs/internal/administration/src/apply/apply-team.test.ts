@@ -2,7 +2,7 @@ import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { createRoleKey } from '@ori/sealing/new-roles';
 import type { Database, Handle } from '@ori/store/database';
-import type { AnswerKey } from '@ori/store/schema';
+import type { AnswerKey } from '@ori/store/facts';
 import { useTestStore } from '@ori/test-env/stores';
 import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';

@@ -1,9 +1,9 @@
+import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import type { Selectable, Updateable } from 'kysely';
 import type { Database } from '../database.ts';
 import { failedWith } from '../queries/sql-state.ts';
 import { type Account, asTenant, ofAccount, whileLocked, workspaceExists } from '../queries/tenant.ts';
 import type { ByokCredentialsTable } from '../schema-management.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
 import { translateConstraints } from '../writes/admin-error.ts';
 
 export type CredentialRow = Selectable<ByokCredentialsTable>;

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely';
-import { GRANTS, GRANTS_AS_OF, type TableGrant } from '../grants.ts';
+import { GRANTS_AS_OF, type RoleGrants, type TableGrant } from '../privileges/grant.ts';
+import { GRANTS } from '../privileges/grants.ts';
 import type { Schema } from '../schema.ts';
-import { STORE_ROLES, type StoreRole } from '../store-role.ts';
+import type { StoreRole } from '../store-role.ts';
 
 /**
  * Makes the privileges of each role exactly {@link GRANTS}, whatever they were before, for example after a restore that
@@ -11,10 +12,10 @@ import { STORE_ROLES, type StoreRole } from '../store-role.ts';
 export async function applyGrants(db: Kysely<Schema>): Promise<void> {
   await sql`comment on table ori_migrations is ${sql.lit(GRANTS_AS_OF)}`.execute(db);
   await sql`revoke create on schema public from public`.execute(db);
-  for (const role of await existingRoles(db)) {
+  for (const { role, tables } of await existing(db)) {
     await sql`revoke all on all tables in schema public from ${sql.id(role)}`.execute(db);
     await sql`grant usage on schema public to ${sql.id(role)}`.execute(db);
-    for (const [table, grant] of Object.entries(GRANTS[role])) {
+    for (const [table, grant] of Object.entries(tables)) {
       const privileges = sql.join(privilegesOf(grant));
       await sql`grant ${privileges} on ${sql.table(table)} to ${sql.id(role)}`.execute(db);
     }
@@ -22,10 +23,11 @@ export async function applyGrants(db: Kysely<Schema>): Promise<void> {
   }
 }
 
-async function existingRoles(db: Kysely<Schema>): Promise<StoreRole[]> {
-  const { rows } = await sql<{ name: StoreRole }>`
-    select rolname as name from pg_roles where rolname in (${sql.join([...STORE_ROLES])})`.execute(db);
-  return rows.map(({ name }) => name);
+async function existing(db: Kysely<Schema>): Promise<RoleGrants[]> {
+  const names = sql.join(GRANTS.map(({ role }) => role));
+  const { rows } = await sql<{ name: string }>`
+    select rolname as name from pg_roles where rolname in (${names})`.execute(db);
+  return GRANTS.filter(({ role }) => rows.some(({ name }) => name === role));
 }
 
 /** Under row-level security, a role other than the owner sees only the rows that a policy shows. */

@@ -1,14 +1,15 @@
+import type { Statements } from '@ori/postgres/statements';
 import { createDatabase, startPostgres } from '@ori/test-env/postgres';
 import { DIALECTS, type Dialect } from '@ori/test-env/stores';
 import { CompiledQuery, sql, type Transaction } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
-import { openPglite } from '../pglite/open-pglite.ts';
-import { openPostgres } from '../postgres/open-postgres.ts';
-import { excessPrivileges } from '../queries/excess-privileges.ts';
-import { readPrivileges } from '../queries/privileges.ts';
+import { openPglite } from '../open-pglite.ts';
+import { openPostgres } from '../open-postgres.ts';
+import { excessPrivileges } from '../privileges/excess-privileges.ts';
+import { readPrivileges } from '../privileges/read-privileges.ts';
+import { SIGNER } from '../privileges/signer.ts';
 import type { Schema } from '../schema.ts';
-import type { Statements } from '../statements.ts';
 import { MIGRATIONS } from './all.ts';
 import { migrate } from './migrate.ts';
 
@@ -184,7 +185,7 @@ describe('migrate on a new server', () => {
     expect(await migrate(owner)).toEqual({ applied: ALL });
     expect(await migrate(owner)).toEqual({ applied: [] });
     const signer = openPostgres({ url: url.href, role: 'ori_signer', poolMax: 1 });
-    expect(excessPrivileges(await readPrivileges(signer), 'ori_signer')).toEqual([
+    expect(excessPrivileges(await readPrivileges(signer), SIGNER)).toEqual([
       'the login is landlord, which only switched to ori_signer',
     ]);
     await Promise.all([admin.close(), owner.close(), signer.close()]);

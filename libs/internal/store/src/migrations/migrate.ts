@@ -1,16 +1,16 @@
+import { StoreUnavailable, unavailable } from '@ori/postgres/store-unavailable';
 import { type Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import type { Database } from '../database.ts';
 import { failedWith } from '../queries/sql-state.ts';
 import type { Schema } from '../schema.ts';
-import { StoreUnavailable, unavailable } from '../store-unavailable.ts';
 import { MIGRATIONS } from './all.ts';
 import { applyGrants } from './apply-grants.ts';
 import { MigrationError } from './migration-error.ts';
 import { requireOurs, requirePolicies, requireUtf8 } from './ownership.ts';
 import { ensureRoles, forbidLargeObjects, forbidTemporaryTables } from './roles.ts';
 
-export { GRANTS_AS_OF } from '../grants.ts';
+export { GRANTS_AS_OF } from '../privileges/grant.ts';
 export { MigrationError, type MigrationErrorCode } from './migration-error.ts';
 
 const MIGRATION_TABLE = 'ori_migrations';

@@ -1,7 +1,7 @@
+import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import { type ExpressionBuilder, type SqlBool, sql, type Transaction } from 'kysely';
 import type { Database } from '../database.ts';
 import type { Schema } from '../schema.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
 
 /** The tenant of a transaction, which sees only the rows of this tenant (row-level security). */
 export interface Tenant {

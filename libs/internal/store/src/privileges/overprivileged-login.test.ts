@@ -1,14 +1,15 @@
+import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import { createDatabase } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, expect, it, vi } from 'vitest';
 import type { Database } from '../database.ts';
-import { GRANTS_AS_OF } from '../grants.ts';
 import { MIGRATIONS } from '../migrations/all.ts';
 import { migrate } from '../migrations/migrate.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
-import { openPostgres } from './open-postgres.ts';
+import { openPostgres } from '../open-postgres.ts';
+import { GRANTS_AS_OF } from './grant.ts';
 import { createLoginCheck, OverprivilegedLogin, overprivilegedLogin } from './overprivileged-login.ts';
+import { SIGNER } from './signer.ts';
 
 const database = await createDatabase();
 const owner = openPostgres({ url: database.url, poolMax: 2 });
@@ -32,7 +33,7 @@ async function createLogin(extra: (login: string) => string): Promise<{ login: s
 }
 
 async function ask(url: string): Promise<unknown> {
-  const db: Database = openPostgres({ url, atMost: 'ori_signer', poolMax: 1 });
+  const db: Database = openPostgres({ url, check: createLoginCheck(SIGNER), poolMax: 1 });
   try {
     return await sql`select enabled from switches`.execute(db.kysely);
   } catch (error) {
@@ -43,7 +44,7 @@ async function ask(url: string): Promise<unknown> {
 }
 
 it('a connection to a standby is refused, even if the login was accepted on the primary', async () => {
-  const check = createLoginCheck('ori_signer');
+  const check = createLoginCheck(SIGNER);
   const client = new pg.Client({ connectionString: database.signerUrl });
   await client.connect();
   try {
@@ -60,7 +61,7 @@ it('a connection to a standby is refused, even if the login was accepted on the 
 
 it('what a login is granted later is found within a minute, on a connection that is open', async () => {
   const { login, url } = await createLogin(() => 'SELECT 1');
-  const db = openPostgres({ url, atMost: 'ori_signer', poolMax: 1 });
+  const db = openPostgres({ url, check: createLoginCheck(SIGNER), poolMax: 1 });
   const read = () => sql`select enabled from switches`.execute(db.kysely);
   const now = performance.now.bind(performance);
   let aheadMs = 0;
@@ -135,7 +136,7 @@ it('a login whose group is a member of another is refused, and the SQL in the me
   await client.connect();
   const checkLogin = async () => {
     await client.query(`SET SESSION AUTHORIZATION ${login}`);
-    const verdict: unknown = await createLoginCheck('ori_signer')(client).catch((error) => error);
+    const verdict: unknown = await createLoginCheck(SIGNER)(client).catch((error) => error);
     await client.query('RESET SESSION AUTHORIZATION');
     return verdict;
   };
@@ -216,7 +217,7 @@ it('a login that switches to its role, and could leave it, is refused', async ()
 
 it('no query runs on a connection before its login was checked', async () => {
   const { url } = await createLogin((who) => `GRANT DELETE ON users TO ${who}`);
-  const db = openPostgres({ url, atMost: 'ori_signer', poolMax: 2 });
+  const db = openPostgres({ url, check: createLoginCheck(SIGNER), poolMax: 2 });
   const attempts = [1, 2, 3, 4].map(() => sql`delete from users`.execute(db.kysely));
   for (const attempt of await Promise.allSettled(attempts)) {
     expect(attempt).toMatchObject({ status: 'rejected', reason: { code: 'overprivileged' } });

@@ -1,3 +1,4 @@
+import { openPool, type PoolOptions } from '@ori/postgres/pool';
 import {
   type DatabaseConnection,
   Kysely,
@@ -7,9 +8,9 @@ import {
   type PostgresPool,
   type TransactionSettings,
 } from 'kysely';
-import type { Database } from '../database.ts';
-import type { Schema } from '../schema.ts';
-import { openPool, type PostgresOptions } from './open-pool.ts';
+import type { Database } from './database.ts';
+import type { Schema } from './schema.ts';
+import { requireStoreRole, type StoreRole } from './store-role.ts';
 
 /**
  * Names the isolation level, because the database can have another default. Locks are taken for what is read after
@@ -30,8 +31,13 @@ class LocklessAdapter extends PostgresAdapter {
   override async releaseMigrationLock(): Promise<void> {}
 }
 
-/** The same as `openPool`, with kysely for the services that have many queries. */
+export interface PostgresOptions extends PoolOptions {
+  readonly role?: StoreRole;
+}
+
+/** The same as `openPool`, with kysely for the services that have many queries. @throws TypeError also if `role` is not a role of this store */
 export function openPostgres(options: PostgresOptions): Database {
+  if (options.role !== undefined) requireStoreRole(options.role);
   const { pool, query, close, connections } = openPool(options);
   // Of a client, Kysely uses only `query` and `release`; its types have cursors too.
   const config = { pool: pool as unknown as PostgresPool };

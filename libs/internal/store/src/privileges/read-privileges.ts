@@ -1,4 +1,4 @@
-import type { Statements } from '../statements.ts';
+import type { Statements } from '@ori/postgres/statements';
 
 /** The privileges of a connection in this database, including those by membership. */
 export interface Privileges {

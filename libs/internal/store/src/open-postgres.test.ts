@@ -1,12 +1,12 @@
 import { connect, createServer } from 'node:net';
+import { problemsOfAddress } from '@ori/postgres/address';
+import { openPool } from '@ori/postgres/pool';
+import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import { createDatabase } from '@ori/test-env/postgres';
 import { serveInTest } from '@ori/test-env/serve-in-test';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Database } from '../database.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
-import { problemsOfAddress } from './address.ts';
-import { openPool } from './open-pool.ts';
+import type { Database } from './database.ts';
 import { openPostgres } from './open-postgres.ts';
 
 describe('a PostgreSQL', () => {

@@ -1,8 +1,8 @@
 import { createOrganization } from '@ori/administration/organizations';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '../database.ts';
-import { migrate } from '../migrations/migrate.ts';
+import type { Database } from './database.ts';
+import { migrate } from './migrations/migrate.ts';
 import { type EmbeddedDatabase, openPglite } from './open-pglite.ts';
 
 const roleOf = async ({ kysely }: Pick<Database, 'kysely'>) =>

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { startLagTolerantTimer } from '@ori/runtime/lag-tolerant-timer';
 import pg from 'pg';
-import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from '../store-unavailable.ts';
 import { FileTolerantClient } from './file-tolerant-client.ts';
 import { createStatementNames } from './statement-names.ts';
+import { StoreUnavailable, unavailableAtConnect, unavailableFrom } from './store-unavailable.ts';
 
 /** How long a server may take to acknowledge an orderly close. */
 const FAREWELL_MS = 500;

@@ -1,8 +1,8 @@
+import { openPostgres } from '@ori/store/postgres';
+import { signerQueries } from '@ori/store/signer';
 import { createDatabase } from '@ori/test-env/postgres';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { signerQueries } from '../signer-sql.ts';
-import { openPostgres } from './open-postgres.ts';
 import { createStatementNames } from './statement-names.ts';
 
 const QUESTION = { issuer: 'https://issuer.test', subject: 'nobody', internId: 'int_unknown' };

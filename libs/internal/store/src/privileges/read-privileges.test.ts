@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
 import type { StoreRole } from '../store-role.ts';
 import { excessPrivileges } from './excess-privileges.ts';
-import { readPrivileges } from './privileges.ts';
+import { MANAGEMENT } from './management.ts';
+import { readPrivileges } from './read-privileges.ts';
+import { SIGNER } from './signer.ts';
 
 const DENIED = { code: '42501' };
 
@@ -88,11 +90,11 @@ describe.each(DIALECTS)('the roles on %s', (dialect) => {
   });
 
   it('report no excess for either service under its role, except for another login', async () => {
-    for (const role of ['ori_signer', 'ori_management'] as const) {
-      const privileges = await readPrivileges(store.as(role));
+    for (const needed of [SIGNER, MANAGEMENT]) {
+      const privileges = await readPrivileges(store.as(needed.role));
       const { role: who, login } = privileges;
       const other = login === who ? [] : [`the login is ${login}, which only switched to ${who}`];
-      expect(excessPrivileges(privileges, role)).toEqual(other);
+      expect(excessPrivileges(privileges, needed)).toEqual(other);
     }
   });
 });

@@ -1,9 +1,9 @@
 import type { PGlite, Transaction } from '@electric-sql/pglite';
+import { unavailableFrom } from '@ori/postgres/store-unavailable';
 import { Kysely, PGliteDialect, type PGliteTransaction, type PGlite as SharedEngine } from 'kysely';
-import type { Database } from '../database.ts';
-import type { Schema } from '../schema.ts';
-import { requireStoreRole, type StoreRole } from '../store-role.ts';
-import { unavailableFrom } from '../store-unavailable.ts';
+import type { Database } from './database.ts';
+import type { Schema } from './schema.ts';
+import { requireStoreRole, type StoreRole } from './store-role.ts';
 
 /** PostgreSQL inside this process: one engine, one connection, and a view of it for each role. */
 export interface EmbeddedDatabase extends Database {

@@ -1,16 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { StoreUnavailable, unavailable } from '@ori/postgres/store-unavailable';
 import type pg from 'pg';
-import { GRANTS_AS_OF } from '../grants.ts';
-import { excessPrivileges, fixPrivileges } from '../queries/excess-privileges.ts';
+import { excessPrivileges, fixPrivileges } from './excess-privileges.ts';
+import { GRANTS_AS_OF, type RoleGrants } from './grant.ts';
 import {
   GRANTED_QUESTION,
   type Granted,
   PRIVILEGES_QUESTION,
   type Privileges,
   privilegesOf,
-} from '../queries/privileges.ts';
-import type { StoreRole } from '../store-role.ts';
-import { StoreUnavailable, unavailable } from '../store-unavailable.ts';
+} from './read-privileges.ts';
 
 /**
  * The login has more privileges than its service needs. A compromised service must not give an attacker the database.
@@ -43,13 +42,13 @@ export class OverprivilegedLogin extends StoreUnavailable {
 const REMEMBERED_MS = 60_000;
 
 /**
- * Checks a connection, and its login at most once a minute, before any other query runs on it. Connections opened at the same time share one
+ * For a pool: checks a connection, and its login at most once a minute, before any other query runs on it. Connections opened at the same time share one
  * result. A standby is refused, because a lagging one would still accept users who have been disabled; and a database
  * older than this version, so that a roll-out waits for `ori-admin migrate`.
  *
  * @throws OverprivilegedLogin, StoreUnavailable `standby`, `outdated`, and any error of the query
  */
-export function createLoginCheck(role: StoreRole): (client: pg.ClientBase) => Promise<void> {
+export function createLoginCheck(needed: RoleGrants): (client: pg.ClientBase) => Promise<void> {
   let goodUntil = Number.NEGATIVE_INFINITY;
   let checking: Promise<void> | undefined;
 
@@ -57,11 +56,11 @@ export function createLoginCheck(role: StoreRole): (client: pg.ClientBase) => Pr
     const { rows } = await client.query<Privileges>(PRIVILEGES_QUESTION);
     const all = privilegesOf(rows);
     if (all.grantsAsOf < GRANTS_AS_OF) throw unavailable('outdated');
-    if (excessPrivileges(all, role).length > 0) {
-      const group = await grantedTo(client, role);
+    if (excessPrivileges(all, needed).length > 0) {
+      const group = await grantedTo(client, needed);
       const privileges = beyondNewerGrants(all, group);
-      const excess = excessPrivileges(privileges, role);
-      if (excess.length > 0) throw new OverprivilegedLogin(excess, fixPrivileges(privileges, role, group));
+      const excess = excessPrivileges(privileges, needed);
+      if (excess.length > 0) throw new OverprivilegedLogin(excess, fixPrivileges(privileges, needed, group));
     }
     goodUntil = performance.now() + REMEMBERED_MS;
   }
@@ -76,7 +75,7 @@ export function createLoginCheck(role: StoreRole): (client: pg.ClientBase) => Pr
   };
 }
 
-async function grantedTo(client: pg.ClientBase, role: StoreRole): Promise<Granted> {
+async function grantedTo(client: pg.ClientBase, { role }: RoleGrants): Promise<Granted> {
   const { rows } = await client.query<Granted>(GRANTED_QUESTION, [role]);
   return rows[0] ?? { readable: [], writable: [] };
 }

@@ -1,14 +1,13 @@
-import { mayRead, mayWrite } from '../grants.ts';
-import type { StoreRole } from '../store-role.ts';
-import type { Granted, Privileges } from './privileges.ts';
+import type { RoleGrants, TableGrant } from './grant.ts';
+import type { Granted, Privileges } from './read-privileges.ts';
 
 /**
  * The privileges of the connection beyond those that the service needs, as text for the operator; empty if there are
  * none. Checked at start: a signer that runs as the owner works, but once compromised it exposes the whole database.
  */
-export function excessPrivileges(privileges: Privileges, role: StoreRole): string[] {
+export function excessPrivileges(privileges: Privileges, needed: RoleGrants): string[] {
   const { attributes, owned } = privileges;
-  const { others, reads, writes } = beyond(privileges, role);
+  const { others, reads, writes } = beyond(privileges, needed);
   const who = privileges.role;
   return [
     ...attributes.map((attribute) => `${who} has the attribute ${attribute}`),
@@ -28,10 +27,11 @@ export function excessPrivileges(privileges: Privileges, role: StoreRole): strin
  * was granted too much of a table. A login that is an owner or a superuser keeps its privileges: the service needs
  * another login.
  *
- * @param group what `role` itself was granted
+ * @param group what the role itself was granted
  */
-export function fixPrivileges(privileges: Privileges, role: StoreRole, group: Granted): string[] {
+export function fixPrivileges(privileges: Privileges, needed: RoleGrants, group: Granted): string[] {
   const { attributes, owned, login } = privileges;
+  const { role } = needed;
   const name = role.replace('ori_', '');
   const database = quoted(privileges.database);
   if (login !== privileges.role || owned.length > 0 || attributes.length > 0) {
@@ -41,8 +41,8 @@ export function fixPrivileges(privileges: Privileges, role: StoreRole, group: Gr
     ];
   }
   const who = `${quoted(login)}, ${role}`;
-  const ofGroup = beyond({ ...group, memberships: [] }, role);
-  const { others, reads, writes } = beyond(privileges, role);
+  const ofGroup = beyond({ ...group, memberships: [] }, needed);
+  const { others, reads, writes } = beyond(privileges, needed);
   const tables = new Set([...writes, ...reads.map((column) => column.split('.')[0] ?? column)]);
   return [
     ...others.map((other) => `REVOKE ${quoted(other)} FROM ${who};`),
@@ -62,12 +62,22 @@ export function fixPrivileges(privileges: Privileges, role: StoreRole, group: Gr
 
 type Judged = Granted & Pick<Privileges, 'memberships'>;
 
-function beyond({ memberships, readable, writable }: Judged, role: StoreRole) {
+function beyond({ memberships, readable, writable }: Judged, { role, tables }: RoleGrants) {
+  const mayRead = (column: string): boolean => {
+    const [table = '', name = ''] = column.split('.');
+    const select = tables[table]?.select ?? [];
+    return select === true || select.includes(name);
+  };
   return {
     others: memberships.filter((name) => name !== role),
-    reads: readable.filter((column) => !mayRead(role, column)),
-    writes: writable.filter((table) => !mayWrite(role, table)),
+    reads: readable.filter((column) => !mayRead(column)),
+    writes: writable.filter((table) => !mayWrite(tables[table])),
   };
+}
+
+/** Whether the grant changes a table's rows in any way. */
+export function mayWrite(grant: TableGrant | undefined): boolean {
+  return grant !== undefined && (grant.insert ?? grant.update ?? grant.delete) !== undefined;
 }
 
 const NAMED = 3;

@@ -1,21 +1,19 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import type { StatementPool } from '../statements.ts';
-import { requireStoreRole, type StoreRole } from '../store-role.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
 import { requireAddress } from './address.ts';
 import { createGuardedPool, type GuardedPool } from './guarded-pool.ts';
-import { createLoginCheck } from './overprivileged-login.ts';
+import type { StatementPool } from './statements.ts';
+import { StoreUnavailable } from './store-unavailable.ts';
 
-export interface PostgresOptions {
+export interface PoolOptions {
   /** `postgres://…`; contains a password, so it is never part of a message. */
   readonly url: string;
   /** Use this role (`SET ROLE` at connection). Not needed if the login role inherits it. */
-  readonly role?: StoreRole;
+  readonly role?: string;
   /** The actor of changes: a role that the login is a member of. */
   readonly actor?: string;
-  /** Refuse a login with more privileges than this role (`OverprivilegedLogin`). Checked at its first connections. */
-  readonly atMost?: StoreRole;
+  /** Refuses a connection before it is used, by throwing. */
+  readonly check?: (client: pg.ClientBase) => Promise<void>;
   readonly poolMax?: number;
   /** Timeout of one statement; 0 means none (migrations). Default 2,000. */
   readonly statementTimeoutMs?: number;
@@ -53,10 +51,9 @@ const types: pg.CustomTypesConfig = {
  * The server cancels a slow statement shortly before the client times out, so the connection is lost only if the server
  * does not answer at all.
  *
- * @throws TypeError if the URL is not a PostgreSQL URL, `role` is not a role of this store, `actor` is not a valid
- * name, or the URL sets `options` together with one of them
+ * @throws TypeError if the URL is not a PostgreSQL URL, `role` or `actor` is not a valid name, or the URL sets `options` together with one of them
  */
-export function openPool(options: PostgresOptions): StatementPool & { readonly pool: GuardedPool } {
+export function openPool(options: PoolOptions): StatementPool & { readonly pool: GuardedPool } {
   const { url, poolMax = 10, statementTimeoutMs = 2000, connectTimeoutMs = 2000 } = options;
   requireAddress(url);
   const settings = startSettings(options);
@@ -82,13 +79,12 @@ export function openPool(options: PostgresOptions): StatementPool & { readonly p
           idle_in_transaction_session_timeout: 10_000,
         }),
   };
-  const checkLogin = options.atMost === undefined ? undefined : createLoginCheck(options.atMost);
   const check =
     settings === undefined
-      ? checkLogin
+      ? options.check
       : async (client: pg.ClientBase) => {
           await requireSettings(client, options);
-          await checkLogin?.(client);
+          await options.check?.(client);
         };
   const pool = createGuardedPool(config, { connectTimeoutMs, statementTimeoutMs }, check, options.onConnect);
   async function query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
@@ -102,12 +98,12 @@ export function openPool(options: PostgresOptions): StatementPool & { readonly p
   return { pool, query, close: () => pool.end(), connections: pool.connections };
 }
 
-function startSettings({ role, actor }: PostgresOptions): string | undefined {
-  if (actor !== undefined && !/^[A-Za-z0-9_.@-]{1,63}$/.test(actor)) {
-    throw new TypeError('actor: expected 1 to 63 of A-Z a-z 0-9 _ . @ -');
-  }
+function startSettings({ role, actor }: PoolOptions): string | undefined {
+  for (const [option, name] of Object.entries({ role, actor }))
+    if (name !== undefined && !/^[A-Za-z0-9_.@-]{1,63}$/.test(name))
+      throw new TypeError(`${option}: expected 1 to 63 of A-Z a-z 0-9 _ . @ -`);
   const settings = [
-    ...(role === undefined ? [] : [`-c role=${requireStoreRole(role)}`]),
+    ...(role === undefined ? [] : [`-c role=${role}`]),
     ...(actor === undefined ? [] : [`-c ori.actor=${actor}`]),
   ];
   return settings.length === 0 ? undefined : settings.join(' ');
@@ -116,7 +112,7 @@ function startSettings({ role, actor }: PostgresOptions): string | undefined {
 /** @throws StoreUnavailable if the role or the actor is not in force, because PgBouncer ignores `options` where it is told to */
 async function requireSettings(
   client: Pick<pg.ClientBase, 'query'>,
-  { role, actor }: Pick<PostgresOptions, 'role' | 'actor'>,
+  { role, actor }: Pick<PoolOptions, 'role' | 'actor'>,
 ): Promise<void> {
   const { rows } = await client.query<{ role: string; actor: string | null }>(
     "select current_setting('role') as role, current_setting('ori.actor', true) as actor",

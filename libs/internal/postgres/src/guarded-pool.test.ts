@@ -1,14 +1,14 @@
 import { inspect } from 'node:util';
+import type { Database } from '@ori/store/database';
+import { openPostgres } from '@ori/store/postgres';
+import { signerQueries } from '@ori/store/signer';
 import { startDismissingPostgres } from '@ori/test-env/dismissing-postgres';
 import { createDatabase, type PostgresServer, startPostgres } from '@ori/test-env/postgres';
 import { startSilentPostgres } from '@ori/test-env/silent-postgres';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Database } from '../database.ts';
-import { signerQueries } from '../signer-sql.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
 import { createGuardedPool } from './guarded-pool.ts';
-import { openPostgres } from './open-postgres.ts';
+import { StoreUnavailable } from './store-unavailable.ts';
 
 const unavailable = (code: string) => ({ name: 'StoreUnavailable', code });
 const QUESTION = { issuer: 'https://issuer.test', subject: 'nobody', internId: 'int_unknown' };

@@ -1,0 +1,23 @@
+import type { StoreRole } from '../store-role.ts';
+
+export interface TableGrant {
+  /** True: every column. */
+  readonly select: true | readonly string[];
+  readonly update?: true | readonly string[];
+  readonly insert?: true;
+  readonly delete?: true;
+}
+
+/**
+ * The exact privileges of a role on each table. `migrate` grants them on every run, and fails if there is no such table or column; a service
+ * refuses to start with a login that has more.
+ */
+export interface RoleGrants {
+  readonly role: StoreRole;
+  readonly tables: Readonly<Record<string, TableGrant>>;
+}
+
+export const WHOLE = { select: true, insert: true, update: true, delete: true } as const;
+
+/** The newest migration that the grants know. */
+export const GRANTS_AS_OF = '0001-schema';
