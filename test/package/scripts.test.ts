@@ -101,7 +101,7 @@ test('docs: the reference has a page for each public function, and builds withou
       '_ori_verifier_redis.redisReplayStore.html',
     ]),
   );
-});
+}, 180_000);
 
 test('vectors: renders the committed manifest', async () => {
   const manifest = () => readFileSync(join(ROOT, 'test/vectors/manifest.json'), 'utf8');
