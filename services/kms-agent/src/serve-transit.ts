@@ -3,7 +3,7 @@ import { BusyError } from '@ori/runtime/busy-error';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
 import type { Logger } from '@ori/runtime/log';
 import { KmsError } from '@ori/sealing/key-wrapper';
-import { AGENT_PATH } from '@ori/sealing/transit';
+import { AGENT_PATH } from '@ori/sealing/kms-address';
 import { z } from 'zod';
 
 const BODY_BYTES_MAX = 16 * 1024;

@@ -3,7 +3,6 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { memorySpentProofs } from '@ori/identity/dpop/memory-spent-proofs';
 import { startManagement } from '@ori/management';
-import { createReference } from '@ori/management/reference';
 import { createLogger } from '@ori/runtime/log';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
@@ -98,6 +97,7 @@ export async function startStandalone(config: StandaloneConfig, home: string): P
   };
   const signer = stack.adopt(await startSigner(signerConfig(config, place), parts), stopIt);
 
+  const { createReference } = await import('@ori/management/reference');
   const management = stack.adopt(
     await startManagement(managementConfig(config, place), {
       ring: parseKekRing(generateKekRing('management')),

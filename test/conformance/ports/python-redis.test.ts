@@ -8,7 +8,7 @@ import { connect, plantOldFence, reserve, userOf } from '@ori/test-env/verifier/
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadRedisScripts } from '../../../libs/public/verifier/src/replay/redis/client.ts';
-import { createTestSigner } from '../../../libs/public/verifier/src/testing.ts';
+import { createTestSigner } from '../../../libs/public/verifier/src/testing/testing.ts';
 import { openMember } from '../../lab/languages/run.ts';
 import { installPython } from './python-environment.ts';
 

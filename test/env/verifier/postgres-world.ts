@@ -9,7 +9,10 @@ import {
   postgresReplayStore,
 } from '../../../libs/public/verifier/src/replay/postgres/store.ts';
 import type { SignedRequest } from '../../../libs/public/verifier/src/request.ts';
-import { createTestSigner, type TestProofOptions } from '../../../libs/public/verifier/src/testing.ts';
+import {
+  createTestSigner,
+  type TestProofOptions,
+} from '../../../libs/public/verifier/src/testing/testing.ts';
 import { createVerifier } from '../../../libs/public/verifier/src/verifier.ts';
 import { type PostgresOptions, type PostgresServer, startPostgres } from '../postgres-server.ts';
 

@@ -13,7 +13,10 @@ import {
   redisReplayStore,
 } from '../../../libs/public/verifier/src/replay/redis/store.ts';
 import type { SignedRequest } from '../../../libs/public/verifier/src/request.ts';
-import { createTestSigner, type TestProofOptions } from '../../../libs/public/verifier/src/testing.ts';
+import {
+  createTestSigner,
+  type TestProofOptions,
+} from '../../../libs/public/verifier/src/testing/testing.ts';
 import { createVerifier } from '../../../libs/public/verifier/src/verifier.ts';
 import { sharedRedisUrl } from '../redis.ts';
 import { STRICT } from './strict-client.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createLocalKeySet } from '../../../libs/public/verifier/src/keys/local.ts';
 import type { ReplayStore } from '../../../libs/public/verifier/src/replay/replay-store.ts';
 import type { SignedRequest } from '../../../libs/public/verifier/src/request.ts';
-import type { TestProofOptions, TestSigner } from '../../../libs/public/verifier/src/testing.ts';
+import type { TestProofOptions, TestSigner } from '../../../libs/public/verifier/src/testing/testing.ts';
 import { createVerifier, type Verifier } from '../../../libs/public/verifier/src/verifier.ts';
 
 /** A daemon that accepts version 1, and the store behind it. */

@@ -1,5 +1,5 @@
 import type { SignedRequest } from '../../../libs/public/verifier/src/request.ts';
-import { createTestSigner } from '../../../libs/public/verifier/src/testing.ts';
+import { createTestSigner } from '../../../libs/public/verifier/src/testing/testing.ts';
 import type { Random } from './random.ts';
 
 /** A signed request as the adversary records it, byte for byte. It represents one call: in any form, it may be accepted once. */

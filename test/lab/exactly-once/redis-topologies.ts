@@ -6,7 +6,7 @@ import { expect, onTestFinished } from 'vitest';
 import { createLocalKeySet } from '../../../libs/public/verifier/src/keys/local.ts';
 import { redisReplayStore } from '../../../libs/public/verifier/src/replay/redis/store.ts';
 import type { SignedRequest } from '../../../libs/public/verifier/src/request.ts';
-import { createTestSigner } from '../../../libs/public/verifier/src/testing.ts';
+import { createTestSigner } from '../../../libs/public/verifier/src/testing/testing.ts';
 import { createVerifier } from '../../../libs/public/verifier/src/verifier.ts';
 import { redisNonces } from '../../../services/signer/src/effects/nonces.ts';
 

@@ -1,8 +1,9 @@
 import { ConfigError } from '@ori/runtime/config';
 import type { KekOwner, KekRing } from './kek-ring.ts';
 import { checkWrappedRing, openKekRing, parseKekRing } from './kek-ring-text.ts';
+import { openKms } from './open-kms.ts';
 import { SealingError } from './sealing-error.ts';
-import { createTransit, readSecret, type WrappedFile } from './transit.ts';
+import { readSecret, type WrappedFile } from './wrapped-file.ts';
 
 /** The file of a ring, and the KMS that wrapped its keys, if any. */
 export interface RingFile extends WrappedFile {
@@ -30,7 +31,7 @@ export async function openRingFile(file: RingFile): Promise<KekRing> {
   const { kmsUrl, kmsTokenFile, owner } = file;
   if (kmsUrl === undefined) return parseKekRing(text, owner);
   try {
-    return await openKekRing(text, owner, createTransit({ kmsUrl, kmsTokenFile }));
+    return await openKekRing(text, owner, await openKms({ kmsUrl, kmsTokenFile }));
   } catch (error) {
     return explain(file, () => {
       throw error;

@@ -1,5 +1,5 @@
 import { path, text } from '@ori/runtime/config';
-import { isKmsUrl, KMS_URL_FORMS } from './transit.ts';
+import { isKmsUrl, KMS_URL_FORMS } from './kms-address.ts';
 
 /** The settings of a service's ring, `…_KEK_…` and `…_KMS_…`. */
 export const ringSpec = (doc: string) =>

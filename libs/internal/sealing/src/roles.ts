@@ -6,7 +6,8 @@ import { ConfigError } from '@ori/runtime/config';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { z } from 'zod';
 import { KmsError } from './key-wrapper.ts';
-import { createTransit, readSecret, type WrappedFile } from './transit.ts';
+import { openKms } from './open-kms.ts';
+import { readSecret, type WrappedFile } from './wrapped-file.ts';
 
 const bytes32 = z.string().regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/);
 const publicJwk = z.object({ kty: z.literal(ED25519.jwk.kty), crv: z.literal(ED25519.jwk.crv), x: bytes32 });
@@ -73,7 +74,7 @@ export function readDelegations(file: Pick<WrappedFile, 'path' | 'variable'>): D
 async function unwrap(file: WrappedFile, wrapped: string): Promise<Buffer> {
   const { kmsUrl, kmsTokenFile } = file;
   if (kmsUrl === undefined) throw problem(file, 'the key is wrapped by a KMS, and no KMS is configured');
-  const seed = await createTransit({ kmsUrl, kmsTokenFile }).unwrap(wrapped);
+  const seed = await (await openKms({ kmsUrl, kmsTokenFile })).unwrap(wrapped);
   if (seed.length !== 32) throw new KmsError('unusable', 'the KMS returned a key of the wrong size');
   return Buffer.from(seed);
 }

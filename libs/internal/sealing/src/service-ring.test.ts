@@ -9,8 +9,8 @@ import { Registry } from 'prom-client';
 import { afterAll, expect, it } from 'vitest';
 import { extendKekRing, generateKekRing, wrapKekRing } from './change-kek-ring.ts';
 import { parseKekRing } from './kek-ring-text.ts';
+import { createTransit } from './kms/transit.ts';
 import { checkServiceRing, collectKeks, openServiceRing } from './service-ring.ts';
-import { createTransit } from './transit.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-ring-'));
 afterAll(() => rm(folder, { recursive: true }));

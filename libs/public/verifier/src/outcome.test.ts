@@ -4,7 +4,7 @@ import { createLocalKeySet } from './keys/local.ts';
 import { PROOF_OUTCOMES, type ProofOutcome, type ProofReport } from './outcome.ts';
 import type { VerifierOptions } from './policy.ts';
 import { memoryReplayStore } from './replay/memory/store.ts';
-import { createTestSigner } from './testing.ts';
+import { createTestSigner } from './testing/testing.ts';
 import { createVerifier } from './verifier.ts';
 
 const NOW = 1_789_000_000;

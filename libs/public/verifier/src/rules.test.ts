@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createLocalKeySet } from './keys/local.ts';
 import type { VerifierOptions } from './policy.ts';
 import type { SignedRequest } from './request.ts';
-import { createTestReplayStore, createTestSigner, type TestProofOptions } from './testing.ts';
+import { createTestReplayStore, createTestSigner, type TestProofOptions } from './testing/testing.ts';
 import { createVerifier } from './verifier.ts';
 
 // What a verifier refuses, one row for each rule of SPEC.md, section 4; a rule that is taken out is red here.

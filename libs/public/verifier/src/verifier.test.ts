@@ -5,7 +5,7 @@ import type { VerifierOptions } from './policy.ts';
 import { memoryReplayStore } from './replay/memory/store.ts';
 import type { ReplayStore } from './replay/replay-store.ts';
 import type { SignedRequest } from './request.ts';
-import { createTestSigner, type TestProofOptions, type TestSigner } from './testing.ts';
+import { createTestSigner, type TestProofOptions, type TestSigner } from './testing/testing.ts';
 import { createVerifier } from './verifier.ts';
 
 const NOW = 1_789_000_000;

@@ -10,8 +10,8 @@ import {
 } from '@ori/sealing/change-kek-ring';
 import { KEK_OWNERS, type KekOwner, type KekRing } from '@ori/sealing/kek-ring';
 import { parseKekRing, unwrapKekRing } from '@ori/sealing/kek-ring-text';
+import { openKms } from '@ori/sealing/open-kms';
 import { readRingFile } from '@ori/sealing/read-kek-ring';
-import { createTransit } from '@ori/sealing/transit';
 import { Argument } from 'commander';
 import { type Command, examples } from '../command.ts';
 import { type Context, ringSetting } from '../context.ts';
@@ -181,7 +181,7 @@ async function writeRing(admin: Context, where: SecretOptions, make: () => Promi
 /** The ring for the service's file: with its keys wrapped where a KMS is configured. */
 async function wrapped(admin: Context, owner: KekOwner, ring: string): Promise<string> {
   const { kmsUrl, kmsTokenFile } = admin.kms(owner);
-  return kmsUrl === undefined ? ring : await wrapKekRing(ring, createTransit({ kmsUrl, kmsTokenFile }));
+  return kmsUrl === undefined ? ring : await wrapKekRing(ring, await openKms({ kmsUrl, kmsTokenFile }));
 }
 
 async function rewrap(
@@ -193,7 +193,7 @@ async function rewrap(
   const { kmsUrl, kmsTokenFile } = admin.kms(owner);
   const name = `ORI_ADMIN_${owner.toUpperCase()}_KMS_URL`;
   if (kmsUrl === undefined) throw new ConfigError([`${name}: is required but not set`]);
-  const kms = createTransit({ kmsUrl, kmsTokenFile });
+  const kms = await openKms({ kmsUrl, kmsTokenFile });
   const plain = await unwrapKekRing(readSecretFile(file), kms);
   parseKekRing(plain, owner);
   return await change(plain, kms);

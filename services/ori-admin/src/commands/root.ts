@@ -2,8 +2,9 @@ import { type KeyStater, restateKeys } from '@ori/administration/key-statements'
 import { ROLES, type Role } from '@ori/proof/statements';
 import { ConfigError } from '@ori/runtime/config';
 import { generateRoleKey, makeDelegation } from '@ori/sealing/new-roles';
+import { openKms } from '@ori/sealing/open-kms';
 import { openRoleKey, readPublicKey } from '@ori/sealing/roles';
-import { createTransit, type WrappedFile } from '@ori/sealing/transit';
+import type { WrappedFile } from '@ori/sealing/wrapped-file';
 import { Argument } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -34,7 +35,7 @@ export function addRootCommands(program: Command): void {
       const { rootKmsUrl: kmsUrl, kmsTokenFile } = admin.config('rootKmsUrl', 'kmsTokenFile');
       await withSecretOutput(admin, options, async (output) => {
         const made = await generateRoleKey(
-          kmsUrl === undefined ? undefined : createTransit({ kmsUrl, kmsTokenFile }),
+          kmsUrl === undefined ? undefined : await openKms({ kmsUrl, kmsTokenFile }),
         );
         output.deliver(made.text);
         admin.stdout.write(`${JSON.stringify(made.publicJwk)}\n`);

@@ -9,7 +9,7 @@ import type { KeySet } from '../keys/key-set.ts';
 import { createLocalKeySet } from '../keys/local.ts';
 import type { ProofReport } from '../outcome.ts';
 import type { AnswerStore, ReplayStore } from '../replay/replay-store.ts';
-import { createTestReplayStore, createTestSigner, type TestProofOptions } from '../testing.ts';
+import { createTestReplayStore, createTestSigner, type TestProofOptions } from '../testing/testing.ts';
 import { createVerifier } from '../verifier.ts';
 
 const BODY = '{"prompt":"hello"}';

@@ -6,7 +6,7 @@ import { UnavailableError } from '@ori/proof';
 import { serveInTest } from '@ori/test-env/serve-in-test';
 import { expect, test, vi } from 'vitest';
 import { createLocalKeySet } from '../keys/local.ts';
-import { createTestReplayStore, createTestSigner } from '../testing.ts';
+import { createTestReplayStore, createTestSigner } from '../testing/testing.ts';
 import { createVerifier } from '../verifier.ts';
 import { type ProvenRequest, requireProof } from './express.ts';
 import { requireProof as requireFetchProof } from './fetch.ts';

@@ -6,7 +6,7 @@ import express from 'express';
 import { expect, test, vi } from 'vitest';
 import { keepAnswers } from '../answers/keep-answers.ts';
 import { memoryReplayStore } from '../replay/memory/store.ts';
-import type { TestProofOptions } from '../testing.ts';
+import type { TestProofOptions } from '../testing/testing.ts';
 import { provenOf, requireProof } from './express.ts';
 
 const PATH = '/api/invoke';

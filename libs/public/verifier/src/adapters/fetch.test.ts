@@ -1,7 +1,7 @@
 import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ProofReport } from '../outcome.ts';
-import type { TestProofOptions } from '../testing.ts';
+import type { TestProofOptions } from '../testing/testing.ts';
 import { requireProof } from './fetch.ts';
 
 const PATH = '/api/invoke';

@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono';
 import { expect, test } from 'vitest';
 import { keepAnswers } from '../answers/keep-answers.ts';
 import type { ReplayStore } from '../replay/replay-store.ts';
-import { createTestReplayStore } from '../testing.ts';
+import { createTestReplayStore } from '../testing/testing.ts';
 import { requireProof } from './hono.ts';
 
 test('a handler sees the variables of the application, and their types', async () => {

@@ -8,7 +8,7 @@ import { openVerifier } from '@ori/test-env/verifier/open-verifier';
 import { expect, test, vi } from 'vitest';
 import { keepAnswers } from '../answers/keep-answers.ts';
 import type { AnswerStore } from '../replay/replay-store.ts';
-import { createTestReplayStore } from '../testing.ts';
+import { createTestReplayStore } from '../testing/testing.ts';
 import { type Proven, requireProof } from './node.ts';
 import { answerNode } from './node-request.ts';
 

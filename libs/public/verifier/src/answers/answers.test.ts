@@ -13,7 +13,7 @@ import { type Proven, requireProof } from '../adapters/node.ts';
 import { createLocalKeySet } from '../keys/local.ts';
 import { memoryReplayStore } from '../replay/memory/store.ts';
 import type { AnswerStore } from '../replay/replay-store.ts';
-import { createTestReplayStore, createTestSigner } from '../testing.ts';
+import { createTestReplayStore, createTestSigner } from '../testing/testing.ts';
 import { createVerifier } from '../verifier.ts';
 import { keepAnswers } from './keep-answers.ts';
 

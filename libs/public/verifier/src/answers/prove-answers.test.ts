@@ -18,7 +18,7 @@ import { requireProof as forHono } from '../adapters/hono.ts';
 import { requireProof as forKoa } from '../adapters/koa.ts';
 import { requireProof as forNode } from '../adapters/node.ts';
 import { createLocalKeySet } from '../keys/local.ts';
-import { createTestReplayStore, createTestSigner } from '../testing.ts';
+import { createTestReplayStore, createTestSigner } from '../testing/testing.ts';
 import { createVerifier, type Verifier } from '../verifier.ts';
 import { type AnswersOptions, keepAnswers } from './keep-answers.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTestSigner } from '../testing.ts';
+import { createTestSigner } from '../testing/testing.ts';
 import { candidatesAt } from './key-set.ts';
 import { createLocalKeySet } from './local.ts';
 

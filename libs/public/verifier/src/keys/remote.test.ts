@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createTestReplayStore, createTestSigner } from '../testing.ts';
+import { createTestReplayStore, createTestSigner } from '../testing/testing.ts';
 import { createVerifier } from '../verifier.ts';
 import type { KeySetSnapshot, RemoteKeySetOptions } from './fetched.ts';
 import { createRemoteKeySet } from './remote.ts';

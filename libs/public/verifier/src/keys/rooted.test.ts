@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createSigningKey } from '@ori/proof/signing';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createTestReplayStore, createTestSigner } from '../testing.ts';
+import { createTestReplayStore, createTestSigner } from '../testing/testing.ts';
 import { createVerifier } from '../verifier.ts';
 import type { KeySetSnapshot } from './fetched.ts';
 import { createRootedKeySet, type RootedKeySetOptions } from './rooted.ts';

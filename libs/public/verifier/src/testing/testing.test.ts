@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { serve } from '@ori/test-env/serve';
 import { expect, it } from 'vitest';
-import { requireProof } from './adapters/node.ts';
-import { createLocalKeySet } from './keys/local.ts';
-import type { VerifierOptions } from './policy.ts';
+import { requireProof } from '../adapters/node.ts';
+import { createLocalKeySet } from '../keys/local.ts';
+import type { VerifierOptions } from '../policy.ts';
+import { createVerifier } from '../verifier.ts';
 import { createTestReplayStore, createTestSigner } from './testing.ts';
-import { createVerifier } from './verifier.ts';
 
 const signer = createTestSigner({ internId: 'int_test' });
 
@@ -33,7 +33,7 @@ it('the ten hostile calls fail at a daemon that verifies, and only they', async 
 });
 
 it('README’s loop over them throws for a daemon that checks nothing, and not for one that verifies', async () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const [, loop = ''] = /```ts\n(const call = .*?)```/s.exec(readme) ?? [];
   const pasted = new Function('signer', 'daemon', `return (async () => { ${loop} })()`);
   await using right = await serve(createServer(verifying()));

@@ -1,6 +1,6 @@
 import { createNonce } from '@ori/proof/signing';
 import { bodySha256, ProofError } from '@ori/proof/wire';
-import type { ReplayPolicy, ReplayStore, Spend } from './replay-store.ts';
+import type { ReplayPolicy, ReplayStore, Spend } from '../replay/replay-store.ts';
 
 /** What `requireReplayStore` tests. */
 export interface ReplayStoreUnderTest {

@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { extendKekRing, generateKekRing, wrapKekRing } from './change-kek-ring.ts';
-import { openKekRing, parseKekRing } from './kek-ring-text.ts';
-import { createTransit, isKmsUrl } from './transit.ts';
+import { extendKekRing, generateKekRing, wrapKekRing } from '../change-kek-ring.ts';
+import { openKekRing, parseKekRing } from '../kek-ring-text.ts';
+import { isKmsUrl } from '../kms-address.ts';
+import { createTransit } from './transit.ts';
 
 // A server that follows OpenBao's documented API (transit: encrypt and decrypt), and breaks it on demand.
 const folder = mkdtempSync(join(tmpdir(), 'ori-transit-'));

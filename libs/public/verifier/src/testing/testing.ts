@@ -10,9 +10,9 @@ import {
   renderProof,
   type Version,
 } from '@ori/proof/wire';
-import { memoryReplayStore } from './replay/memory/store.ts';
-import type { ReplayStore } from './replay/replay-store.ts';
-import type { SignedRequest } from './request.ts';
+import { memoryReplayStore } from '../replay/memory/store.ts';
+import type { ReplayStore } from '../replay/replay-store.ts';
+import type { SignedRequest } from '../request.ts';
 
 /** Options of `createTestSigner`. */
 export interface TestSignerOptions {
@@ -130,5 +130,5 @@ function toBytes(body: Uint8Array | string): Uint8Array {
   return typeof body === 'string' ? new TextEncoder().encode(body) : body;
 }
 
-export type { ReplayStoreUnderTest } from './replay/replay-store-bench.ts';
-export { requireReplayStore } from './replay/require-replay-store.ts';
+export type { ReplayStoreUnderTest } from './replay-store-bench.ts';
+export { requireReplayStore } from './require-replay-store.ts';

@@ -74,7 +74,7 @@ async function record(
     const path = inclusionProof(index, lines.length, subtree);
     await put(`${artifact}.tlog-proof`, renderTlogProof({ extra: undefined, index, path, note }));
   }
-  console.log(`${lines.length} artifacts, ${lines.length - former.length} of them new`);
+  process.stdout.write(`${lines.length} artifacts, ${lines.length - former.length} of them new\n`);
 }
 
 /** @throws TlogError for an artifact that is not in the log as it is here */
@@ -83,7 +83,7 @@ async function verify(artifacts: readonly string[], policyText: string): Promise
   for (const artifact of artifacts) {
     const proof = parseTlogProof(await readFile(`${artifact}.tlog-proof`, 'utf8'));
     const { origin, size } = verifyTlogProof(proof, Buffer.from(await entryOf(artifact)), policy);
-    console.log(`${basename(artifact)}: entry ${proof.index} of ${size} in ${origin}`);
+    process.stdout.write(`${basename(artifact)}: entry ${proof.index} of ${size} in ${origin}\n`);
   }
 }
 
@@ -114,6 +114,6 @@ async function main(): Promise<void> {
 }
 
 await main().catch((error: Error) => {
-  console.error(`release-log: ${error.message}`);
+  process.stderr.write(`release-log: ${error.message}\n`);
   process.exitCode = 1;
 });

@@ -1,7 +1,7 @@
 import { ProofError } from '@ori/proof';
 import { expect, test } from 'vitest';
-import { memoryReplayStore } from './memory/store.ts';
-import { type ReplayStore, retentionSeconds, type Spend } from './replay-store.ts';
+import { memoryReplayStore } from '../replay/memory/store.ts';
+import { type ReplayStore, retentionSeconds, type Spend } from '../replay/replay-store.ts';
 import type { ReplayStoreUnderTest } from './replay-store-bench.ts';
 import { requireReplayStore } from './require-replay-store.ts';
 

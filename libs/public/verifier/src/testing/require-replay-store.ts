@@ -1,5 +1,5 @@
 import { requireNames } from '../options.ts';
-import { retentionSeconds, type Spend } from './replay-store.ts';
+import { retentionSeconds, type Spend } from '../replay/replay-store.ts';
 import {
   answerOf,
   type Bench,
