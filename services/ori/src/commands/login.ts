@@ -1,13 +1,10 @@
 import { dirname } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { requestApi } from '../adapters/api.ts';
 import { openBrowser } from '../adapters/browser.ts';
 import { createProofKey, type Issuer, offersBinding, openIssuer } from '../adapters/issuer.ts';
 import type { Keeper } from '../adapters/kept-secret.ts';
 import { requireWritable } from '../adapters/private-file.ts';
 import { type PrivateJwk, proofKeyOf, writeProofKey } from '../adapters/proof-key.ts';
 import { fetchProtectedResource } from '../adapters/protected-resource.ts';
-import { bodyOfStream } from '../adapters/request-body.ts';
 import { withSessionLock } from '../adapters/session-lock.ts';
 import { readSession, type SessionPlace, writeSession } from '../adapters/session-store.ts';
 import {
@@ -21,18 +18,16 @@ import { BASE_URL_DEFAULT } from '../core/address.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import type { Terms } from '../core/failures/facts.ts';
 import { tellFallback, tellTerms, tellUnbound } from '../core/failures/session.ts';
-import { sessionOfToken } from '../core/given-token.ts';
 import { chooseScope, requireGranted, SIGNING_SCOPE } from '../core/scopes.ts';
 import { renewSession, type Session } from '../core/session.ts';
-import { GIVEN } from '../core/signed-as.ts';
 import { CLIENT_DEFAULT, foreignAudience, requireTrusted, type Trust } from '../core/trust.ts';
-import { credentialOf, noteClock } from '../session/access.ts';
+import { noteClock } from '../session/access.ts';
 import { variable } from '../session/context.ts';
 import { baseUrlToSignIn, type Profile } from '../session/profile.ts';
 import { changeTrust, readTrust, storeTrust } from '../session/trust.ts';
+import { forgetGiven, takeToken } from './take-token.ts';
 import { describeSession, mayNotSign, nameOf } from './whoami.ts';
 
-const TOKEN_BYTES_MAX = 64 * 1024;
 export const WAIT_SECONDS_DEFAULT = 300;
 
 export interface LoginOptions {
@@ -89,11 +84,6 @@ export async function login(context: Profile, options: LoginOptions): Promise<vo
   });
   if (why !== undefined) context.terminal.note(tellFallback(why));
   report(context, session);
-}
-
-/** The person may give a token of another account. */
-function forgetGiven({ users: { [GIVEN]: _before, ...users } = {} }: Trust): Partial<Trust> {
-  return { users };
 }
 
 /** The value of `ORI_SESSION_STORE`; undefined means the keychain if this computer has one. */
@@ -217,20 +207,6 @@ function showDevice({ terminal }: Profile, { address, userCode, completeAddress 
     ...(completeAddress === undefined ? [] : ['or open', `  ${completeAddress}`]),
     'Waiting …',
   );
-}
-
-/** An access token from stdin that the API accepts. */
-async function takeToken(context: Profile, baseUrl: string): Promise<Session> {
-  const { stdin, interrupted } = context;
-  if (stdin.isTTY) throw new CliError('token_unusable', { why: 'stdin is a terminal' });
-  await using body = await bodyOfStream(stdin, 'stdin', interrupted);
-  if (body.bytes > TOKEN_BYTES_MAX) throw new CliError('token_unusable', { why: 'it is too long' });
-  const session = sessionOfToken(await text(body.chunks()), baseUrl, context.nowSeconds());
-  // The smallest request that needs a token.
-  const asked = { method: 'GET', credential: await credentialOf(context, session) };
-  const answer = await requestApi(`${baseUrl}/interns?limit=1`, asked, interrupted);
-  if (answer.status === 401) throw (await import('../core/refusal.ts')).refusalOfGivenToken(baseUrl, answer);
-  return session;
 }
 
 async function startBrowser({ environment, terminal }: Profile, url: string): Promise<void> {

@@ -10,10 +10,10 @@ import {
 } from '../delivery/signed-call.ts';
 import type { Context } from '../session/context.ts';
 import { interruptedBy, openProfile } from '../session/profile.ts';
-import { notUnderstood, textsOf } from './answer.ts';
 import { isForgotten } from './forgotten.ts';
-import { headersOfStateless, type Id, isFieldValue, type JsonRpcText, readJsonRpc } from './json-rpc.ts';
+import { headersOfStateless, type Id, type JsonRpcText } from './json-rpc.ts';
 import { createLife, type Life } from './life.ts';
+import { lost, type Reading, receive, type Sent } from './receive.ts';
 
 const ACCEPT = 'application/json, text/event-stream';
 const SESSION = 'mcp-session-id';
@@ -36,15 +36,6 @@ export interface McpSessionOptions {
   readonly signedIn: <T>(work: () => Promise<T>, over: AbortSignal) => Promise<T>;
   /** Tells the client about requests that get no answer. */
   readonly fail: (ids: readonly Id[], error: unknown) => Promise<void>;
-}
-
-/** What a request was answered, and the headers of the session that it was sent in. */
-interface Sent {
-  readonly answer: DaemonAnswer;
-  /** The body of an answer other than 2xx. */
-  readonly refusal: string;
-  readonly agreed: Readonly<Record<string, string>>;
-  readonly origin: URL;
 }
 
 /** A message that was read, and what it cancels. */
@@ -72,7 +63,13 @@ export function createMcpSession(given: McpSessionOptions) {
   let isEnding = false;
 
   const { note } = context.terminal;
-  const leftOut = () => note('Left out a response of the daemon to a request that is not open.');
+  const reading: Reading = {
+    write: print,
+    leftOut: () => note('Left out a response of the daemon to a request that is not open.'),
+    chosen(version) {
+      agreed = { ...agreed, [VERSION]: version };
+    },
+  };
 
   async function send(life: Life, onFlushed?: () => void): Promise<Sent> {
     const { line, said, ended } = life;
@@ -106,41 +103,6 @@ export function createMcpSession(given: McpSessionOptions) {
     }, over.signal);
   }
 
-  /** Writes what the server answers, up to the last response that is waited for: a server may leave a stream open. */
-  async function receive({ answer, refusal, origin }: Sent, life: Life, write = print): Promise<void> {
-    const { method } = life.said;
-    if (!isGood(answer)) {
-      const said = readJsonRpc(refusal);
-      if (typeof said === 'string' || !said.isError || !life.isWaiting()) throw refusalOf(answer);
-      for (const line of life.answered(said, refusal, leftOut)) await write(onOneLine(line));
-      return;
-    }
-    if (!life.isWaiting()) return;
-    const give = async (said: JsonRpcText, text: string) => {
-      const { chosenVersion } = said;
-      if (method === 'initialize' && chosenVersion !== undefined && isFieldValue(chosenVersion))
-        agreed = { ...agreed, [VERSION]: chosenVersion };
-      for (const line of life.answered(said, text, leftOut)) await write(onOneLine(line));
-    };
-    /** Responses of a stream that is proven at its end. Notifications pass. */
-    const held: [JsonRpcText, string][] = [];
-    let isStrange = false;
-    const strange = () => notUnderstood(origin, 'it is not JSON-RPC');
-    for await (const text of textsOf(answer, origin)) {
-      const said = readJsonRpc(text);
-      // Of a stream that is not yet proven it may be somebody else's.
-      if (typeof said === 'string' && answer.isPending) isStrange = true;
-      else if (typeof said === 'string') throw strange();
-      else if (answer.isPending && said.answers.length > 0) held.push([said, text]);
-      else await give(said, text);
-      if (!life.isWaiting()) return;
-    }
-    if (isStrange) throw strange();
-    for (const [said, text] of held) await give(said, text);
-    if (!life.isWaiting()) return;
-    throw lost(origin, 'it ended without a response', true);
-  }
-
   /** Keeps the session that an answer to `initialize` begins. */
   function begin({ line, said }: Life, { answer }: Sent): void {
     const session = answer.headers[SESSION];
@@ -160,7 +122,7 @@ export function createMcpSession(given: McpSessionOptions) {
         }
         if (said.method === 'initialize') begin(life, sent);
         if (said.method === INITIALIZED) opening = [...opening.slice(0, 1), life];
-        await receive(sent, life);
+        await receive(sent, life, reading);
       } finally {
         sent.answer.end();
       }
@@ -189,7 +151,7 @@ export function createMcpSession(given: McpSessionOptions) {
         if (!isGood(sent.answer)) throw refusalOf(sent.answer);
         if (said.method === 'initialize') begin(life, sent);
         // The client has its answer to `initialize` already.
-        await receive(sent, life, async () => undefined);
+        await receive(sent, life, { ...reading, write: async () => undefined });
       } finally {
         sent.answer.end();
       }
@@ -272,15 +234,6 @@ function isCancelledByMessage(life: Life): boolean {
 
 function endIfEndless({ said, end }: Life): void {
   if (said.method === 'subscriptions/listen') end();
-}
-
-/** Line breaks of JSON are between its tokens. */
-function onOneLine(json: string): string {
-  return json.replace(/[\r\n]+/g, ' ');
-}
-
-function lost({ origin: address }: URL, why: string, isBegun = false): CliError {
-  return new CliError('answer_lost', { address, why, isBegun });
 }
 
 function hasForgotten({ answer, agreed, refusal }: Sent): boolean {

@@ -1,11 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Schema } from '@ori/store/schema';
-import { AdminError } from '@ori/store/writes/admin-error';
 import { type CreatedApiKey, disableApiKey } from '@ori/store/writes/api-keys';
 import { newId, slugOf } from '@ori/store/writes/ids';
 import { addMembers, removeMembers } from '@ori/store/writes/members';
 import { createWorkspace, deleteWorkspace, renameWorkspace } from '@ori/store/writes/workspaces';
-import type { Transaction } from 'kysely';
 import { deleteIntern, updateIntern } from '../interns.ts';
 import type { KeyStater } from '../key-statements.ts';
 import { createNamedIntern, createNamedKey, createNamedOrganization } from '../named.ts';
@@ -17,20 +14,11 @@ import {
   setTurnLimits,
 } from '../organizations.ts';
 import { addSigningKeyIn, type SigningHome } from '../signing-keys.ts';
-import { createPeople, type NewPerson } from '../users.ts';
+import type { Add, Change } from './change.ts';
 import { findIntern, findWorkspace, type Place } from './find-stored.ts';
+import { planPeople } from './plan-people.ts';
 import type { TeamState } from './state.ts';
-import type { Team, TeamPerson, TeamWorkspace } from './team.ts';
-
-/** A step from what is stored to what the file says: `+` creates, `~` changes, `-` removes. */
-interface Change {
-  readonly sign: '+' | '~' | '-';
-  readonly what: string;
-  readonly take: Take;
-}
-
-type Take = (db: { readonly kysely: Transaction<Schema> }) => Promise<unknown>;
-type Add = (sign: Change['sign'], what: string, take: Take) => void;
+import type { Team, TeamWorkspace } from './team.ts';
 
 export interface PlanOptions {
   /** The issuer of the subjects. */
@@ -216,53 +204,4 @@ function planLimits(organizationId: string, team: Team, { organization }: TeamSt
     const limits = { turnsPerUser: user, turnsPerOrganization: whole };
     add('~', 'limits', (db) => setTurnLimits(db, { organizationId, ...limits }));
   }
-}
-
-/** Plans the people who are not known yet, and returns a function from a person to the user's id. */
-function planPeople(
-  team: Team,
-  { people, members }: TeamState,
-  issuer: string,
-  add: Add,
-): (person: TeamPerson) => string {
-  const bySubject = new Map(people.flatMap(({ id, subject }) => (subject === null ? [] : [[subject, id]])));
-  const byEmail = new Map(
-    people.flatMap(({ id, email }) => (email === null ? [] : [[email.toLowerCase(), id]])),
-  );
-  const known = ({ subject, email }: TeamPerson) =>
-    (subject === undefined ? undefined : bySubject.get(subject)) ??
-    (email === undefined ? undefined : byEmail.get(email.toLowerCase()));
-  const place = `${team.name}: `;
-  const fresh: NewPerson[] = [];
-  for (const person of (team.workspaces ?? []).flatMap(({ members = [] }) => members)) {
-    const { subject, email, name = email ?? subject } = person;
-    if (known(person) !== undefined) {
-      if (subject === undefined || bySubject.has(subject)) continue;
-      const advice = 'add it with `ori-admin user link`, or leave it out of the file';
-      throw new AdminError(
-        'conflict',
-        `${place}the user with the e-mail address ${email} does not have the subject ${subject}: ${advice}`,
-      );
-    }
-    if (subject === undefined || name === undefined) {
-      throw new AdminError('not_found', `${place}no user has the e-mail address ${email}: add the subject`);
-    }
-    const id = newId('user');
-    bySubject.set(subject, id);
-    if (email !== undefined) byEmail.set(email.toLowerCase(), id);
-    fresh.push({ id, name, subject, email: email ?? null });
-  }
-  if (fresh.length > 0) {
-    const named = (team.workspaces ?? []).flatMap((one) => one.members ?? []).map(known);
-    const others = members.filter(({ user_id: userId }) => !named.includes(userId)).map(({ name }) => name);
-    const namesakes = fresh.filter(({ name }) => others.includes(name)).map(({ name }) => name);
-    const what = `${fresh.length} ${fresh.length === 1 ? 'person' : 'people'}`;
-    const warning = `; members with another subject have the same name: ${namesakes.join(', ')}`;
-    add('+', namesakes.length === 0 ? what : what + warning, (db) => createPeople(db, fresh, issuer));
-  }
-  return (person) => {
-    const id = known(person);
-    if (id !== undefined) return id;
-    throw new AdminError('not_found', `${place}no user has the subject ${person.subject}`);
-  };
 }
