@@ -148,7 +148,11 @@ export async function startSigner(config: SignerConfig, parts: Partial<SignerPar
       gate: memory.gate,
       keys,
       turns: timed('redis', outside.turns),
-      nonces: { ...timed('redis', outside.nonces), onTaken: metrics.nonceTaken },
+      nonces: {
+        ...timed('redis', outside.nonces),
+        draw: outside.nonces.draw,
+        onTaken: metrics.nonceTaken,
+      },
       audit: timed('audit', outside.audit),
       clock,
       publishedKeys: memory.publishedKeys,

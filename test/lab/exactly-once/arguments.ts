@@ -13,6 +13,8 @@ export interface RunArguments {
   readonly faults: readonly string[] | undefined;
   /** Only the calls over connections that are cut, this many per store. */
   readonly answers: number | undefined;
+  /** Only the shared stores, at a steady rate for this many minutes. */
+  readonly soak: number | undefined;
 }
 
 const names = (of: object): string => Object.keys(of).join(', ');
@@ -28,7 +30,9 @@ The last line is the verdict. Exit status: 0 passed, 1 failed, 2 not understood.
   --schedules N     per store; by default each fault ${ROUNDS} times, and at least ${SCHEDULES_MIN}
   --fault NAME      stages only this one; may be repeated; a name that is none lists those there are
   --seed TEXT       of an earlier run, for the same schedules and choices
-  --answers N       only N calls to a daemon of each of memory, redis and postgres over connections that are cut`;
+  --answers N       only N calls to a daemon of each of memory, redis and postgres over connections that are cut
+  --soak MINUTES    only 500 calls a second to a pair of Redis servers and one of PostgreSQL servers, beside a held snapshot,
+                    connections that fall silent, busy loops and failovers; the longest outage after each may be 2 s`;
 
 /** Undefined if help was requested. @throws TypeError with a message for the user */
 export function readArguments(argv: readonly string[]): RunArguments | undefined {
@@ -41,6 +45,7 @@ export function readArguments(argv: readonly string[]): RunArguments | undefined
       quick: { type: 'boolean', default: false },
       fault: { type: 'string', multiple: true },
       answers: { type: 'string' },
+      soak: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -56,6 +61,7 @@ export function readArguments(argv: readonly string[]): RunArguments | undefined
     quick: values.quick,
     faults: values.fault,
     answers: positive('--answers', values.answers),
+    soak: positive('--soak', values.soak),
   };
 }
 

@@ -4,6 +4,7 @@ import { LIBRARY } from './library.ts';
 import { ROUNDS, SCHEDULES_MIN, SETTINGS } from './repertoire.ts';
 import { renderReport, renderVerdict } from './report.ts';
 import { type Done, type Result, runSchedules } from './run.ts';
+import { SOAKED, soak } from './soak.ts';
 
 // `npm run faults`: injects faults into the real stores and replays every proof. The last line and the exit status are the verdict.
 const PARTIES = { callers: 4, adversaries: 4 } as const;
@@ -24,6 +25,7 @@ try {
 async function judge(asked: RunArguments): Promise<boolean> {
   console.log(`seed ${asked.seed}`);
   if (asked.answers !== undefined) return judgeAnswers(asked.answers, asked.seed);
+  if (asked.soak !== undefined) return judgeSoak(asked.soak, asked);
   return judgeStores(asked);
 }
 
@@ -40,6 +42,15 @@ async function judgeAnswers(calls: number, seed: string): Promise<boolean> {
   }
   console.log(`${faults === 0 ? 'PASSED' : 'FAILED'}; seed ${seed}`);
   return faults === 0;
+}
+
+/** True if no proof was accepted twice and every outage was short. */
+async function judgeSoak(minutes: number, { stores, seed }: RunArguments): Promise<boolean> {
+  const soaked = stores.filter((store) => store !== 'memory').map((store) => SOAKED[store]);
+  const done = await Promise.all(soaked.map((one) => soak(one, { minutes, seed, say: console.log })));
+  const isGood = done.every((one) => one);
+  console.log(`${isGood ? 'PASSED' : 'FAILED'}; seed ${seed}`);
+  return isGood;
 }
 
 function showProgress({ lane, schedule, recoveryMs, done, planned, violations }: Done): void {

@@ -24,6 +24,8 @@ export interface VerifierTask {
   readonly history: string;
   readonly callers: number;
   readonly adversaries: number;
+  /** Calls a second, whatever their answers, with a replay after every tenth. Absent: callers and adversaries without pause. */
+  readonly perSecond?: number;
   readonly clock: ClockError;
 }
 
@@ -39,7 +41,8 @@ export type Order =
   | { readonly order: 'go to'; readonly url: string }
   | { readonly order: 'clock'; readonly clock: ClockError }
   | { readonly order: 'strip'; readonly stripping: Stripping }
-  | { readonly order: 'worst moment' };
+  | { readonly order: 'worst moment' }
+  | { readonly order: 'compute'; readonly ms: number };
 
 export type Word =
   | { readonly word: 'ready' }
@@ -142,6 +145,9 @@ async function run(task: VerifierTask): Promise<void> {
         break;
       case 'worst moment':
         adversary.worstMoment();
+        break;
+      case 'compute':
+        for (const untilMs = performance.now() + order.ms; performance.now() < untilMs; );
     }
   });
 
@@ -153,6 +159,17 @@ async function run(task: VerifierTask): Promise<void> {
   }, SHARE_MS);
   say({ word: 'ready' });
 
+  if (task.perSecond !== undefined) {
+    const fromMs = performance.now();
+    let made = 0;
+    setInterval(() => {
+      for (const due = ((performance.now() - fromMs) / 1000) * (task.perSecond ?? 0); made < due; made += 1) {
+        void call();
+        if (made % 10 === 0) void replayOne();
+      }
+    }, SHARE_MS / 2);
+    return;
+  }
   const forever = async (act: () => Promise<void>): Promise<never> => {
     for (;;) await act();
   };

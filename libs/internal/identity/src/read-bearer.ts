@@ -10,6 +10,7 @@ export const OPAQUE_CHARACTERS_MIN = 22;
 /** What an issuer is asked about: a reference, or a token that only it can read. A longer one is a stranger's bytes. */
 export const OPAQUE_CHARACTERS_MAX = 8192;
 
+const SCHEME = /^(bearer|dpop) +/i;
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const API_KEY = /^sk-ori-v1-[0-9a-f]{64}$/;
 /** Three parts, of which the first is an object in JSON: PASETO and others have three parts, too. */
@@ -52,13 +53,13 @@ export type { Bearer };
  * @throws IdentityError `bearer_refused`
  */
 export function readBearer(authorizations: readonly string[]): Bearer {
-  const [authorization, second] = authorizations;
+  const authorization = authorizations[0];
   if (authorization === undefined) throw refused('no Authorization header');
-  if (second !== undefined) throw refused('more than one Authorization header');
-  const [before, scheme] = /^(bearer|dpop) +/i.exec(authorization) ?? [];
-  if (before === undefined || scheme === undefined) throw refused('the scheme is neither Bearer nor DPoP');
-  const token = authorization.slice(before.length);
-  return new Bearer(kindOf(token), scheme.toLowerCase() === 'dpop' ? 'dpop' : 'bearer', token);
+  if (authorizations.length > 1) throw refused('more than one Authorization header');
+  const begun = SCHEME.exec(authorization);
+  if (begun === null) throw refused('the scheme is neither Bearer nor DPoP');
+  const token = authorization.slice(begun[0].length);
+  return new Bearer(kindOf(token), begun[1]?.toLowerCase() === 'dpop' ? 'dpop' : 'bearer', token);
 }
 
 function kindOf(token: string): Bearer['kind'] {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Socket } from 'node:net';
-import { startLagTolerantTimer } from '@ori/runtime/lag-tolerant-timer';
+import { lagTolerantTimers } from '@ori/runtime/lag-tolerant-timer';
 import pg from 'pg';
 import { FileTolerantClient } from './file-tolerant-client.ts';
 import { createStatementNames } from './statement-names.ts';
@@ -163,7 +163,7 @@ async function checked(
  */
 async function within<T>(ms: number, work: Promise<T>, lateMessage: string): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const cancel = startLagTolerantTimer(ms, () => reject(new StoreUnavailable('timed_out', lateMessage)));
+  const cancel = lagTolerantTimers(ms)(() => reject(new StoreUnavailable('timed_out', lateMessage)));
   try {
     return await Promise.race([work, late]);
   } finally {

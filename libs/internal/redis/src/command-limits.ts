@@ -1,4 +1,4 @@
-import { startLagTolerantTimer } from '@ori/runtime/lag-tolerant-timer';
+import { lagTolerantTimers } from '@ori/runtime/lag-tolerant-timer';
 import type { Redis } from 'ioredis';
 
 export interface CommandLimits {
@@ -18,6 +18,8 @@ const REPLY_BYTES_MAX = 1024 * 1024;
 export function limitCommands(node: Redis, { commandTimeoutMs, socketTimeoutMs }: CommandLimits): void {
   let heard = 0;
   let heardSinceReply = 0;
+  const startCommand = lagTolerantTimers(commandTimeoutMs);
+  const startSilence = lagTolerantTimers(Math.max(0, socketTimeoutMs - commandTimeoutMs));
   const giveUp = (why: string) => node.stream?.destroy(new Error(why));
 
   node.on('connect', () => {
@@ -31,20 +33,17 @@ export function limitCommands(node: Redis, { commandTimeoutMs, socketTimeoutMs }
   const send = node.sendCommand.bind(node);
   node.sendCommand = (command, stream) => {
     const heardBefore = heard;
-    const cancel = startLagTolerantTimer(commandTimeoutMs, () => {
+    const cancel = startCommand(() => {
       command.reject(new Error('Command timed out'));
-      startLagTolerantTimer(Math.max(0, socketTimeoutMs - commandTimeoutMs), () => {
+      startSilence(() => {
         if (heard === heardBefore) giveUp('Connection silent');
       });
     });
-    const end = (isReply: boolean) => {
-      if (isReply) heardSinceReply = 0;
+    const end = (error?: Error) => {
+      if (error === undefined || error.name === 'ReplyError') heardSinceReply = 0;
       cancel();
     };
-    command.promise.then(
-      () => end(true),
-      (error: Error) => end(error.name === 'ReplyError'),
-    );
+    command.promise.then(() => end(), end);
     return send(command, stream);
   };
 }

@@ -11,14 +11,14 @@ const TOGETHER_MAX = 8;
  * for each command takes 10 % of the CPU of a proof (`npm run bench -- --rows sign`).
  */
 export function writeTogether(stream: Pick<Writable, 'cork' | 'uncork' | 'write'>): void {
-  const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
+  const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean;
   let waiting = 0;
   let isFlushDue = false;
   const flush = () => {
     waiting = 0;
     stream.uncork();
   };
-  stream.write = (...args: unknown[]) => {
+  stream.write = (chunk: unknown, ...rest: unknown[]) => {
     if (waiting === 0) stream.cork();
     if (!isFlushDue) {
       isFlushDue = true;
@@ -28,7 +28,7 @@ export function writeTogether(stream: Pick<Writable, 'cork' | 'uncork' | 'write'
       });
     }
     waiting += 1;
-    const isTaken = write(...args);
+    const isTaken = rest.length === 0 ? write(chunk) : write(chunk, ...rest);
     if (waiting === TOGETHER_MAX) flush();
     return isTaken;
   };

@@ -1,18 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { startLagTolerantTimer } from './lag-tolerant-timer.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { lagTolerantTimers } from './lag-tolerant-timer.ts';
 
 const holdUp = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 test('expires after its time', async () => {
   const begun = performance.now();
-  await new Promise<void>((resolve) => startLagTolerantTimer(40, resolve));
+  await new Promise<void>((resolve) => lagTolerantTimers(40)(resolve));
   expect(performance.now() - begun).toBeGreaterThanOrEqual(38);
 });
 
 test('does not expire because the process itself was busy', async () => {
   const heard: string[] = [];
-  const cancel = startLagTolerantTimer(40, () => heard.push('expired'));
+  const cancel = lagTolerantTimers(40)(() => heard.push('expired'));
   holdUp(100);
   await pause(0);
   expect(heard).toEqual([]);
@@ -22,7 +22,7 @@ test('does not expire because the process itself was busy', async () => {
 test('input that arrived while the process was busy is read before it expires', async () => {
   const heard: string[] = [];
   await new Promise<void>((resolve) => {
-    startLagTolerantTimer(4, () => {
+    lagTolerantTimers(4)(() => {
       heard.push('expired');
       resolve();
     });
@@ -35,9 +35,23 @@ test('input that arrived while the process was busy is read before it expires', 
   expect(heard).toEqual(['answer', 'expired']);
 });
 
+test('one that starts while others wait has its whole time', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const heard: string[] = [];
+  const start = lagTolerantTimers(40);
+  start(() => heard.push('first'));
+  await vi.advanceTimersByTimeAsync(12);
+  start(() => heard.push('second'));
+  await vi.advanceTimersByTimeAsync(39);
+  expect(heard).toEqual(['first']);
+  await vi.advanceTimersByTimeAsync(5);
+  expect(heard).toEqual(['first', 'second']);
+});
+
 test('does not expire once cancelled', async () => {
   const heard: string[] = [];
-  startLagTolerantTimer(5, () => heard.push('expired'))();
+  lagTolerantTimers(5)(() => heard.push('expired'))();
   await pause(20);
   expect(heard).toEqual([]);
 });

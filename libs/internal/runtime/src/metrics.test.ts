@@ -37,7 +37,7 @@ function finish(url: string, method: string, status: number, route: string | und
     facts: { url },
   };
   metrics.requestStarted();
-  observe(req, res, exchange, { metrics });
+  observe(req, res, { exchange, endedAt: performance.now(), sinks: { metrics } });
 }
 
 it('keeps the number of series constant for 100,000 random paths, methods and unknown routes', async () => {

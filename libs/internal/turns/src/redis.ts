@@ -65,17 +65,15 @@ export function createRedisTurns(redis: RedisClient, windowSeconds: number): Tur
   scripted.defineCommand('oriTurnRefund', { numberOfKeys: 1, lua: REFUND_SCRIPT });
   const limiter = new ScriptLimiter<PairState, OtherKeys>(redis, windowSeconds, {
     charge(user, windowMs, { organization, limits, claims }) {
-      const keys = [user, organization];
-      const values: (string | number)[] = [windowMs, limits.user, limits.organization];
-      for (const claim of [claims?.allowed, claims?.first]) {
-        if (claim === undefined) continue;
-        keys.push(claim.key);
-        values.push(claim.value, claim.keptMs);
-      }
-      if (claims?.first) {
-        const { key, expected, from, until } = claims.first.epoch;
-        keys.push(key);
-        values.push(expected, from, until);
+      const turn = [windowMs, limits.user, limits.organization];
+      if (claims === undefined) return scripted.oriTurnCharge(2, [user, organization], turn);
+      const { allowed, first } = claims;
+      const keys = [user, organization, allowed.key];
+      const values = [...turn, allowed.value, allowed.keptMs];
+      if (first !== undefined) {
+        const { key, expected, from, until } = first.epoch;
+        keys.push(first.key, key);
+        values.push(first.value, first.keptMs, expected, from, until);
       }
       return scripted.oriTurnCharge(keys.length, keys, values);
     },
@@ -118,21 +116,22 @@ class PairState extends RateLimiterRes implements ClaimedTurn {
   }
 
   get outcome(): 'claimed' | Unclaimed | undefined {
-    const [, , , , , claimed] = this.#answer;
+    const claimed = this.#answer[5];
     if (claimed === -2) return 'forgotten';
     return claimed === -1 ? 'replayed' : claimed === 1 ? 'claimed' : undefined;
   }
 
   counts(limits: TurnLimits, windowSeconds: number): TurnCounts {
-    const [free, userUsed = 0, userTtlMs = 0, used = 0, ttlMs = 0] = this.#answer;
-    const count = (usedTurns: number, limit: number, ttl: number) => ({
-      allowed: free === 1 || usedTurns < limit,
-      used: Math.min(usedTurns, limit),
-      msBeforeReset: ttl < 0 ? windowSeconds * 1000 : ttl,
-    });
-    return {
-      user: count(userUsed, limits.user, userTtlMs),
-      organization: count(used, limits.organization, ttlMs),
+    /** @param at where the answer has the turns used, followed by the milliseconds left */
+    const count = (limit: number, at: 1 | 3) => {
+      const used = this.#answer[at] ?? 0;
+      const ttlMs = this.#answer[at + 1] ?? 0;
+      return {
+        allowed: this.#answer[0] === 1 || used < limit,
+        used: Math.min(used, limit),
+        msBeforeReset: ttlMs < 0 ? windowSeconds * 1000 : ttlMs,
+      };
     };
+    return { user: count(limits.user, 1), organization: count(limits.organization, 3) };
   }
 }

@@ -18,7 +18,9 @@ function createCodec(name: 'base64' | 'base64url', alphabet: string, pad: '=' | 
 
   function encode(bytes: Uint8Array): string {
     if (NodeBuffer !== undefined) {
-      return NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(name);
+      const buffer =
+        bytes instanceof NodeBuffer ? bytes : NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      return buffer.toString(name);
     }
     let text = '';
     let held = 0;

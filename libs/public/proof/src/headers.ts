@@ -27,15 +27,15 @@ export function renderProof({ timestamp, user, nonce, signatures }: SignedFields
   if (!isTimestamp(String(timestamp))) throw new TypeError('timestamp is not whole Unix seconds');
   if (!isUser(user)) throw new TypeError('user is outside its alphabet');
   const values: Partial<Mutable<ProofHeaderValues>> = {};
-  for (const { version, signature } of signatures) {
+  signatures.forEach(({ version, signature }) => {
     const row = versionFacts(version);
     if (row.adds.includes('nonce') && !isNonce(nonce ?? ''))
       throw new TypeError('nonce is outside its alphabet');
-    for (const header of row.adds) {
+    row.adds.forEach((header) => {
       const own = header === row.signature ? encodeSignature(signature) : fields[header];
       if (own !== undefined) values[PROOF_HEADERS[header]] = own;
-    }
-  }
+    });
+  });
   return values as ProofHeaderValues;
 }
 

@@ -44,12 +44,11 @@ export type ProofFields = ProofV1 & {
  */
 export function signingInput(version: Version, fields: ProofFields): Uint8Array {
   const { label, covers }: { label: string; covers: readonly CoveredField[] } = VERSIONS[version];
-  let text = label;
-  for (const name of covers) {
+  const netstrings = (text: string, name: CoveredField): string => {
     const value = fieldText(fields, name);
-    text += BETWEEN[value.length] + value;
-  }
-  return asciiBytes(`${text},`);
+    return text + BETWEEN[value.length] + value;
+  };
+  return asciiBytes(`${covers.reduce(netstrings, label)},`);
 }
 
 /** The text between two values, by the length of the second. A lookup is faster than a template literal. */

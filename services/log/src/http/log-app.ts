@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { BodyError, readBody } from '@ori/http/body';
@@ -6,7 +7,7 @@ import { DeadlineError, presentDeadline } from '@ori/http/deadline';
 import { sendEnvelope } from '@ori/http/envelope';
 import { exchangeOf } from '@ori/http/exchange';
 import type { Presentation } from '@ori/http/presentation';
-import { createExpressApp, type Express, type Route } from '@ori/http/routes';
+import { createExpressApp, type Route } from '@ori/http/routes';
 import { parseTarget } from '@ori/http/target';
 import { decodeCommitments, LOOKUP_BYTES_MAX, type LookupAnswer } from '@ori/tlog/lookup';
 import { parseTilePath, tilePath } from '@ori/tlog/tile';
@@ -50,7 +51,7 @@ export function logRoutes(prefix: string): { checkpoint: string; lookup: string;
 }
 
 /** What tlog-tiles serves, and the lookup: the index and the entry of a commitment. Nothing in it is secret. */
-export function createLogApp(prefix: string, { folder, checkpoint, lookup }: LogAppParts): Express {
+export function createLogApp(prefix: string, { folder, checkpoint, lookup }: LogAppParts): RequestListener {
   const templates = logRoutes(prefix);
 
   const sendCheckpoint: Route['handler'] = async (_req, res) => {

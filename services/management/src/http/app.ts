@@ -1,11 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { DeadlineError } from '@ori/http/deadline';
 import { sendEnvelope } from '@ori/http/envelope';
 import { countFor, exchangeOf } from '@ori/http/exchange';
 import type { Presentation } from '@ori/http/presentation';
 import { valuesOf } from '@ori/http/raw-headers';
 import { isRegionalHost } from '@ori/http/regional-host';
-import { createExpressApp, type Express, type Request, type Route } from '@ori/http/routes';
+import { createExpressApp, type Request, type Route } from '@ori/http/routes';
 import { parseTarget } from '@ori/http/target';
 import type { DpopNonces } from '@ori/identity/dpop/nonces';
 import { createFairSemaphore } from '@ori/runtime/fair-semaphore';
@@ -48,7 +48,7 @@ export function createApp({
   dpopNonces,
   operationsMax,
   services,
-}: AppOptions): Express {
+}: AppOptions): RequestListener {
   const { origin, pathname: basePath } = new URL(baseUrl);
   const published = files.map(
     (file): Route => ({

@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Presentation } from '@ori/http/presentation';
-import { createExpressApp, type Express } from '@ori/http/routes';
+import { createExpressApp } from '@ori/http/routes';
 import type { IssuerSettings } from '@ori/identity/issuers-file';
 import type { Budget } from '@ori/runtime/metrics';
 import { signProof } from '../core/sign-proof.ts';
@@ -33,7 +33,11 @@ export function signerRoutes(baseUrl: string): { sign: string; jwks: string; pro
 }
 
 /** The signer's three routes. It runs behind `startApiServer`, which gives each request its id and its deadline. */
-export function createSignerApp(parts: SignerAppParts, metrics: SignerMetrics, sign = signProof): Express {
+export function createSignerApp(
+  parts: SignerAppParts,
+  metrics: SignerMetrics,
+  sign = signProof,
+): RequestListener {
   const templates = signerRoutes(parts.baseUrl);
   return createExpressApp({
     routes: [

@@ -1,6 +1,6 @@
 import { close, constants, fstat, open, write } from 'node:fs';
 import { promisify } from 'node:util';
-import { startLagTolerantTimer } from '@ori/runtime/lag-tolerant-timer';
+import { lagTolerantTimers } from '@ori/runtime/lag-tolerant-timer';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { DependencyError } from '../core/dependency-error.ts';
 import { Written } from '../core/stages/evidence.ts';
@@ -8,7 +8,6 @@ import { Written } from '../core/stages/evidence.ts';
 const openFile = promisify(open);
 const closeFile = promisify(close);
 const statFile = promisify(fstat);
-const writeFile = promisify(write);
 
 /** `kernel`: a line survives the process; `disk`: it survives the machine (`O_DSYNC`), at the disk's pace. */
 export type AuditSync = 'kernel' | 'disk';
@@ -37,6 +36,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
   const flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | (sync === 'disk' ? O_DSYNC : 0);
   let fd = await openOrFail(path, flags);
   let successor: number | undefined;
+  const startTimer = lagTolerantTimers(WRITE_TIMEOUT_MS);
   let waiting: Waiting[] = [];
   let isWorking = false;
   const onIdle: (() => void)[] = [];
@@ -51,17 +51,16 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
       const lines = batch.map(({ line }) => `${line}\n`).join('');
       try {
         // A write that failed in part left an unfinished line, which the next one must not continue.
-        let left = Buffer.from(torn ? `\n${lines}` : lines);
-        while (left.length > 0) {
-          const { bytesWritten } = await writeFile(fd, left);
-          torn = left[bytesWritten - 1] !== NEWLINE;
-          left = left.subarray(bytesWritten);
+        const bytes = Buffer.from(torn ? `\n${lines}` : lines);
+        for (let at = 0; at < bytes.length; ) {
+          at += await writeSome(fd, bytes, at);
+          torn = bytes[at - 1] !== NEWLINE;
         }
         isFailing = false;
-        for (const { line, stopTimer, resolve } of batch) {
+        batch.forEach(({ line, stopTimer, resolve }) => {
           stopTimer();
           resolve(new Written(line));
-        }
+        });
       } catch (cause) {
         const error = new DependencyError('audit', 'the audit file cannot be written', { cause });
         for (const one of batch) refuse(one, error);
@@ -102,7 +101,7 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
 
   function append(line: string): Promise<Written> {
     return new Promise((resolve, reject) => {
-      const stopTimer = startLagTolerantTimer(WRITE_TIMEOUT_MS, () => giveUp(one));
+      const stopTimer = startTimer(() => giveUp(one));
       const one: Waiting = { line, stopTimer, resolve, reject };
       waiting.push(one);
       startWork();
@@ -137,6 +136,13 @@ export async function openAuditFile(path: string, sync: AuditSync = 'kernel') {
 
 /** The destination of audit lines. */
 export type AuditLog = Awaited<ReturnType<typeof openAuditFile>>;
+
+/** How many of the bytes from `at` on were written. */
+function writeSome(fd: number, bytes: Uint8Array, at: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(fd, bytes, at, (error, written) => (error ? reject(error) : resolve(written)));
+  });
+}
 
 /** @returns false if a write takes so long that it may never end */
 async function inTime(work: Promise<void>): Promise<boolean> {

@@ -49,16 +49,16 @@ export function limiterTurns({
 
   type Take = SigningParts['turns']['take'];
 
-  function take(...[who, reservation, dpopProof]: Parameters<Take>): ReturnType<Take> {
+  const take: Take = (who, reservation, dpopProof) => {
     const claims = claimsOf(reservation, dpopProof);
     if (claims === undefined || takeAndClaim === undefined) return takeApart(who, reservation, dpopProof);
     return takeAndClaim(who, claims).then(
       (taken) => (typeof taken === 'string' ? taken : new TurnTaken(taken.verdict, taken.claimed)),
       unanswered,
     );
-  }
+  };
 
-  async function takeApart(...[who, reservation, dpopProof]: Parameters<Take>): ReturnType<Take> {
+  const takeApart: Take = async (who, reservation, dpopProof) => {
     const spending = dpopProof === undefined ? 'spent' : await spentProofs.spend(dpopProof);
     if (spending !== 'spent') return spending;
     const verdict = await limiter.take(who).catch(unanswered);
@@ -69,13 +69,13 @@ export function limiterTurns({
       refund(who, verdict);
       throw error;
     }
-  }
+  };
 
   return {
-    take: (...taker) =>
+    take: (who, reservation, dpopProof) =>
       eviction === undefined || eviction.isSafe
-        ? take(...taker)
-        : eviction.require().then(() => take(...taker), unanswered),
+        ? take(who, reservation, dpopProof)
+        : eviction.require().then(() => take(who, reservation, dpopProof), unanswered),
     refund,
   };
 }

@@ -77,7 +77,7 @@ export function createSigningKeys(options: SigningKeysOptions): SigningParts['ke
   function unlockOf(published: readonly SigningKeyRow[]): UnlockableKey | Promise<UnlockableKey> {
     const stated = onlyStated ? published.filter(({ statement }) => statement !== null) : published;
     const candidates = chooseKeys(stated, Math.floor(now() / 1000));
-    const [newest] = candidates;
+    const newest = candidates[0];
     return (newest && recall(newest)?.key) ?? openFirst(candidates);
   }
 

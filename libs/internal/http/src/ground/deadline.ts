@@ -28,14 +28,15 @@ export class Deadline {
   #reason: Error | undefined;
 
   /**
-   * @param startedAt `performance.now()` at the first byte of the request
+   * @param startedAt `performance.now()` at the first byte of the request; `now` by default
    * @param onExpire called before the signal aborts
+   * @param now `performance.now()`
    */
-  constructor(ms: number, startedAt: number = performance.now(), onExpire?: () => void) {
+  constructor(ms: number, startedAt?: number, onExpire?: () => void, now = performance.now()) {
     this.ms = ms;
-    this.#startedAt = startedAt;
+    this.#startedAt = startedAt ?? now;
     this.#onExpire = onExpire;
-    this.#timer = setTimeout(() => this.#expire(), Math.ceil(this.remainingMs()));
+    this.#timer = setTimeout(() => this.#expire(), Math.ceil(Math.max(0, this.#startedAt + ms - now)));
   }
 
   /** Aborts at the deadline with a {@link DeadlineError}, or with the reason of `abandon`. Created on first use. */

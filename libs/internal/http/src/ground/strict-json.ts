@@ -40,9 +40,8 @@ export function parseStrictJson(bytes: Uint8Array, limits: JsonLimits): unknown 
 function membersOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const items = Object.values(value);
-  let members = Array.isArray(value) ? 0 : items.length;
-  for (const item of items) members += membersOf(item);
-  return members;
+  const own = Array.isArray(value) ? 0 : items.length;
+  return items.reduce((members: number, item) => members + membersOf(item), own);
 }
 
 /**

@@ -22,7 +22,7 @@ export function timeDependencies(
   return (dependency, part) => {
     const observer = histogram.labels({ dependency });
     const timed = (name: string, member: (...values: unknown[]) => unknown) => {
-      const own = (...values: unknown[]) => member.apply(part, values);
+      const own = member.bind(part);
       const method = tracing?.method(dependency, name, own) ?? own;
       return (...values: unknown[]) => {
         const startedAt = performance.now();

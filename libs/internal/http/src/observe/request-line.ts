@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { performance } from 'node:perf_hooks';
 import { BusyError } from '@ori/runtime/busy-error';
 import type { Logger } from '@ori/runtime/log';
 import type { Metrics } from '@ori/runtime/metrics';
@@ -17,9 +16,16 @@ export interface Sinks {
  * Records a finished request as one log line and in the metrics. The line contains the template of the route, never the
  * path, and no header or body except the trace id of `traceparent`; `client` is an IP address, and `why` explains the cause
  * of a 5xx if it is known.
+ *
+ * @param ended `endedAt` is `performance.now()` at the end of the answer
  */
-export function observe(req: IncomingMessage, res: ServerResponse, exchange: Exchange, sinks: Sinks): void {
-  const durationMs = performance.now() - exchange.receivedAt;
+export function observe(
+  req: IncomingMessage,
+  res: ServerResponse,
+  ended: { readonly exchange: Exchange; readonly endedAt: number; readonly sinks: Sinks },
+): void {
+  const { exchange, endedAt, sinks } = ended;
+  const durationMs = endedAt - exchange.receivedAt;
   const { requestId, client, route, error, facts } = exchange;
   const method = req.method ?? '';
   const status = res.headersSent ? res.statusCode : undefined;

@@ -93,6 +93,7 @@ interface Entry {
 /** Recently served names; beyond the limit, the least recently served one is dropped. */
 class RecentNames {
   readonly #entries = new Map<string, Entry>();
+  #newest: string | undefined;
 
   get isEmpty(): boolean {
     return this.#entries.size === 0;
@@ -101,6 +102,8 @@ class RecentNames {
   remember(name: string, now: number): void {
     const entry = this.#entries.get(name) ?? { servedAt: now, countedAt: now, credit: AT_ONCE_MAX };
     entry.servedAt = now;
+    if (name === this.#newest) return;
+    this.#newest = name;
     this.#entries.delete(name);
     this.#entries.set(name, entry);
     if (this.#entries.size <= KNOWN_MAX) return;
@@ -109,6 +112,7 @@ class RecentNames {
   }
 
   forget(name: string): void {
+    if (name === this.#newest) this.#newest = undefined;
     this.#entries.delete(name);
   }
 

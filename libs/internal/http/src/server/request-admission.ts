@@ -50,7 +50,8 @@ export function createRequestAdmission(
     const client = clientOf(req, trustGateway);
     const network = networkOf(client.address);
     const isCrowded = (connection?.openAnswers ?? 0) >= limits.requestsInFlightPerConnectionMax;
-    const receivedAt = connection?.firstByteAt ?? performance.now();
+    const now = performance.now();
+    const receivedAt = connection?.firstByteAt ?? now;
     const requestId = requestIdOf(req, trustGateway);
     connection?.begin(res);
     res.setHeader('X-Request-Id', requestId);
@@ -64,18 +65,19 @@ export function createRequestAdmission(
     const sender = senderOf(req, network);
     const exhausted = isCrowded
       ? 'connection'
-      : shedding.admits(sender, admission.isHalfFull)
+      : shedding.admits(sender, admission.isHalfFull, now)
         ? admission.enter(network)
         : 'overload';
     if (exhausted !== undefined) {
       refuse(req, res, { budget: exhausted, receivedAt, sinks, connection });
       return undefined;
     }
-    const deadline = new Deadline(deadlineMs, receivedAt, () => {
+    const expire = () => {
       if (res.headersSent) return;
       exchange.error ??= new DeadlineError(deadlineMs);
       sendEnvelope(res, exchange.deadlineAnswer ?? presentDeadline(deadlineMs));
-    });
+    };
+    const deadline = new Deadline(deadlineMs, receivedAt, expire, now);
     const exchange: Exchange = {
       requestId,
       client,
@@ -94,15 +96,16 @@ export function createRequestAdmission(
       else deadline.abandon(new BodyError('body_aborted', 'the client disconnected before the answer'));
       admission.leave(network, exchange.account);
       // Other routes are public: a request to them must not make its sender known.
-      if (exchange.account !== undefined) count(sender, res.statusCode);
+      const endedAt = performance.now();
+      if (exchange.account !== undefined) count(sender, res.statusCode, endedAt);
       settle(req, res, connection);
-      observe(req, res, exchange, sinks);
+      observe(req, res, { exchange, endedAt, sinks });
     });
     return exchange;
   }
 
-  function count(sender: Sender, status: number): void {
-    if (status < 300) shedding.served(sender);
+  function count(sender: Sender, status: number, now: number): void {
+    if (status < 300) shedding.served(sender, now);
     // In overload, 408 is as likely the fault of the process.
     else if (status >= 400 && status < 500 && status !== 408) shedding.refused(sender);
   }

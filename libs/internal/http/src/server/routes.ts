@@ -1,10 +1,11 @@
-import express, { type Express, type RequestHandler } from 'express';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import express, { type RequestHandler } from 'express';
 import { sendEnvelope } from '../ground/envelope.ts';
 import { findExchange } from '../ground/exchange.ts';
 import type { Presentation } from '../ground/presentation.ts';
 import { errorHandler, type Presenter } from './error-handler.ts';
 
-export type { Express, Request } from 'express';
+export type { Request } from 'express';
 
 /** One operation of an application. */
 export interface Route {
@@ -30,22 +31,23 @@ export interface AppOptions {
  * An Express application that routes strictly and case-sensitively, and answers every failure with an envelope. A known
  * path with another method gets 405 with `Allow`. Where two templates match a path, the first one wins.
  */
-export function createExpressApp({ routes, notFound, present }: AppOptions): Express {
+export function createExpressApp({ routes, notFound, present }: AppOptions): RequestListener {
   const app = express();
   app.disable('x-powered-by').disable('query parser');
   app.enable('strict routing').enable('case sensitive routing');
-  app.use(keepUndecodable);
   for (const [template, methods] of Map.groupBy(routes, ({ template }) => template)) {
     const route = app.route(expressPath(template));
-    route.all(nameRoute(template));
     for (const { method, handler } of methods) {
-      route[method.toLowerCase() as 'get'](handler as unknown as RequestHandler);
+      route[method.toLowerCase() as 'get'](named(template, handler as unknown as RequestHandler));
     }
-    route.all(refuseMethod(methods));
+    route.all(named(template, refuseMethod(methods)));
   }
   app.use((_req, res) => sendEnvelope(res, notFound));
   app.use(errorHandler(present));
-  return app;
+  return (req, res) => {
+    keepUndecodable(req);
+    app(req, res);
+  };
 }
 
 /** `{name}` is `:name` to Express. Every other character is literal. */
@@ -59,12 +61,10 @@ function expressPath(template: string): string {
  * Express refuses a parameter that does not decode before its handler has authenticated the caller. With its percent
  * signs escaped, such a path reaches the handler with its parameters as they were sent, which name nothing.
  */
-const keepUndecodable: RequestHandler = (req, _res, next) => {
-  if (req.url.includes('%') && !isDecodable(req.url.split('?', 1)[0] ?? '')) {
-    req.url = req.url.replaceAll('%', '%25');
-  }
-  next();
-};
+function keepUndecodable(req: IncomingMessage): void {
+  const { url = '' } = req;
+  if (url.includes('%') && !isDecodable(url.split('?', 1)[0] ?? '')) req.url = url.replaceAll('%', '%25');
+}
 
 /** Compares the result, because the bundler removes a call whose result is unused. */
 function isDecodable(path: string): boolean {
@@ -75,11 +75,11 @@ function isDecodable(path: string): boolean {
   }
 }
 
-function nameRoute(template: string): RequestHandler {
-  return (req, _res, next) => {
+function named(template: string, handler: RequestHandler): RequestHandler {
+  return (req, res, next) => {
     const exchange = findExchange(req);
     if (exchange !== undefined) exchange.route = template;
-    next();
+    return handler(req, res, next);
   };
 }
 
