@@ -1,10 +1,12 @@
 import asyncio
 import json
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from starlette.responses import FileResponse
 
 from ori_proof.asgi import PROVEN, ProofMiddleware, Receive, Scope, Send, send_answer
 from ori_proof.testing import TestSigner
@@ -76,6 +78,26 @@ def test_a_diagnosis_has_digests_alone() -> None:
     diagnosis = json.loads(body)["error"]["diagnosis"]
     assert (status, diagnosis["bodyBytes"], diagnosis["query"]) == (401, 2, False)
     assert len(diagnosis["headers"]["x-ori-invoke-user"][0]) == 64
+
+
+def test_a_file_is_recorded_where_the_server_would_send_it_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"hello")
+    signer = TestSigner()
+    app = ProofMiddleware(FileResponse(tmp_path / "file"), signer.verifier(answers=True))
+    headers = signer.headers("ada", "/api/invoke", b"{}")
+    extensions: dict[str, Any] = {"http.response.pathsend": {}, "http.response.zerocopysend": {}}
+    assert call(app, scope_of(headers, extensions=extensions), b"{}") == (200, b"hello")
+    question = "/.well-known/ori/calls/" + headers["x-ori-invoke-nonce"]
+    assert call(app, scope_of(signer.headers("ada", question, b""), question)) == (200, b"hello")
+
+
+@pytest.mark.parametrize("length", [b"abc", b"-1", b"1_0", b"9" * 5000])
+def test_a_length_that_is_none_is_a_broken_body(length: bytes) -> None:
+    signer = TestSigner()
+    scope = scope_of(signer.headers("ada", "/api/invoke", b"{}"))
+    scope["headers"].append((b"content-length", length))
+    status, body = call(ProofMiddleware(reply, signer.verifier()), scope, b"{}")
+    assert (status, json.loads(body)["error"]["code"]) == (400, "body_incomplete")
 
 
 def test_a_lost_answer_is_given_to_its_person_alone() -> None:

@@ -1,7 +1,9 @@
+import pytest
 from fastapi import Depends, FastAPI, Security
 from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
+from ori_proof.asgi import ProofMiddleware
 from ori_proof.fastapi import Proven, require_proof, signed_body
 from ori_proof.testing import TestSigner
 
@@ -39,6 +41,23 @@ def test_a_second_evaluation_in_a_request_gives_the_same_proven() -> None:
         return proven is again and proven is anew
 
     assert signer.post(TestClient(app), "/api/invoke", {}).json() is True
+
+
+def test_a_proof_for_one_verifier_is_none_for_another() -> None:
+    app, signer, other = FastAPI(), TestSigner(), TestSigner("int_other")
+    ours, theirs = signer.verifier(), other.verifier()
+    app.add_middleware(ProofMiddleware, verifier=ours, paths=["/ours/"])
+    app.add_middleware(ProofMiddleware, verifier=theirs, paths=["/theirs/"])
+    for path in ("/ours/a", "/theirs/a"):
+
+        @app.post(path)
+        def invoke(proven: Proven = Depends(require_proof(theirs))) -> str:
+            return proven.proof.intern_id
+
+    client = TestClient(app)
+    assert other.post(client, "/theirs/a", {}).json() == "int_other"
+    with pytest.raises(RuntimeError, match="another Verifier judged this request"):
+        signer.post(client, "/ours/a", {})
 
 
 def test_the_api_document_has_the_body() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import django
 import pytest
 from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, JsonResponse
 from django.test import Client, RequestFactory
 from django.urls import path as route
@@ -59,6 +60,19 @@ def test_a_view_of_flask_runs_once_with_a_proof() -> None:
     assert send(client, "/api/invoke", b'{"prompt":"x"}', headers).status_code == 200
     refused = send(client, "/api/invoke", b'{"prompt":"x"}', headers)
     assert (refused.status_code, refused.get_json()["error"]["code"]) == (401, "nonce_replayed")
+
+
+def test_a_proof_for_one_verifier_is_none_for_another() -> None:
+    app, signer = Flask("daemon"), TestSigner("int_other")
+    app.wsgi_app = ProofMiddleware(app.wsgi_app, signer.verifier())  # type: ignore[method-assign]
+    app.post("/flask")(flask_proof(VERIFIER)(lambda proven: proven.user))
+    app.testing = True
+    with pytest.raises(RuntimeError, match="another Verifier judged this request"):
+        signer.post(app.test_client(), "/flask", {})
+    environ = environ_of(signer.headers("ada", "/", b""), "/", b"")
+    prove(signer.verifier(), environ)
+    with pytest.raises(RuntimeError, match="another Verifier judged this request"):
+        view(WSGIRequest(environ))
 
 
 def environ_of(headers: dict[str, str], path: str, body: bytes, **others: object) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
+from typing import Any
 
 from .answers import QUESTION_PATH
 from .diagnosis import diagnosis_of
@@ -12,8 +14,8 @@ from .store import Question
 from .verifier import Proven, Verifier
 
 BODY_BYTES_MAX = 1_000_000
-#: Where the scope or the environment has the Proven of this request.
-PROVEN = "ori_proof.proven"
+#: Where the scope or the environment has the Proven of this request, and the Verifier that judged it.
+PROVEN, JUDGE = "ori_proof.proven", "ori_proof.verifier"
 QUESTIONS = QUESTION_PATH.encode()
 
 
@@ -59,6 +61,31 @@ class Arrival:
         except Refused as refused:
             self.verifier.report(refused, *self._head)
             raise
+
+
+def set_proven(place: MutableMapping[str, Any], verifier: Verifier, proven: Proven) -> None:
+    place[PROVEN], place[JUDGE] = proven, verifier
+
+
+def proven_in(place: Mapping[str, Any], verifier: Verifier) -> Proven | None:
+    """What this verifier found of the request before. Raises RuntimeError if another did, perhaps of another intern."""
+    proven: Proven | None = place.get(PROVEN)
+    if proven is not None and place.get(JUDGE) is not verifier:
+        raise RuntimeError("another Verifier judged this request: give the middleware and the route the same one")
+    return proven
+
+
+def length_of(stated: str, body_bytes_max: int) -> int:
+    """The value of a Content-Length. Raises Refused."""
+    if not re.fullmatch("[0-9]{1,18}", stated):
+        raise Refused("body_incomplete", "an invalid Content-Length")
+    require_size(int(stated), body_bytes_max)
+    return int(stated)
+
+
+def require_size(size: int, body_bytes_max: int) -> None:
+    if size > body_bytes_max:
+        raise Refused("body_too_large", f"more than {body_bytes_max} bytes")
 
 
 def question_of(verifier: Verifier, proven: Proven) -> Question | None:

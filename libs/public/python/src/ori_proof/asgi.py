@@ -10,7 +10,7 @@ from typing import Any
 from .answers import Recorder
 from .arrival import BODY_BYTES_MAX as BODY_BYTES_MAX
 from .arrival import PROVEN as PROVEN
-from .arrival import Arrival, Guard, question_of
+from .arrival import Arrival, Guard, length_of, question_of, require_size, set_proven
 from .refused import Refused
 from .store import BODY_SECONDS
 from .verifier import Proven, Verifier
@@ -27,6 +27,8 @@ READ_BEFORE = (
     "the body was read before its proof was judged: a route that depends on a proof takes no body parameter, "
     "and reads Proven.body"
 )
+
+SENT_BY_SERVER = {"http.response.pathsend", "http.response.zerocopysend"}
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -58,7 +60,7 @@ class ProofMiddleware:
             return await self._app(scope, receive, send)
         guard, verifier = self._guard, self._guard.verifier
         if not guard.covers(target_of(scope)):
-            scope[PROVEN] = None
+            scope.setdefault(PROVEN, None)
             return await self._app(scope, receive, send)
         if scope["type"] == "websocket":
             # No proof covers one.
@@ -82,12 +84,13 @@ async def run(app: Application, verifier: Verifier, scope: Scope, proven: Proven
         # Only that the client left: with a recorder, somebody can still ask.
         return await (receive() if recorder is None else asyncio.Event().wait())  # type: ignore[return-value]
 
-    scope[PROVEN] = proven
     proof = proven.proof
     if verifier.answers is None or proof.nonce is None:
         recorder = None
         return await app(scope, receive_again, send)
     recorder = verifier.answers.record(proof.user, proof.nonce, proof.digest)
+    # A file that the server sends by itself is not seen here.
+    scope["extensions"] = {n: o for n, o in (scope.get("extensions") or {}).items() if n not in SENT_BY_SERVER}
     head: Message | None = None
     has_key = verifier.answers.key is not None
 
@@ -158,7 +161,9 @@ async def prove(
             require_headers(headers)
             arrival.body = body = await read_body(receive, headers, body_bytes_max)
         proof.update(body)
-        return Proven(await proof.finish_async(), body)
+        proven = Proven(await proof.finish_async(), body)
+    set_proven(scope, verifier, proven)
+    return proven
 
 
 def require_headers(headers: list[tuple[bytes, bytes]]) -> None:
@@ -168,9 +173,8 @@ def require_headers(headers: list[tuple[bytes, bytes]]) -> None:
 
 
 async def read_body(receive: Receive, headers: list[tuple[bytes, bytes]], body_bytes_max: int) -> bytes:
-    length = next((int(value) for name, value in headers if name == b"content-length"), 0)
-    if length > body_bytes_max:
-        raise Refused("body_too_large", f"more than {body_bytes_max} bytes")
+    stated = next((value for name, value in headers if name == b"content-length"), b"0")
+    length = length_of(stated.decode("latin-1"), body_bytes_max)
     # Nothing is accepted later (V17), so nothing is read later.
     loop, task, is_late = asyncio.get_running_loop(), asyncio.current_task(), False
 
@@ -196,8 +200,7 @@ async def read_body(receive: Receive, headers: list[tuple[bytes, bytes]], body_b
         raise Refused("body_incomplete", f"the body took longer than {BODY_SECONDS} s") from None
     finally:
         timer.cancel()
-    if len(body) > body_bytes_max:
-        raise Refused("body_too_large", f"more than {body_bytes_max} bytes")
+    require_size(len(body), body_bytes_max)
     # A middleware that read the stream leaves an empty one.
     if len(body) < length:
         raise Refused("body_incomplete", "the body is shorter than its Content-Length")

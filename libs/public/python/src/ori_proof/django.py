@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
+from .arrival import proven_in
 from .refused import Refused
 from .verifier import Proven, Verifier
 from .wsgi import BODY_BYTES_MAX, PROVEN, prove, require_telling_server
@@ -40,8 +41,7 @@ def require_proof(
     def proven_of(request: HttpRequest) -> Proven:
         scope = getattr(request, "scope", None)
         place = request.META if scope is None else scope
-        found: Proven | None = place.get(PROVEN)
-        if found is not None:
+        if (found := proven_in(place, verifier)) is not None:
             return found
         if scope is not None or verifier.answers is not None:
             if PROVEN in place:

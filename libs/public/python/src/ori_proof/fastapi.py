@@ -10,7 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
-from .asgi import BODY_BYTES_MAX, PROVEN, READ_BEFORE, prove
+from .arrival import proven_in
+from .asgi import BODY_BYTES_MAX, READ_BEFORE, prove
 from .refused import Refused
 from .verifier import Proven, Verifier
 
@@ -31,8 +32,8 @@ def require_proof(
 
     async def proven(request: Request) -> Proven:
         scope = request.scope
-        if (found := scope.get(PROVEN)) is not None:
-            return found  # type: ignore[no-any-return]
+        if (found := proven_in(scope, verifier)) is not None:
+            return found
         if verifier.answers is not None:
             raise RuntimeError("answers: add ori_proof.asgi.ProofMiddleware to the application, which keeps them")
         # A second reader would wait for bytes that never come, and then blame the client.
@@ -42,7 +43,6 @@ def require_proof(
         found = await prove(verifier, scope, request.receive, body_bytes_max, diagnose)
         # Where request.body() and request.json() find it: they would wait for it, too.
         request._body = found.body
-        scope[PROVEN] = found
         return found
 
     # FastAPI reads the annotations of a nested function when the route is declared.

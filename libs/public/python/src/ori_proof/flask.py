@@ -8,9 +8,10 @@ from typing import Any
 
 from flask import Response, request
 
+from .arrival import proven_in
 from .refused import Refused
 from .verifier import Proven, Verifier
-from .wsgi import BODY_BYTES_MAX, PROVEN, prove, require_telling_server
+from .wsgi import BODY_BYTES_MAX, prove, require_telling_server
 
 __all__ = ["Proven", "require_proof"]
 
@@ -33,10 +34,10 @@ def require_proof(
         @wraps(view)
         def guarded(*args: Any, **named: Any) -> Any:
             environ = request.environ
-            if environ.get(PROVEN) is None and verifier.answers is not None:
+            if (proven := proven_in(environ, verifier)) is None and verifier.answers is not None:
                 raise RuntimeError("answers: wrap app.wsgi_app in ori_proof.wsgi.ProofMiddleware, which keeps them")
             try:
-                proven = environ.get(PROVEN) or prove(verifier, environ, body_bytes_max, diagnose)
+                proven = proven or prove(verifier, environ, body_bytes_max, diagnose)
             except Refused as refused:
                 return Response(refused.body, refused.status, refused.headers)
             return view(proven, *args, **named)

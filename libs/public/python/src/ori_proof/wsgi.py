@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import socket
 import sys
 import threading
@@ -15,7 +14,7 @@ from typing import Any
 from .answers import Recorder
 from .arrival import BODY_BYTES_MAX as BODY_BYTES_MAX
 from .arrival import PROVEN as PROVEN
-from .arrival import Arrival, Guard, question_of
+from .arrival import Arrival, Guard, length_of, question_of, require_size, set_proven
 from .forks import after_fork
 from .refused import Refused
 from .store import BODY_SECONDS
@@ -63,7 +62,7 @@ class ProofMiddleware:
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         guard, verifier = self._guard, self._guard.verifier
         if not guard.covers(target_of(environ)):
-            environ[PROVEN] = None
+            environ.setdefault(PROVEN, None)
             return self._app(environ, start_response)
         try:
             proven = prove(verifier, environ, guard.body_bytes_max, guard.diagnose)
@@ -192,24 +191,20 @@ def prove(verifier: Verifier, environ: Environ, body_bytes_max: int = BODY_BYTES
         proof.update(body)
         proven = Proven(proof.finish(), body)
     environ.pop("HTTP_TRANSFER_ENCODING", None)
-    environ.update({"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body)), PROVEN: proven})
+    environ.update({"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))})
+    set_proven(environ, verifier, proven)
     return proven
 
 
 def read_body(environ: Environ, body_bytes_max: int) -> bytes:
-    stated = environ.get("CONTENT_LENGTH") or "0"
-    if not re.fullmatch("[0-9]{1,18}", stated):
-        raise Refused("body_incomplete", "an invalid Content-Length")
-    if (length := int(stated)) > body_bytes_max:
-        raise Refused("body_too_large", f"more than {body_bytes_max} bytes")
+    length = length_of(environ.get("CONTENT_LENGTH") or "0", body_bytes_max)
     source, body, is_chunked = environ["wsgi.input"], bytearray(), "HTTP_TRANSFER_ENCODING" in environ
     handle = DEADLINES.watch(environ.get("gunicorn.socket"), BODY_SECONDS)
     try:
         # Not beyond the end that is stated: not every source of bytes has one of its own.
         while piece := source.read(PIECE if is_chunked else min(PIECE, length - len(body))):
             body += piece
-            if len(body) > body_bytes_max:
-                raise Refused("body_too_large", f"more than {body_bytes_max} bytes")
+            require_size(len(body), body_bytes_max)
     except OSError as error:
         # Also gunicorn's errors of a chunk.
         raise Refused("body_incomplete", "the body is incomplete") from error
