@@ -68,7 +68,9 @@ def test_paths_are_guarded_or_passed_on() -> None:
     app = ProofMiddleware(reply, signer.verifier(), paths=["/api/"])
     assert call(app, scope_of({}, "/health"), b"{}") == (200, b"nobody")
     assert call(app, scope_of({}), b"{}")[0] == 401
-    assert call(app, scope_of(signer.headers("ada", "/api/invoke", b"{}")), b"{", b"}") == (200, b"ada{}")
+    again = ProofMiddleware(app, app._guard.verifier)
+    for each in (app, again):
+        assert call(each, scope_of(signer.headers("ada", "/api/invoke", b"{}")), b"{", b"}") == (200, b"ada{}")
 
 
 def test_a_diagnosis_has_digests_alone() -> None:

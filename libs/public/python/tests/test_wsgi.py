@@ -2,7 +2,7 @@ import io
 import sys
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import django
 import pytest
@@ -12,6 +12,7 @@ from django.http import HttpRequest, JsonResponse
 from django.test import Client, RequestFactory
 from django.urls import path as route
 from flask import Flask, jsonify, request
+from flask.views import MethodView
 
 from ori_proof.django import require_proof as django_proof
 from ori_proof.flask import require_proof as flask_proof
@@ -60,6 +61,57 @@ def test_a_view_of_flask_runs_once_with_a_proof() -> None:
     assert send(client, "/api/invoke", b'{"prompt":"x"}', headers).status_code == 200
     refused = send(client, "/api/invoke", b'{"prompt":"x"}', headers)
     assert (refused.status_code, refused.get_json()["error"]["code"]) == (401, "nonce_replayed")
+
+
+def test_views_of_flask_of_each_kind() -> None:
+    app = Flask("daemon")
+    app.testing = True
+    guard = flask_proof(VERIFIER)
+
+    @app.post("/async")
+    @guard
+    async def later(proven: Proven) -> str:
+        return proven.user
+
+    class Whole(MethodView):
+        decorators: ClassVar = [guard]
+
+        def post(self, proven: Proven) -> str:
+            return proven.user
+
+    class Alone(MethodView):
+        @guard
+        def post(self, proven: Proven) -> str:
+            return proven.user
+
+    app.add_url_rule("/whole", view_func=Whole.as_view("whole"))
+    app.add_url_rule("/alone", view_func=Alone.as_view("alone"))
+    for path in ("/async", "/whole", "/alone"):
+        assert SIGNER.post(app.test_client(), path, {}, user="ada").data == b"ada"
+
+
+def test_a_body_that_was_read_before_is_named() -> None:
+    app = Flask("daemon")
+    app.testing = True
+    app.before_request(lambda: request.get_json() and None)
+    app.post("/a")(flask_proof(VERIFIER)(lambda proven: proven.user))
+    with pytest.raises(RuntimeError, match="the body was read before its proof was judged"):
+        SIGNER.post(app.test_client(), "/a", {"a": 1})
+    read = WSGIRequest(environ_of(SIGNER.headers("ada", "/", b"{}"), "/", b"{}"))
+    assert read.body == b"{}"
+    with pytest.raises(RuntimeError, match="the body was read before its proof was judged"):
+        view(read)
+
+
+def test_a_middleware_in_its_like_judges_once() -> None:
+    verifier = SIGNER.verifier()
+
+    def reply(environ: dict[str, Any], start_response: StartResponse) -> list[bytes]:
+        start_response("200 OK", [])
+        return [environ[PROVEN].user.encode()]
+
+    app = ProofMiddleware(ProofMiddleware(reply, verifier), verifier)
+    assert b"".join(app(environ_of(SIGNER.headers("ada", "/", b""), "/", b""), lambda *_: None)) == b"ada"
 
 
 def test_a_proof_for_one_verifier_is_none_for_another() -> None:

@@ -16,6 +16,10 @@ from .verifier import Proven, Verifier
 BODY_BYTES_MAX = 1_000_000
 #: Where the scope or the environment has the Proven of this request, and the Verifier that judged it.
 PROVEN, JUDGE = "ori_proof.proven", "ori_proof.verifier"
+READ_BEFORE = (
+    "the body was read before its proof was judged: a route that depends on a proof takes no body parameter, "
+    "nothing before it reads the body, and Proven.body has it"
+)
 QUESTIONS = QUESTION_PATH.encode()
 
 

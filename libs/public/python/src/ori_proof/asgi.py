@@ -10,7 +10,7 @@ from typing import Any
 from .answers import Recorder
 from .arrival import BODY_BYTES_MAX as BODY_BYTES_MAX
 from .arrival import PROVEN as PROVEN
-from .arrival import Arrival, Guard, length_of, question_of, require_size, set_proven
+from .arrival import Arrival, Guard, length_of, proven_in, question_of, require_size, set_proven
 from .refused import Refused
 from .store import BODY_SECONDS
 from .verifier import Proven, Verifier
@@ -23,11 +23,6 @@ TRAILERS = (
     "uvicorn with httptools does not tell trailer fields from headers: send the body with a Content-Length, or run "
     "uvicorn with --http h11"
 )
-READ_BEFORE = (
-    "the body was read before its proof was judged: a route that depends on a proof takes no body parameter, "
-    "and reads Proven.body"
-)
-
 SENT_BY_SERVER = {"http.response.pathsend", "http.response.zerocopysend"}
 
 Scope = MutableMapping[str, Any]
@@ -59,7 +54,7 @@ class ProofMiddleware:
         if scope["type"] == "lifespan":
             return await self._app(scope, receive, send)
         guard, verifier = self._guard, self._guard.verifier
-        if not guard.covers(target_of(scope)):
+        if not guard.covers(target_of(scope)) or proven_in(scope, verifier) is not None:
             scope.setdefault(PROVEN, None)
             return await self._app(scope, receive, send)
         if scope["type"] == "websocket":

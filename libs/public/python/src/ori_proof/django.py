@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from .arrival import proven_in
+from .arrival import READ_BEFORE, proven_in
 from .refused import Refused
 from .verifier import Proven, Verifier
 from .wsgi import BODY_BYTES_MAX, PROVEN, prove, require_telling_server
@@ -48,6 +48,8 @@ def require_proof(
                 raise Refused("proof_missing", "this path is not among those of the ProofMiddleware")
             kind = "wsgi" if scope is None else "asgi"
             raise ImproperlyConfigured(f"wrap the application in ori_proof.{kind}.ProofMiddleware")
+        if getattr(request, "_read_started", False):
+            raise RuntimeError(READ_BEFORE)
         found = prove(verifier, request.META, body_bytes_max, diagnose)
         # Where Django keeps a body that was read.
         request._body = found.body  # type: ignore[attr-defined,unused-ignore]

@@ -10,8 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
-from .arrival import proven_in
-from .asgi import BODY_BYTES_MAX, READ_BEFORE, prove
+from .arrival import READ_BEFORE, proven_in
+from .asgi import BODY_BYTES_MAX, prove
 from .refused import Refused
 from .verifier import Proven, Verifier
 

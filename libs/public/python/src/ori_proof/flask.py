@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from flask import Response, request
+from flask import Response, current_app, request
 
-from .arrival import proven_in
+from .arrival import READ_BEFORE, proven_in
 from .refused import Refused
 from .verifier import Proven, Verifier
 from .wsgi import BODY_BYTES_MAX, prove, require_telling_server
@@ -21,7 +21,7 @@ View = Callable[..., Any]
 def require_proof(
     verifier: Verifier, *, body_bytes_max: int = BODY_BYTES_MAX, diagnose: bool = False
 ) -> Callable[[View], View]:
-    """`@require_proof(verifier)` below `@app.post(…)`: the view's first argument is the Proven.
+    """`@require_proof(verifier)` below `@app.post(…)`: the view, or method of a view, gets the Proven as `proven`.
 
     To keep answers, wrap `app.wsgi_app` in `ori_proof.wsgi.ProofMiddleware` as well.
     Raises RuntimeError under a server that hides the request-target or merges headers.
@@ -36,11 +36,13 @@ def require_proof(
             environ = request.environ
             if (proven := proven_in(environ, verifier)) is None and verifier.answers is not None:
                 raise RuntimeError("answers: wrap app.wsgi_app in ori_proof.wsgi.ProofMiddleware, which keeps them")
+            if proven is None and "stream" in vars(request._get_current_object()):  # type: ignore[attr-defined]
+                raise RuntimeError(READ_BEFORE)
             try:
                 proven = proven or prove(verifier, environ, body_bytes_max, diagnose)
             except Refused as refused:
                 return Response(refused.body, refused.status, refused.headers)
-            return view(proven, *args, **named)
+            return current_app.ensure_sync(view)(*args, proven=proven, **named)
 
         return guarded
 

@@ -14,7 +14,7 @@ from typing import Any
 from .answers import Recorder
 from .arrival import BODY_BYTES_MAX as BODY_BYTES_MAX
 from .arrival import PROVEN as PROVEN
-from .arrival import Arrival, Guard, length_of, question_of, require_size, set_proven
+from .arrival import Arrival, Guard, length_of, proven_in, question_of, require_size, set_proven
 from .forks import after_fork
 from .refused import Refused
 from .store import BODY_SECONDS
@@ -61,7 +61,7 @@ class ProofMiddleware:
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         guard, verifier = self._guard, self._guard.verifier
-        if not guard.covers(target_of(environ)):
+        if not guard.covers(target_of(environ)) or proven_in(environ, verifier) is not None:
             environ.setdefault(PROVEN, None)
             return self._app(environ, start_response)
         try:
