@@ -23,15 +23,20 @@ const wings = [
 
 const everything = ['libs/*/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts', 'test/**/*.test.ts'];
 
-/** `npm run test:deep`: what takes long, or needs a machine to itself. */
+/** `npm run test:deep`: what ships, what only a process or a shell shows, what takes long, or needs a machine to itself. */
 const deep = [
   'test/conformance/**/!(vectors).test.ts',
   'test/{client,deploy,env,faults,fuzz,gateway,hardening,leaks,package,prometheus}/**/*.test.ts',
   'test/{runtimes,shipped}/**/*.test.ts',
+  'test/contract/operations/{causes,process}.test.ts',
+  'test/contract/management/matrix/forgetful.test.ts',
+  'test/vectors/store-wire.test.ts',
+  'libs/internal/store/src/pglite/open-pglite.test.ts',
   'libs/public/verifier/src/replay/redis/faults.test.ts',
-  'test/e2e/{cli-install,cli-keychain,cli-lost-answers,foreign-providers}.test.ts',
-  'test/e2e/{ori-admin-readme,ori-admin-root,pages,readme-clone}.test.ts',
-  'test/e2e/standalone-backends.test.ts',
+  'services/standalone/src/open-store.test.ts',
+  'test/e2e/cli-{completion,install,keychain,lost-answers,process,tls}.test.ts',
+  'test/e2e/{foreign-providers,ori-admin-process,ori-admin-readme,ori-admin-root,pages,readme-clone}.test.ts',
+  'test/e2e/{standalone,standalone-backends}.test.ts',
 ];
 
 /** Part of the deep tier: judges how a service behaves under load, and so must be the only load there is. */
@@ -84,6 +89,9 @@ const dist = [
   'test/contract/sign/{200-proof,400,401-bearer,403,404,405,413,415,429}*.test.ts',
 ];
 
+/** Part of the deep tier: the roles and policies in the database of the demo. */
+const embedded = ['libs/internal/store/src/queries/privileges.test.ts'];
+
 /** Replaces a module of Node for itself, or waits for a warning that a process gives once: shares its process with no file. */
 const isolated = [
   'services/signer/src/effects/audit-file-partial.test.ts',
@@ -129,6 +137,7 @@ export default defineConfig({
       },
       { test: { name: 'deep', include: deep, exclude: without(alone), ...slow } },
       { test: { name: 'dist', include: dist, env: { CONTRACT: 'shipped' }, ...slow } },
+      { test: { name: 'embedded', include: embedded, env: { STORE: 'pglite' }, ...slow } },
       { test: { name: 'lab', include: lab, exclude: without(labAlone), ...slow } },
       { test: { name: 'alone', include: alone, ...last } },
       { test: { name: 'lab-alone', include: labAlone, ...last } },

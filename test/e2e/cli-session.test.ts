@@ -5,42 +5,6 @@ import { INTERN_ID, type Scripted, startCliWorld, useCliWorld } from './cli-worl
 const SIGN = ['sign', INTERN_ID, '--path', '/api/invoke', '--data', '{}'];
 const world = await useCliWorld();
 
-it('refreshes once if several commands find the token expired at the same time', async () => {
-  await using home = await world.newSignedIn({ ORI_CLIENT_ID: 'ori-cli-opaque' });
-  await home.changeSession({ expires_at: 1 });
-  const before = await home.session();
-  const results = await Promise.all(
-    Array.from({ length: 4 }, () => home.start([...SIGN, '--verbose']).result),
-  );
-  expect(results.map(({ exit, stderr }) => [exit, exit === 0 ? '' : stderr])).toEqual(Array(4).fill([0, '']));
-  expect(results.filter(({ stderr }) => stderr.includes('Refreshing the access token'))).toHaveLength(1);
-  const after = await home.session();
-  expect(after.refresh_token).not.toBe(before.refresh_token);
-  expect(after.expires_at).toBeGreaterThan(Date.now() / 1000);
-  // This issuer rotates refresh tokens and revokes the grant if a used one is presented.
-  await home.changeSession({ expires_at: 1 });
-  expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
-});
-
-it.each<[string, NodeJS.Signals[], number[]]>([
-  // One Ctrl-C may arrive twice; the kernel merges two equal pending signals. Of two at once, either may be first.
-  ['Ctrl-C', ['SIGINT', 'SIGTERM'], [130, 143]],
-  ['a terminal that closes', ['SIGHUP'], [129]],
-  ['Ctrl-\\', ['SIGQUIT'], [131]],
-])('completes a refresh that %s interrupts, so that no rotated token is lost', async (_, signals, exits) => {
-  await using home = await world.newSignedIn();
-  await home.changeSession({ expires_at: 1 });
-  const before = await home.session();
-  const signing = home.start([...SIGN, '--verbose']);
-  await signing.told(/Refreshing/);
-  for (const signal of signals) signing.child.kill(signal);
-  const { exit, stdout } = await signing.result;
-  expect(exits).toContain(exit);
-  expect(stdout).toBe('');
-  expect((await home.session()).refresh_token).not.toBe(before.refresh_token);
-  expect(await home.ori(SIGN)).toMatchObject({ exit: 0 });
-});
-
 const refusal = (message: string, error?: string): Scripted => ({
   status: 401,
   body: { error: { code: 401, message } },
@@ -157,10 +121,4 @@ it('uses the standalone if no address was ever given', async () => {
   await using home = await world.newHome({ ORI_BASE_URL: '' });
   const { stderr } = await home.ori(['login', '--oidc', '--no-browser', '--timeout', '1']);
   expect(stderr).toContain('Signing in to http://127.0.0.1:8080/v1');
-});
-
-it('exits without waiting for a stdin that it does not need', async () => {
-  await using home = await world.newSignedIn();
-  const who = home.start(['whoami'], { stdin: null });
-  expect(await who.result).toMatchObject({ exit: 0 });
 });

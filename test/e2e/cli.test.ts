@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
 import { lstat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { walkThrough } from '../../services/standalone/src/person.ts';
-import { ORI, type OriResult } from './cli-process.ts';
-import { INTERN_ID, listen, useCliWorld } from './cli-world.ts';
+import { findProgram } from '../env/room.ts';
+import type { OriResult } from './cli-process.ts';
+import { INTERN_ID, useCliWorld } from './cli-world.ts';
 
-const run = promisify(execFile);
 const world = await useCliWorld();
 
 it('signs in, shows who is signed in, calls a daemon, and signs out', async () => {
@@ -132,62 +130,25 @@ it('never prints a token, with any option', async () => {
   expect(all).toContain('x-ori-invoke-signature-v2');
 });
 
-it('says of an answer without a list what may be the cause, and lists interns page by page', async () => {
+it.skipIf(findProgram('jq') === undefined)('prints what jq makes of an answer, or what jq says', async () => {
   await using home = await world.newSignedIn();
-  const none = await home.ori(['interns', 'list']);
-  expect(none).toMatchObject({ exit: 4, stdout: '' });
-  expect(none.stderr).toContain('in the interns programme');
-  const intern = {
-    id: 'int_1',
-    name: 'Otto',
-    status: 'running',
-    hostname: 'otto.example.com',
-    model: null,
-    extra: 1,
-  };
-  world.scripted.push(
-    { status: 200, body: { data: [intern], has_more: true, next_cursor: 'c&1' } },
-    { status: 200, body: { data: [{ ...intern, id: 'int_2', name: '\u001b[31mRed' }], has_more: false } },
-  );
-  const listed = await home.ori(['interns', 'list', '--status', 'running,failed']);
-  expect(listed.stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
-    ['ID', 'NAME', 'STATUS', 'HOSTNAME', 'MODEL'],
-    ['int_1', 'Otto', 'running', 'otto.example.com', '-'],
-    ['int_2', '\\u{1b}[31mRed', 'running', 'otto.example.com', '-'],
-    [''],
+  const intern = (id: string) => ({ id, name: id, status: 'running', hostname: null, model: null });
+  const list = { status: 200, body: { data: [intern('int_1'), intern('int_2')], has_more: false } };
+  world.scripted.push(list, list);
+  const names = await home.ori(['api', 'interns', '--paginate', '--jq', '.[].name']);
+  expect([names.exit, names.stdout]).toEqual([0, 'int_1\nint_2\n']);
+  const wrong = await home.ori(['api', 'interns', '--jq', '.data[']);
+  expect([wrong.exit, wrong.stdout, wrong.stderr]).toEqual([
+    2,
+    '',
+    expect.stringMatching(/jq: error: syntax error/),
   ]);
-  expect(world.requests.at(-1)?.url).toBe(
-    '/v1/interns?limit=500&status=running%2Cfailed&starting_after=c%261',
-  );
-  world.scripted.push({ status: 200, body: { data: [intern], has_more: false } });
-  expect(JSON.parse((await home.ori(['interns', 'list', '--json'])).stdout)).toEqual([intern]);
+  expect(await home.ori(['api', 'interns', '-i', '--jq', '.'])).toMatchObject({ exit: 2, stdout: '' });
 });
 
-it('runs by its name, and on an older Node by handing over to the pinned one', async () => {
-  const { stdout } = await run(new URL('../../node_modules/.bin/ori', import.meta.url).pathname, [
-    '--version',
-  ]);
-  expect(stdout).toBe('1.0.0\n');
-  const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})`;
-  const launcher = ORI;
-  const handedOver = await run(process.execPath, ['--import', old, launcher, '--version']);
-  expect(handedOver).toEqual({ stdout: '1.0.0\n', stderr: '' });
-  await expect(run(process.execPath, ['--import', old, launcher, 'nonsense'])).rejects.toMatchObject({
-    code: 2,
-  });
-});
-
-it('exits quietly when its reader closes the pipe', async () => {
+it('prints a token, and the headers of a request with that', async () => {
   await using home = await world.newSignedIn();
-  await using daemon = await listen((_req, res) => {
-    res.writeHead(200);
-    const more = () => {
-      while (res.write('x'.repeat(64 * 1024)));
-      res.once('drain', more);
-    };
-    more();
-  });
-  const calling = home.start(['call', INTERN_ID, '/', '--data', '', '--daemon', daemon.url]);
-  calling.child.stdout?.once('data', () => calling.child.stdout?.destroy());
-  expect(await calling.result).toMatchObject({ exit: 141, stderr: '' });
+  const headers = async () => (await home.ori(['headers', 'GET', `${world.baseUrl}/interns`])).stdout;
+  const { stdout: token } = await home.ori(['token']);
+  expect(await headers()).toContain(token);
 });
