@@ -31,7 +31,7 @@ const deep = [
   'test/contract/operations/{causes,process}.test.ts',
   'test/contract/management/matrix/forgetful.test.ts',
   'test/vectors/store-wire.test.ts',
-  'libs/internal/store/src/pglite/open-pglite.test.ts',
+  'libs/internal/store/src/open-pglite.test.ts',
   'libs/public/verifier/src/replay/redis/faults.test.ts',
   'services/standalone/src/open-store.test.ts',
   'test/e2e/cli-{completion,install,keychain,lost-answers,process,tls}.test.ts',
@@ -90,7 +90,7 @@ const dist = [
 ];
 
 /** Part of the deep tier: the roles and policies in the database of the demo. */
-const embedded = ['libs/internal/store/src/queries/privileges.test.ts'];
+const embedded = ['libs/internal/store/src/privileges/read-privileges.test.ts'];
 
 /** Replaces a module of Node for itself, or waits for a warning that a process gives once: shares its process with no file. */
 const isolated = [

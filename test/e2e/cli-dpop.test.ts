@@ -1,15 +1,18 @@
 import { mkdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Secret } from '@ori/runtime/secret';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
 import { walkThrough } from '../../services/standalone/src/person.ts';
 import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
+import { createDatabase } from '../env/postgres.ts';
 import { runOri } from './cli-in-process.ts';
 import { makeOriHome, type OriHome, type OriResult } from './cli-process.ts';
 import { startScriptedIssuer } from './cli-scripted-issuer.ts';
 import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
 
 const BODY = '{"prompt":"hello"}';
+const database = await createDatabase({ migrated: false });
 let state: OriHome;
 let standalone: Standalone;
 let world: CliWorld;
@@ -18,7 +21,10 @@ let home: OriHome;
 
 beforeAll(async () => {
   state = await makeOriHome();
-  standalone = await startStandalone(loadStandaloneConfig({ ORI_PORT: '0' }), state.folder);
+  standalone = await startStandalone(
+    { ...loadStandaloneConfig({ ORI_PORT: '0' }), databaseUrl: new Secret(database.url) },
+    state.folder,
+  );
   world = await startCliWorld();
   home = await boundHome();
 });
@@ -27,6 +33,7 @@ afterAll(async () => {
   await standalone.stop();
   await world[Symbol.asyncDispose]();
   await state[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
 });
 
 const keyFileOf = (home: OriHome) => join(home.folder, '.local/share/ori/keys/default.json');

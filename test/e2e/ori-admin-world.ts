@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createRemoteKeySet, createVerifier } from '@ori/verifier';
 import { createRootedKeySet, type RootJwk } from '@ori/verifier/rooted';
 import pg from 'pg';
@@ -8,7 +9,7 @@ import { freePort } from '../env/ports.ts';
 import { createDatabase } from '../env/postgres.ts';
 import { sharedRedisUrl } from '../env/redis.ts';
 import { openRoom, type Room } from '../env/room.ts';
-import { hostAsProcess, type SignerHost } from '../env/signer-host.ts';
+import { hostInProcess, type SignerHost } from '../env/signer-host.ts';
 import { createOriAdmin, type OriAdmin } from './ori-admin-process.ts';
 
 /** An empty database, an issuer, and an operator who has only `ori-admin`. */
@@ -27,7 +28,7 @@ export interface OperatorWorld extends AsyncDisposable {
   /** Creates a login that is a member of only this role, as the README describes. Returns its address. */
   createLogin(role: 'ori_signer' | 'ori_management' | 'ori_operator'): Promise<string>;
   query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>;
-  /** A signer on `port` as a process, which has what the operator made. */
+  /** A signer on `port`, which has what the operator made. */
   startSigner(more?: Readonly<Record<string, string>>): Promise<SignerHost>;
   /** Asks it for a proof of BODY at /api/invoke, for a call of this intern by Ada. */
   sign(internId: string): Promise<Response>;
@@ -97,21 +98,22 @@ export async function startOperatorWorld(): Promise<OperatorWorld> {
     admin: createOriAdmin(environment),
     environment,
     createLogin,
-    startSigner: async (more) =>
-      hostAsProcess(
-        {
-          SIGNER_PORT: String(port),
-          SIGNER_OPS_PORT: String(await freePort()),
-          SIGNER_DATABASE_URL: await createLogin('ori_signer'),
-          SIGNER_REDIS_URL: sharedRedisUrl(),
-          SIGNER_ISSUER: issuer.url,
-          SIGNER_AUDIENCE: baseUrl,
-          SIGNER_KEK_FILE: kekFile,
-          SIGNER_AUDIT_FILE: join(room.directory, 'audit.jsonl'),
-          ...more,
-        },
-        room,
-      ),
+    async startSigner(more) {
+      const opsPort = await freePort();
+      const signer = await hostInProcess({
+        SIGNER_PORT: String(port),
+        SIGNER_OPS_PORT: String(opsPort),
+        SIGNER_DATABASE_URL: await createLogin('ori_signer'),
+        SIGNER_REDIS_URL: sharedRedisUrl(),
+        SIGNER_ISSUER: issuer.url,
+        SIGNER_AUDIENCE: baseUrl,
+        SIGNER_KEK_FILE: kekFile,
+        SIGNER_AUDIT_FILE: join(room.directory, 'audit.jsonl'),
+        ...more,
+      });
+      while ((await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status !== 200) await pause(20);
+      return signer;
+    },
     sign: async (internId) =>
       fetch(`${baseUrl}/interns/${internId}/daemon/sign`, {
         method: 'POST',

@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { open, sealedUnder } from '@ori/sealing/seal';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -407,22 +405,6 @@ it('replaces every key: revoked with --yes only, then rotated until none is left
   const rotate = () => admin.json('signing-key', 'rotate', '--organization', made.org, '--before', before);
   expect(await rotate()).toEqual({ rotated: 1, before, failed: [] });
   expect(await rotate()).toEqual({ rotated: 0, before, failed: [] });
-});
-
-it('runs through npx, and on an older Node by handing over to the pinned one', async () => {
-  const workspace = new URL('../..', import.meta.url).pathname;
-  const { stdout } = await promisify(execFile)('npx', ['--no-install', 'ori-admin', '--help'], {
-    cwd: workspace,
-  });
-  expect(stdout).toContain('Usage: ori-admin');
-  const handedOver = await world.admin.run(['org', 'list', '--json'], { olderNode: true });
-  expect(handedOver).toMatchObject({ exit: 0, stdout: expect.stringContaining('"has_more": false') });
-  expect(await world.admin.run(['nonsense'], { olderNode: true })).toMatchObject({ exit: 2 });
-});
-
-it('exits quietly when its reader closes the pipe', async () => {
-  const { exit, stderr } = await world.admin.run(['--help'], { readerLeaves: true });
-  expect({ exit, stderr }).toEqual({ exit: 141, stderr: '' });
 });
 
 it('exits with 6 if the database cannot be reached, and with 2 for a login without privileges', async () => {

@@ -1,6 +1,7 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -383,4 +384,18 @@ describe('starting and stopping', () => {
     expect(existsSync(home.stateFile)).toBe(false);
     for (const url of [baseUrl, issuer, daemonUrl, metrics.signer]) expect(await isOpen(url)).toBe(false);
   });
+});
+
+it('stops as at Ctrl-C when nobody reads its output any more', async () => {
+  await using own = await makeStandaloneHome();
+  const program = spawn(process.execPath, [new URL('services/standalone/src/main.ts', ROOT).pathname], {
+    cwd: own.folder,
+    env: { PATH: process.env['PATH'], ORI_PORT: '0' },
+  });
+  const exited = once(program, 'exit');
+  await once(program.stdout, 'data');
+  program.stdout.destroy();
+  expect(await exited).toEqual([0, null]);
+  const left = readdirSync(join(own.folder, '.ori')).toSorted();
+  expect(left).toEqual(['audit.log', 'management.log', 'signer.log']);
 });

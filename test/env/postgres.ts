@@ -21,7 +21,8 @@ export async function createDatabase(options: DatabaseOptions = {}) {
   const password = randomBytes(12).toString('hex');
   await administer(server.url, async (client) => {
     const template = migrated ? await requireTemplate(client, server.url) : 'template1';
-    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+    // Half the work of the default, which writes each page of the template to the log.
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY = FILE_COPY`);
     if (!migrated) return;
     // Copying a database does not copy privileges on the database itself.
     await client.query(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`);

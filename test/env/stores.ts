@@ -7,7 +7,8 @@ import { afterAll, beforeAll } from 'vitest';
 import { createDatabase } from './postgres.ts';
 
 export type Dialect = 'postgres' | 'pglite';
-export const DIALECTS: readonly Dialect[] = ['postgres', 'pglite'];
+/** PGlite, which starts slowly and which only the demo uses, has a project of its own. */
+export const DIALECTS: readonly Dialect[] = [process.env['STORE'] === 'pglite' ? 'pglite' : 'postgres'];
 
 /** A migrated database for one test: its owner, and the connections of the services. */
 export interface TestStore extends AsyncDisposable {

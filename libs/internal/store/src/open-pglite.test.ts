@@ -16,6 +16,8 @@ describe('one engine shared by several roles', () => {
   });
   afterAll(() => db.close());
 
+  it('is not migrated again', async () => expect(await migrate(db)).toEqual({ applied: [] }));
+
   it('runs each statement and each transaction as the role of its view, however they are mixed', async () => {
     const signer = db.as('ori_signer');
     const management = db.as('ori_management');

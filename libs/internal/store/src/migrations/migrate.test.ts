@@ -1,10 +1,8 @@
 import type { Statements } from '@ori/postgres/statements';
 import { createDatabase, startPostgres } from '@ori/test-env/postgres';
-import { DIALECTS, type Dialect } from '@ori/test-env/stores';
 import { CompiledQuery, sql, type Transaction } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../database.ts';
-import { openPglite } from '../open-pglite.ts';
 import { openPostgres } from '../open-postgres.ts';
 import { excessPrivileges } from '../privileges/excess-privileges.ts';
 import { readPrivileges } from '../privileges/read-privileges.ts';
@@ -17,12 +15,8 @@ const ALL = Object.keys(MIGRATIONS);
 const refused = (code: string) => ({ name: 'MigrationError', code });
 
 /** An empty database, and further connections to it. */
-async function emptyDatabase(dialect: Dialect) {
+async function emptyDatabase() {
   const stack = new AsyncDisposableStack();
-  if (dialect === 'pglite') {
-    const db = stack.adopt(await openPglite(), (opened) => opened.close());
-    return { db, open: (): Database => db, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-  }
   const { url } = stack.use(await createDatabase({ migrated: false }));
   const open = () =>
     stack.adopt<Database>(openPostgres({ url, poolMax: 2, statementTimeoutMs: 0 }), (db) => db.close());
@@ -43,10 +37,10 @@ async function relations({ kysely }: Database): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-describe.each(DIALECTS)('migrate on %s', (dialect) => {
+describe('migrate', () => {
   it('brings an empty database to this version, once for several processes, and does nothing the next time', async () => {
-    await using _roles = dialect === 'postgres' ? await createDatabase() : null; // without them, creating the roles would serialize all of them
-    await using empty = await emptyDatabase(dialect);
+    await using _roles = await createDatabase(); // without them, creating the roles would serialize all of them
+    await using empty = await emptyDatabase();
     const lines: string[] = [];
     const log = (line: string) => void lines.push(line);
     const results = await Promise.all([1, 2, 3].map(() => migrate(empty.open(), { log })));
@@ -56,13 +50,9 @@ describe.each(DIALECTS)('migrate on %s', (dialect) => {
     expect(await migrate(empty.db)).toEqual({ applied: [] });
     expect(await relations(empty.db)).toEqual(before);
   });
-});
-
-describe('migrate', () => {
-  const dialect = 'postgres';
 
   it('refuses a database with foreign tables or views, and leaves it unchanged', async () => {
-    await using foreign = await emptyDatabase(dialect);
+    await using foreign = await emptyDatabase();
     for (const [make, drop] of [
       ['create table theirs (id int)', 'drop table theirs'],
       ['create schema app; create table app.theirs (id int)', 'drop schema app cascade'],
@@ -79,7 +69,7 @@ describe('migrate', () => {
   });
 
   it('is atomic: a failure at the end leaves the database empty', async () => {
-    await using empty = await emptyDatabase(dialect);
+    await using empty = await emptyDatabase();
     // Makes the last statement of the run fail.
     await sql`create function public.fail() returns event_trigger language plpgsql as
       $$ begin if tg_tag = 'REVOKE' then raise exception 'no'; end if; end $$`.execute(empty.db.kysely);
@@ -95,7 +85,7 @@ describe('migrate', () => {
   });
 
   it('waits five seconds for a lock, then fails and changes nothing', async () => {
-    await using own = await emptyDatabase(dialect);
+    await using own = await emptyDatabase();
     await migrate(own.db);
     await sql`drop policy ori_operator on interns`.execute(own.db.kysely);
     // Where it would wait five seconds, this test does not.
@@ -112,7 +102,7 @@ describe('migrate', () => {
   });
 
   it('restores missing grants of a migrated database, and revokes what its copy or its server granted since', async () => {
-    await using own = await emptyDatabase(dialect);
+    await using own = await emptyDatabase();
     const { db } = own;
     await migrate(db);
     const asSigner = <T>(ask: (tx: Transaction<Schema>) => Promise<T>) =>

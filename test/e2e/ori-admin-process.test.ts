@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { watch } from 'node:fs';
 import { readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { startOperatorWorld } from './ori-admin-world.ts';
 
@@ -46,4 +48,20 @@ it('audit export --to writes every change once, over kills and torn lines, and b
     exit: 4,
     stderr: expect.stringContaining('new file'),
   });
+});
+
+it('runs through npx, hands over to the pinned Node on an older one, and exits quietly when its reader closes the pipe', async () => {
+  await using world = await startOperatorWorld();
+  const { admin } = world;
+  await admin.get('migrate');
+  const workspace = new URL('../..', import.meta.url).pathname;
+  const { stdout } = await promisify(execFile)('npx', ['--no-install', 'ori-admin', '--help'], {
+    cwd: workspace,
+  });
+  expect(stdout).toContain('Usage: ori-admin');
+  const handedOver = await admin.run(['org', 'list', '--json'], { olderNode: true });
+  expect(handedOver).toMatchObject({ exit: 0, stdout: expect.stringContaining('"has_more": false') });
+  expect(await admin.run(['nonsense'], { olderNode: true })).toMatchObject({ exit: 2 });
+  const { exit, stderr } = await admin.run(['--help'], { readerLeaves: true });
+  expect({ exit, stderr }).toEqual({ exit: 141, stderr: '' });
 });
