@@ -1,9 +1,10 @@
+import { disableApiKey } from '@ori/administration/api-keys';
 import { createIntern } from '@ori/administration/interns';
+import { addMember, removeMember } from '@ori/administration/members';
 import { addSigningKey } from '@ori/administration/signing-keys';
 import { addSubject, createUser } from '@ori/administration/users';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
-import { createApiKey, disableApiKey } from '@ori/store/writes/api-keys';
-import { addMember, removeMember } from '@ori/store/writes/members';
+import { createApiKey } from '@ori/store/writes/api-keys';
 import { createWorkspace } from '@ori/store/writes/workspaces';
 import type { World } from '../env/world.ts';
 

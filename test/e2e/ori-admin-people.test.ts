@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { addMember } from '@ori/administration/members';
 import { createUser } from '@ori/administration/users';
-import { addMember } from '@ori/store/writes/members';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reasonOf, startWorld, type World } from '../env/world.ts';

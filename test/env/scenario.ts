@@ -1,10 +1,10 @@
 import { createIntern } from '@ori/administration/interns';
+import { addMember } from '@ori/administration/members';
 import { createOrganization } from '@ori/administration/organizations';
 import { addSubject, createUser } from '@ori/administration/users';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import type { Database } from '@ori/store/database';
-import { addMember } from '@ori/store/writes/members';
 import { createWorkspace } from '@ori/store/writes/workspaces';
 
 export const HOME = { issuer: 'https://issuer.test', baseUrl: 'https://api.test/v1' } as const;

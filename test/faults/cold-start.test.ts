@@ -1,5 +1,5 @@
+import { addMember } from '@ori/administration/members';
 import { addSubject, createUser } from '@ori/administration/users';
-import { addMember } from '@ori/store/writes/members';
 import { turnKey } from '@ori/turns/limiter';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';

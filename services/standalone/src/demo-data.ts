@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { addMember, removeMember } from '@ori/administration/members';
 import { createOrganization } from '@ori/administration/organizations';
 import type { SigningHome } from '@ori/administration/signing-keys';
 import { createUser } from '@ori/administration/users';
@@ -8,7 +9,6 @@ import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
 import { createApiKey } from '@ori/store/writes/api-keys';
 import { createCredential } from '@ori/store/writes/byok';
-import { addMember, removeMember } from '@ori/store/writes/members';
 import { createWorkspace } from '@ori/store/writes/workspaces';
 import { createOtherInterns, createSigningIntern, setDemoIcon } from './demo-interns.ts';
 

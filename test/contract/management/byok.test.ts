@@ -1,5 +1,6 @@
+import { deleteWorkspace } from '@ori/administration/workspaces';
 import { open } from '@ori/sealing/seal';
-import { createWorkspace, deleteWorkspace } from '@ori/store/writes/workspaces';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTestCredential, envelope, startManagementWorld, useManagementWorld } from './world.ts';

@@ -1,10 +1,12 @@
+import { disableApiKey, enableApiKey } from '@ori/administration/api-keys';
 import { createIntern, deleteIntern } from '@ori/administration/interns';
+import { addMember, removeMember } from '@ori/administration/members';
 import { createOrganization, setProgramme } from '@ori/administration/organizations';
 import { revokeSessions } from '@ori/administration/sessions';
 import { addSubject, createUser, deleteUser, disableUser, removeSubject } from '@ori/administration/users';
-import { createApiKey, disableApiKey, enableApiKey } from '@ori/store/writes/api-keys';
-import { addMember, removeMember } from '@ori/store/writes/members';
-import { createWorkspace, deleteWorkspace } from '@ori/store/writes/workspaces';
+import { deleteWorkspace } from '@ori/administration/workspaces';
+import { createApiKey } from '@ori/store/writes/api-keys';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { rawClient } from '../../env/raw-client.ts';

@@ -1,9 +1,9 @@
+import { removeMember } from '@ori/administration/members';
 import { clearRevokedSessions, revokeSessions } from '@ori/administration/sessions';
 import { PRESENTATIONS } from '@ori/api/refusals';
 import { DPOP_REFUSALS } from '@ori/identity/dpop/refusals';
 import type { Database } from '@ori/store/database';
 import { createApiKey } from '@ori/store/writes/api-keys';
-import { removeMember } from '@ori/store/writes/members';
 import { sql } from 'kysely';
 import { beforeAll, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../services/management/src/operations.ts';

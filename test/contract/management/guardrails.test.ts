@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createWorkspace, deleteWorkspace } from '@ori/store/writes/workspaces';
+import { deleteWorkspace } from '@ori/administration/workspaces';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { describe, expect, it } from 'vitest';
 import { envelope, startManagementWorld, useManagementWorld } from './world.ts';
 

@@ -1,10 +1,10 @@
 import { setIcon } from '@ori/administration/icons';
 import { createIntern } from '@ori/administration/interns';
+import { addMember, removeMember } from '@ori/administration/members';
 import { setProgramme } from '@ori/administration/organizations';
 import { addSubject, createUser } from '@ori/administration/users';
 import { PRESENTATIONS } from '@ori/api/refusals';
 import { createApiKey } from '@ori/store/writes/api-keys';
-import { addMember, removeMember } from '@ori/store/writes/members';
 import { createWorkspace } from '@ori/store/writes/workspaces';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';

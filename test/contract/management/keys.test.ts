@@ -1,5 +1,6 @@
+import { disableApiKey } from '@ori/administration/api-keys';
 import { createIntern } from '@ori/administration/interns';
-import { createApiKey, disableApiKey } from '@ori/store/writes/api-keys';
+import { createApiKey } from '@ori/store/writes/api-keys';
 import { createWorkspace } from '@ori/store/writes/workspaces';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';

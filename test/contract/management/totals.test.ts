@@ -1,6 +1,7 @@
+import { addMember } from '@ori/administration/members';
+import { deleteWorkspace } from '@ori/administration/workspaces';
 import { createApiKey } from '@ori/store/writes/api-keys';
-import { addMember } from '@ori/store/writes/members';
-import { createWorkspace, deleteWorkspace } from '@ori/store/writes/workspaces';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { describe, expect, it } from 'vitest';

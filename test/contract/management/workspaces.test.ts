@@ -1,6 +1,6 @@
+import { addMember } from '@ori/administration/members';
 import { createUser } from '@ori/administration/users';
 import { createApiKey } from '@ori/store/writes/api-keys';
-import { addMember } from '@ori/store/writes/members';
 import { createWorkspace } from '@ori/store/writes/workspaces';
 import { describe, expect, it } from 'vitest';
 import { envelope, startManagementWorld, useManagementWorld } from './world.ts';

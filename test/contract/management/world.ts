@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createIntern } from '@ori/administration/interns';
+import { addMember } from '@ori/administration/members';
 import { createOrganization } from '@ori/administration/organizations';
 import { addSubject, createUser } from '@ori/administration/users';
 import {
@@ -16,7 +17,6 @@ import type { Database } from '@ori/store/database';
 import { openPostgres } from '@ori/store/postgres';
 import { createApiKey } from '@ori/store/writes/api-keys';
 import { createCredential } from '@ori/store/writes/byok';
-import { addMember } from '@ori/store/writes/members';
 import { createWorkspace } from '@ori/store/writes/workspaces';
 import { afterAll, expect } from 'vitest';
 import { type Ask, createHttpClient, type HttpClient, type Reply } from '../../env/http-client.ts';

@@ -1,6 +1,6 @@
+import { addMember, removeMember } from '@ori/administration/members';
 import { revokeSessions } from '@ori/administration/sessions';
 import { disableUser, enableUser } from '@ori/administration/users';
-import { addMember, removeMember } from '@ori/store/writes/members';
 import { expect, test } from 'vitest';
 import { expectRefusal } from '../refusal.ts';
 import { startSignerWorld, useSignerWorld } from '../signer-world.ts';

@@ -1,9 +1,9 @@
 import { createIntern } from '@ori/administration/interns';
+import { addMember } from '@ori/administration/members';
 import { addSigningKey, revokeSigningKey } from '@ori/administration/signing-keys';
 import { addSubject, createUser } from '@ori/administration/users';
 import { generateKekRing } from '@ori/sealing/change-kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
-import { addMember } from '@ori/store/writes/members';
 import { expect, test } from 'vitest';
 import { startIssuer } from '../../env/issuer.ts';
 import { expectRefusal } from '../refusal.ts';

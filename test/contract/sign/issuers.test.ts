@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { addMember } from '@ori/administration/members';
 import { addSubject, createUser } from '@ori/administration/users';
-import { addMember } from '@ori/store/writes/members';
 import { turnKey } from '@ori/turns/limiter';
 import { afterAll, expect, test } from 'vitest';
 import { startIssuer } from '../../env/issuer.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { addMember } from '@ori/administration/members';
 import { addSubject, createUser } from '@ori/administration/users';
-import { addMember } from '@ori/store/writes/members';
 import type { Ask, HttpClient } from '../../env/http-client.ts';
 import type { ShippedWorld } from '../../shipped/world.ts';
 

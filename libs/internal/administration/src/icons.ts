@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Database } from '@ori/store/database';
 import type { IconMediaType } from '@ori/store/schema';
 import { AdminError } from '@ori/store/writes/admin-error';
-import { changeRow } from '@ori/store/writes/change-row';
 import { sql } from 'kysely';
+import { changeRow } from './change-row.ts';
 
 export const ICON_BYTES_MAX = 1_048_576;
 

@@ -2,10 +2,10 @@ import type { Handle } from '@ori/store/database';
 import { INTERN_STATUSES } from '@ori/store/vocabulary';
 import { AdminError, requireInput, translateConstraints } from '@ori/store/writes/admin-error';
 import { organizationOf } from '@ori/store/writes/api-keys';
-import { changeRow } from '@ori/store/writes/change-row';
 import { idSchema, nameSchema, newId } from '@ori/store/writes/ids';
 import { sql } from 'kysely';
 import { z } from 'zod';
+import { changeRow } from './change-row.ts';
 
 const text = z.string().max(65_536, 'expected at most 65536 characters').nullish();
 

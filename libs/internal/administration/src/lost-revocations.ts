@@ -1,15 +1,15 @@
 import type { Database } from '@ori/store/database';
-import { deleteApiKey, disableApiKey } from '@ori/store/writes/api-keys';
-import { deleteCredential, disableCredential } from '@ori/store/writes/byok';
-import { removeMember } from '@ori/store/writes/members';
-import { deleteWorkspace } from '@ori/store/writes/workspaces';
+import { deleteApiKey, disableApiKey } from './api-keys.ts';
 import type { AuditEntry } from './audit.ts';
+import { deleteCredential, disableCredential } from './credentials.ts';
 import { deleteIntern } from './interns.ts';
 import type { KeyStater } from './key-statements.ts';
+import { removeMember } from './members.ts';
 import { deleteOrganization, setLifecycleWrites, setProgramme } from './organizations.ts';
 import { revokeSessions } from './sessions.ts';
 import { retireSigningKey, revokeSigningKey } from './signing-keys.ts';
 import { deleteUser, disableUser, removeSubject } from './users.ts';
+import { deleteWorkspace } from './workspaces.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 

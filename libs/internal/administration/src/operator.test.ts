@@ -1,16 +1,18 @@
 import { inspect } from 'node:util';
-import { createApiKey, disableApiKey, type NewApiKey } from '@ori/store/writes/api-keys';
-import { addMember, removeMember } from '@ori/store/writes/members';
-import { createWorkspace, deleteWorkspace } from '@ori/store/writes/workspaces';
+import { createApiKey, type NewApiKey } from '@ori/store/writes/api-keys';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
+import { disableApiKey } from './api-keys.ts';
 import { setIcon } from './icons.ts';
 import { createIntern } from './interns.ts';
+import { addMember, removeMember } from './members.ts';
 import { setProgramme } from './organizations.ts';
 import { revokeSessions } from './sessions.ts';
 import { addSubject, createUser, disableUser, removeSubject } from './users.ts';
+import { deleteWorkspace } from './workspaces.ts';
 
 const refused = (code: string) => ({ name: 'AdminError', code });
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0);

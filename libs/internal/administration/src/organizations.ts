@@ -1,10 +1,10 @@
 import type { Database, Handle } from '@ori/store/database';
 import { failedWith } from '@ori/store/sql-state';
 import { AdminError, requireInput, translateConstraints } from '@ori/store/writes/admin-error';
-import { changeRow } from '@ori/store/writes/change-row';
 import { idSchema, nameSchema, newId } from '@ori/store/writes/ids';
 import { sql } from 'kysely';
 import { z } from 'zod';
+import { changeRow } from './change-row.ts';
 
 const newOrganization = z.strictObject({ id: idSchema.optional(), name: nameSchema });
 

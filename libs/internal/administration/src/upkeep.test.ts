@@ -4,14 +4,15 @@ import type { KekRing } from '@ori/sealing/kek-ring';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { seal } from '@ori/sealing/seal';
 import type { Handle } from '@ori/store/database';
-import { createApiKey, disableApiKey } from '@ori/store/writes/api-keys';
+import { createApiKey } from '@ori/store/writes/api-keys';
 import { createCredential } from '@ori/store/writes/byok';
-import { createWorkspace, deleteWorkspace } from '@ori/store/writes/workspaces';
+import { createWorkspace } from '@ori/store/writes/workspaces';
 import { waitingForLocks } from '@ori/test-env/lock-waits';
 import { createRing, createScenario, type Scenario } from '@ori/test-env/scenario';
 import { openTestStore, type TestStore } from '@ori/test-env/stores';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { disableApiKey } from './api-keys.ts';
 import { type EndedKeys, endingKeys } from './ended-keys.ts';
 import { iconTypeOf } from './icons.ts';
 import { updateIntern } from './interns.ts';
@@ -20,6 +21,7 @@ import { createOrganization, deleteOrganization, makeDefault, renameOrganization
 import { resealTable } from './reseal.ts';
 import { addSigningKey, rotateSigningKey } from './signing-keys.ts';
 import { disableUser } from './users.ts';
+import { deleteWorkspace } from './workspaces.ts';
 
 const coded = (code: string) => expect.objectContaining({ name: 'AdminError', code });
 const setDefault = ({ kysely }: Handle, organizationId: string, workspaceId: string) =>

@@ -1,9 +1,9 @@
 import type { Database, Handle } from '@ori/store/database';
 import { AdminError, requireInput, translateConstraints } from '@ori/store/writes/admin-error';
-import { changeRow } from '@ori/store/writes/change-row';
 import { idSchema, nameSchema, newId } from '@ori/store/writes/ids';
 import { sql } from 'kysely';
 import { z } from 'zod';
+import { changeRow } from './change-row.ts';
 
 export const emailSchema = z.email('expected an e-mail address').max(320);
 

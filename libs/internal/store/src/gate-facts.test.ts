@@ -1,13 +1,15 @@
 import { createIntern } from '@ori/administration/interns';
+import { addMember } from '@ori/administration/members';
 import { clearRevokedSessions, revokeSessions } from '@ori/administration/sessions';
 import { addSubject, createUser, removeSubject } from '@ori/administration/users';
+import { deleteWorkspace } from '@ori/administration/workspaces';
 import { createScenario } from '@ori/test-env/scenario';
 import { useTestStore } from '@ori/test-env/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { asTenant } from './queries/tenant.ts';
 import { type SignerQueries, signerQueries } from './signer-sql.ts';
-import { addMember, addMembers, removeMembers } from './writes/members.ts';
-import { createWorkspace, deleteWorkspace } from './writes/workspaces.ts';
+import { addMembers, removeMembers } from './writes/members.ts';
+import { createWorkspace } from './writes/workspaces.ts';
 
 describe('gate facts, queried as the signer', () => {
   const store = useTestStore('postgres');

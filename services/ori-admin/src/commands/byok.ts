@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { deleteCredential } from '@ori/administration/credentials';
 import { listAllCredentials } from '@ori/administration/lists';
 import { StoreUnavailable } from '@ori/postgres/store-unavailable';
 import { applyUpdate, newCredential } from '@ori/store/byok/apply-update';
@@ -8,7 +9,7 @@ import { sealProviderKey } from '@ori/store/byok/seal-provider-key';
 import type { Database } from '@ori/store/database';
 import { PROVIDERS, type Provider } from '@ori/store/vocabulary';
 import { AdminError } from '@ori/store/writes/admin-error';
-import { createCredential, deleteCredential } from '@ori/store/writes/byok';
+import { createCredential } from '@ori/store/writes/byok';
 import { Option } from 'commander';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';

@@ -1,7 +1,8 @@
+import { disableApiKey, enableApiKey, keysCreatedBy } from '@ori/administration/api-keys';
 import { endingKeys } from '@ori/administration/ended-keys';
 import { listApiKeys } from '@ori/administration/lists';
 import { createNamedKey } from '@ori/administration/named';
-import { disableApiKey, enableApiKey, keysCreatedBy, type NewApiKey } from '@ori/store/writes/api-keys';
+import type { NewApiKey } from '@ori/store/writes/api-keys';
 import { Option } from 'commander';
 import type { Command } from '../command.ts';
 import { reportEnding } from '../ended-keys.ts';

@@ -1,6 +1,6 @@
 import { endingKeys } from '@ori/administration/ended-keys';
 import { listMembers } from '@ori/administration/lists';
-import { removeMember } from '@ori/store/writes/members';
+import { removeMember } from '@ori/administration/members';
 import type { Command } from '../command.ts';
 import { reportEnding } from '../ended-keys.ts';
 import { addList, type ListOptions, listing } from '../options.ts';

@@ -1,5 +1,5 @@
 import { listWorkspaces } from '@ori/administration/lists';
-import { deleteWorkspace } from '@ori/store/writes/workspaces';
+import { deleteWorkspace } from '@ori/administration/workspaces';
 import type { Command } from '../command.ts';
 import { addList, confirmed, type ListOptions, listing } from '../options.ts';
 

@@ -1,10 +1,11 @@
+import { disableApiKey } from '@ori/administration/api-keys';
 import { setIcon } from '@ori/administration/icons';
 import { createIntern } from '@ori/administration/interns';
+import { addMember } from '@ori/administration/members';
 import { createOrganization } from '@ori/administration/organizations';
 import { addSubject, createUser } from '@ori/administration/users';
 import type { Database } from '@ori/store/database';
-import { createApiKey, disableApiKey } from '@ori/store/writes/api-keys';
-import { addMember } from '@ori/store/writes/members';
+import { createApiKey } from '@ori/store/writes/api-keys';
 import { createWorkspace } from '@ori/store/writes/workspaces';
 import { createGuardrail } from '../../../../services/management/src/guardrails/queries.ts';
 import type { TestIssuer } from '../../../env/issuer.ts';

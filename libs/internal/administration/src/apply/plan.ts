@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type CreatedApiKey, disableApiKey } from '@ori/store/writes/api-keys';
+import type { CreatedApiKey } from '@ori/store/writes/api-keys';
 import { newId, slugOf } from '@ori/store/writes/ids';
 import { addMembers, removeMembers } from '@ori/store/writes/members';
-import { createWorkspace, deleteWorkspace, renameWorkspace } from '@ori/store/writes/workspaces';
+import { createWorkspace } from '@ori/store/writes/workspaces';
+import { disableApiKey } from '../api-keys.ts';
 import { deleteIntern, updateIntern } from '../interns.ts';
 import type { KeyStater } from '../key-statements.ts';
 import { createNamedIntern, createNamedKey, createNamedOrganization } from '../named.ts';
@@ -14,6 +15,7 @@ import {
   setTurnLimits,
 } from '../organizations.ts';
 import { addSigningKeyIn, type SigningHome } from '../signing-keys.ts';
+import { deleteWorkspace, renameWorkspace } from '../workspaces.ts';
 import type { Add, Change } from './change.ts';
 import { findIntern, findWorkspace, type Place } from './find-stored.ts';
 import { planPeople } from './plan-people.ts';

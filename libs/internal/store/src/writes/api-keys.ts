@@ -5,7 +5,6 @@ import type { Handle } from '../database.ts';
 import { maskSecret } from '../mask.ts';
 import { hasAccess, isKeyDisabled, ownerHasAccess } from '../queries/api-keys.ts';
 import { AdminError, requireInput, translateConstraints } from './admin-error.ts';
-import { changeRow } from './change-row.ts';
 import { idSchema, nameSchema } from './ids.ts';
 
 const API_KEY_PREFIX = 'sk-ori-v1-';
@@ -125,41 +124,6 @@ export async function holdCreators({ kysely }: Handle, which: RawBuilder<boolean
     kysely,
   );
 }
-
-/**
- * Refuses the key from the next request on. Only an operator enables it again, or with `byAccount` the account too.
- *
- * @throws AdminError `not_found`
- */
-export async function disableApiKey(
-  db: Handle,
-  { hash, byAccount = false }: { readonly hash: string; readonly byAccount?: boolean },
-): Promise<void> {
-  const mark = sql`disabled_by_operator = disabled_by_operator or ${!byAccount}`;
-  const marks = sql`disabled_at = coalesce(disabled_at, now()), ${mark}`;
-  await changeKey(db, hash, sql`update api_keys set ${marks}, updated_at = now()`);
-}
-
-/** @throws AdminError `not_found` */
-export async function enableApiKey(db: Handle, { hash }: { readonly hash: string }): Promise<void> {
-  const marks = sql`disabled_at = null, disabled_by_operator = false`;
-  await changeKey(db, hash, sql`update api_keys set ${marks}, updated_at = now()`);
-}
-
-/** The hashes of the keys that a management key created. */
-export async function keysCreatedBy(db: Handle, { hash }: { readonly hash: string }): Promise<string[]> {
-  const { rows } = await sql<{ hash: string }>`
-    select hash from api_keys where created_by_key = ${hash}`.execute(db.kysely);
-  return rows.map((row) => row.hash);
-}
-
-/** Deletes its guardrail assignment too. Restrictions of provider credentials to the key stay, and fit no other key. */
-export async function deleteApiKey(db: Handle, { hash }: { readonly hash: string }): Promise<void> {
-  await changeKey(db, hash, sql`delete from api_keys`);
-}
-
-const changeKey = (db: Handle, hash: string, change: RawBuilder<unknown>) =>
-  changeRow(db, 'such API key', sql`${change} where hash = ${hash}`);
 
 /** @throws AdminError `not_found` if the workspace does not exist or was deleted */
 export async function organizationOf(db: Handle, workspaceId: string): Promise<string> {

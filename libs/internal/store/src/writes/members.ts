@@ -1,19 +1,6 @@
 import { sql } from 'kysely';
-import { z } from 'zod';
 import type { Handle } from '../database.ts';
-import { AdminError, requireInput, translateConstraints } from './admin-error.ts';
-import { changeRow } from './change-row.ts';
-import { idSchema } from './ids.ts';
-
-const membership = z.strictObject({ workspaceId: idSchema, userId: idSchema });
-
-type Membership = z.input<typeof membership>;
-
-/** Adds the user as a member, or restores a removed one. */
-export async function addMember(db: Handle, input: Membership): Promise<void> {
-  const { workspaceId, userId } = requireInput(membership, input);
-  await addMembers(db, { workspaceId, userIds: [userId] });
-}
+import { AdminError, translateConstraints } from './admin-error.ts';
 
 /**
  * The members of one workspace; with an organization, only if the workspace belongs to that one. An operator names none,
@@ -25,7 +12,7 @@ export interface MembersChoice {
   readonly userIds: readonly string[];
 }
 
-/** Adds all users or none, as `addMember` does. @throws AdminError `not_found` */
+/** Adds all users as members, or restores removed ones: all or none. @throws AdminError `not_found` */
 export async function addMembers(
   db: Handle,
   { workspaceId, organizationId, userIds }: MembersChoice,
@@ -50,22 +37,7 @@ export async function addMembers(
   if (rows.length === 0) throw new AdminError('not_found', `no workspace ${workspaceId}`);
 }
 
-/**
- * The row stays, because a former member gets 403 and anyone else 404. A second removal keeps the time of the first. Only an
- * operator adds them again, or with `byAccount` the account too.
- */
-export async function removeMember(
-  db: Handle,
-  { workspaceId, userId, byAccount = false }: Membership & { readonly byAccount?: boolean },
-): Promise<void> {
-  const mark = sql`removed_by_operator = removed_by_operator or ${!byAccount}`;
-  const removal = sql`
-    update members set removed_at = coalesce(removed_at, now()), ${mark}
-    where workspace_id = ${workspaceId} and user_id = ${userId}`;
-  await changeRow(db, `member ${userId} of ${workspaceId}`, removal);
-}
-
-/** Removes those who are members, as `removeMember` does, and returns how many were. */
+/** Removes those who are members, and returns how many were. Their rows stay, because a former member gets 403 and anyone else 404. */
 export async function removeMembers(
   db: Handle,
   { workspaceId, organizationId, userIds }: MembersChoice,

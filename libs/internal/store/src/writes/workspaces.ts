@@ -1,8 +1,6 @@
-import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Handle } from '../database.ts';
 import { AdminError, requireInput, translateConstraints } from './admin-error.ts';
-import { changeRow } from './change-row.ts';
 import { descriptionSchema, distinctSlugOf, idSchema, nameSchema, newId, slugOf, slugSchema } from './ids.ts';
 
 const newWorkspace = z.strictObject({
@@ -61,27 +59,3 @@ async function freeSlug(
   if (taken.name !== name) return distinctSlugOf(name);
   throw new AdminError('conflict', `workspace: one is named ${JSON.stringify(name)} already: give a slug`);
 }
-
-/** @throws AdminError `invalid_input`, `not_found` */
-export async function renameWorkspace(
-  db: Handle,
-  { workspaceId, name }: { readonly workspaceId: string; readonly name: string },
-): Promise<void> {
-  const columns = sql`name = ${requireInput(nameSchema, name)}, updated_at = now()`;
-  await changeWorkspace(db, workspaceId, columns);
-}
-
-/** Marks it deleted, which hides its interns; its rows stay. */
-export async function deleteWorkspace(
-  db: Handle,
-  { workspaceId }: { readonly workspaceId: string },
-): Promise<void> {
-  await changeWorkspace(db, workspaceId, sql`deleted_at = now()`);
-}
-
-const changeWorkspace = (db: Handle, id: string, columns: RawBuilder<unknown>) =>
-  changeRow(
-    db,
-    `workspace ${id}`,
-    sql`update workspaces set ${columns} where id = ${id} and deleted_at is null`,
-  );

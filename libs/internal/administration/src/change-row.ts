@@ -1,6 +1,6 @@
+import type { Handle } from '@ori/store/database';
+import { AdminError } from '@ori/store/writes/admin-error';
 import type { RawBuilder } from 'kysely';
-import type { Handle } from '../database.ts';
-import { AdminError } from './admin-error.ts';
 
 /**
  * Runs a statement that changes or deletes what there has to be.
