@@ -12,16 +12,6 @@ import { AdminError } from '@ori/store/writes/admin-error';
 import type { Operation } from './operation.ts';
 import { Refusal, type RefusalCode } from './refusal.ts';
 
-export class MalformedRequest extends Error {
-  readonly presentation: Presentation;
-
-  constructor(presentation: Presentation, options?: ErrorOptions) {
-    super(presentation.message, options);
-    this.name = 'MalformedRequest';
-    this.presentation = presentation;
-  }
-}
-
 interface Terms {
   readonly status: number;
   /** Absent if each refusal has its own message. */
@@ -51,6 +41,7 @@ const TERMS = {
   regional_host_refused: { status: 403, message: SIGNING.regional_host_refused.message },
   not_found: { status: 404, message: 'Not found.', reason: 'not_found' },
   invalid_parameters: { status: 400, reason: 'invalid_body' },
+  unsupported_media_type: { status: 415, message: 'The body must be sent as application/json.' },
   precondition_failed: {
     status: 412,
     message: 'The record is not as If-Match has it. Get it again, and repeat the change on that.',
@@ -139,7 +130,6 @@ export function present(error: unknown, operation: Operation): Presentation {
     const { reason: _, ...terms }: Presentation = DPOP_REFUSALS[error.code];
     return terms.status === 403 && !operation.refusals.includes(403) ? { ...terms, status: 401 } : terms;
   }
-  if (error instanceof MalformedRequest) return error.presentation;
   if (error instanceof BodyError) return BODY_TERMS[error.code];
   if (isIntern && error instanceof DeadlineError) return presentDeadline(error.deadlineMs);
   if (error instanceof StoreUnavailable && error.code === 'contended' && operation.refusals.includes(409)) {

@@ -8,6 +8,7 @@ export type RefusalCode =
   | 'regional_host_refused'
   | 'not_found'
   | 'invalid_parameters'
+  | 'unsupported_media_type'
   | 'precondition_failed'
   | 'key_used_otherwise'
   | 'key_in_use'

@@ -6,7 +6,6 @@ import { JsonError, type JsonLimits, parseStrictJson } from '@ori/http/strict-js
 import type { VerifiedProof } from '@ori/identity/dpop/possession';
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
-import { MalformedRequest } from '../presentation.ts';
 import { Refusal } from '../refusal.ts';
 import { describeIssue, FIELD_NAME, fieldOf } from './describe-issue.ts';
 
@@ -92,7 +91,7 @@ function isEmpty({ headers }: IncomingMessage): boolean {
 async function readJson(req: IncomingMessage): Promise<Buffer> {
   const mediaType = onlyValueOf(req, 'content-type');
   if (!isEmpty(req) && (mediaType === undefined || !JSON_MEDIA_TYPE.test(mediaType))) {
-    throw new MalformedRequest({ status: 415, message: 'The body must be sent as application/json.' });
+    throw new Refusal('unsupported_media_type');
   }
   const { deadline } = exchangeOf(req);
   return readBytes(req, { bytesMax: BODY_BYTES_MAX, deadline });
