@@ -175,9 +175,16 @@ const changes = z
   })
   .partial();
 
-export const GuardrailCreate = changes
-  .extend({ name, workspace_id: WorkspaceId.optional() })
-  .meta({ id: 'GuardrailCreate' });
+export const GuardrailCreate = changes.extend({ name, workspace_id: WorkspaceId.optional() }).meta({
+  id: 'GuardrailCreate',
+  example: {
+    name: 'Support team',
+    limit_usd: 50,
+    reset_interval: 'monthly',
+    allowed_models: ['anthropic/claude-sonnet-4.5'],
+    content_filter_builtins: [{ slug: 'email', action: 'redact' }],
+  },
+});
 
 export const GuardrailUpdate = changes.extend({ name: name.optional() }).meta({
   id: 'GuardrailUpdate',

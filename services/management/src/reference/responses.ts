@@ -98,17 +98,19 @@ function refusal(status: number, refusals: readonly Presentation[]): ZodOpenApiR
   );
 }
 
-/** The headers of the refusals of a status; those that all of them have are required. */
+/**
+ * The headers of the refusals of a status. None is required, because ogen has one type for all refusals of an operation, which
+ * does not compile where only some require a header.
+ */
 function headersOf(refusals: readonly Presentation[]): z.ZodRawShape {
-  const names = new Set(refusals.flatMap(({ headers }) => Object.keys(headers ?? {})));
+  const headers = Object.assign({}, ...refusals.toReversed().map(({ headers }) => headers));
   return Object.fromEntries(
-    [...names].map((name) => {
-      const values = refusals.map(({ headers }) => headers?.[name]);
-      const schema = z.string().meta({
-        description: HEADERS[name] ?? '',
-        example: values.find((value) => value !== undefined),
-      });
-      return [name, values.includes(undefined) ? schema.optional() : schema];
-    }),
+    Object.entries<string>(headers).map(([name, example]) => [
+      name,
+      z
+        .string()
+        .optional()
+        .meta({ description: HEADERS[name] ?? '', example }),
+    ]),
   );
 }
