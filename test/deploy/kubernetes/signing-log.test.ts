@@ -29,13 +29,6 @@ test('one log can read, but not write, the audit file of every possible signer',
   expect(signers).toMatchObject([{ subPathExpr: '$(POD_NAME)' }, claim]);
 });
 
-test('it can be added to a running site, and its claims can grow: no claim template differs or is new', () => {
-  const templatesOf = (each: Manifest) => each.spec.volumeClaimTemplates;
-  const before = find(render('overlays/example'), 'signer');
-  expect(templatesOf(find(manifests, 'signer'))).toEqual(templatesOf(before));
-  expect(templatesOf(log)).toBeUndefined();
-});
-
 test('the gateway reaches it through a Service whose name resolves even while the log is down', () => {
   expect(find(manifests, 'gateway-site', 'ConfigMap').data['log.conf']).toBe('server log:8084;\n');
   const { spec } = find(manifests, 'log', 'Service');
