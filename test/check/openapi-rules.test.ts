@@ -15,6 +15,7 @@ test.each([
   ['a set within a set in Rust', schema({ pattern: '^[a[]$' }), 'Rust'],
   ['a schema that is only null', schema({ type: 'null' }), 'only null'],
   ['a boolean that is constant', schema({ type: 'boolean', const: true }), 'a constant boolean'],
+  ['a number that is no double', schema({ type: ['number', 'null'] }), 'no double'],
   ['what an array contains', schema({ type: 'array', contains: {} }), 'contains'],
 ])('refuses %s', (_, document, fault) => {
   expect(judgeForTools(document)).toEqual([expect.stringMatching(`^${AT}.*${fault}`)]);
@@ -23,6 +24,15 @@ test.each([
 test.each([
   ['an answer with a body without a schema', answer({ content: { 'image/png': {} } }), 'image/png without'],
   ['an answer without a body', answer({}), 'a body without'],
+  [
+    'a header that a refusal requires',
+    {
+      paths: {
+        '/': { get: { responses: { 429: { headers: { 'Retry-After': { required: true } }, content: {} } } } },
+      },
+    },
+    'Retry-After: a required header',
+  ],
 ])('refuses %s', (_, document, fault) => {
   expect(judgeForTools(document)).toEqual([expect.stringContaining(fault)]);
 });

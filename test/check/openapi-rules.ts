@@ -11,7 +11,9 @@ type Part = any;
  * - a schema that is only null;
  * - an array that `contains` something: some clients then do not know its items;
  * - an answer with a body of no schema: some clients then have no answer;
- * - a boolean that is constant: clients in Java and Rust do not compile.
+ * - a boolean that is constant: clients in Java and Rust do not compile;
+ * - a number that is no double: clients in Kotlin send it as text;
+ * - a header that a refusal requires: clients of ogen do not compile if another refusal does not.
  */
 export function judgeForTools(document: object): string[] {
   return [...partsOf(document, '')].flatMap(([pointer, part]) => [
@@ -20,6 +22,10 @@ export function judgeForTools(document: object): string[] {
     ),
     ...(part.type === 'null' && !/\/(?:anyOf|oneOf)\/\d+$/.test(pointer) ? [`${pointer}: only null`] : []),
     ...(part.type === 'boolean' && 'const' in part ? [`${pointer}: a constant boolean`] : []),
+    ...([part.type].flat().includes('number') && part.format !== 'double' ? [`${pointer}: no double`] : []),
+    ...(part.required === true && /\/responses\/[45]\d\d\/headers\/[^/]+$/.test(pointer)
+      ? [`${pointer}: a required header`]
+      : []),
     ...('contains' in part ? [`${pointer}: contains`] : []),
     ...(/\/responses\/(?!304)\w+$/.test(pointer) ? judgeAnswer(part) : []).map(
       (fault) => `${pointer}: ${fault}`,

@@ -56,8 +56,9 @@ export function createApiDocument(baseUrl: string): ApiDocument {
 
 /**
  * Simplifies a schema: a type or null is one schema with both types; a UUID and a time need no pattern, which generated
- * clients match against the time as they print it; and of a boolean only the description says that it has one value,
- * because clients in Java and Rust with such a constant do not compile.
+ * clients match against the time as they print it; of a boolean only the description says that it has one value, because
+ * clients in Java and Rust with such a constant do not compile; and a number is a double, because clients in Kotlin send any
+ * other as text.
  */
 function simplify(schema: Schema): void {
   const [plain, nothing, ...others] = schema.anyOf ?? [];
@@ -68,6 +69,7 @@ function simplify(schema: Schema): void {
     if (schema.enum !== undefined) schema.enum = [...schema.enum, null];
   }
   if (schema.type === 'boolean') delete schema.const;
+  if ([schema.type].flat()[0] === 'number') schema.format = 'double';
   if (schema.format === 'uuid' || schema.format === 'date-time') delete schema.pattern;
 }
 

@@ -1,4 +1,3 @@
-import java.math.BigDecimal;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.api.GuardrailsApi;
 import org.openapitools.client.api.InternsApi;
@@ -17,7 +16,7 @@ class Use {
     System.out.print("lists ");
     for (Intern each : new InternsApi(of("ORI_API_KEY")).listInterns(null, null, null, null).getData())
       System.out.print(each.getName() + ",");
-    GuardrailCreate wanted = new GuardrailCreate().name("made").limitUsd(new BigDecimal(5));
+    GuardrailCreate wanted = new GuardrailCreate().name("made").limitUsd(5.0);
     wanted.resetInterval(GuardrailCreate.ResetIntervalEnum.DAILY);
     GuardrailsApi guardrails = new GuardrailsApi(of("ORI_MANAGEMENT_KEY"));
     Guardrail made = guardrails.createGuardrail(wanted, null, null, null, null).getData();

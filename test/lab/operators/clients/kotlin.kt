@@ -9,7 +9,7 @@ fun main() {
     println("lists " + InternsApi(base).listInterns().data.joinToString(",") { it.name })
     ApiClient.accessToken = System.getenv("ORI_MANAGEMENT_KEY")
     val daily = GuardrailCreate.ResetInterval.daily
-    val wanted = GuardrailCreate(name = "made", limitUsd = java.math.BigDecimal(5), resetInterval = daily)
+    val wanted = GuardrailCreate(name = "made", limitUsd = 5.0, resetInterval = daily)
     val made = GuardrailsApi(base).createGuardrail(wanted).data
     println("creates ${made.name} ${made.resetInterval} ${made.description}")
 }

@@ -31,7 +31,7 @@ func main() {
 	for _, intern := range interns.JSON200.Data {
 		fmt.Print(intern.Name, ",")
 	}
-	limit, interval := float32(5), ori.GuardrailCreateResetIntervalDaily
+	limit, interval := float64(5), ori.GuardrailCreateResetIntervalDaily
 	wanted := ori.GuardrailCreate{Name: "made", LimitUsd: &limit, ResetInterval: &interval}
 	made := must(of("ORI_MANAGEMENT_KEY").CreateGuardrailWithResponse(ctx, nil, wanted))
 	data := made.JSON201.Data
