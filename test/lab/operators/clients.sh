@@ -63,11 +63,11 @@ done
 generate_python() { generator python packageName=ori_client; }
 compile_python() { python_with ./client mypy==2.3.0 && "$cache/python/bin/mypy" "$here/clients/python.py"; }
 generate_openapi-python-client() {
-  python_with openapi-python-client==0.29.1 && PATH=$cache/$tool/bin:$PATH openapi-python-client generate --path "$document" --output-path client
+  python_with openapi-python-client==0.29.1 && PATH=$cache/$tool/bin:$PATH openapi-python-client generate --path "$document" --meta none --output-path ori_client
 }
-compile_openapi-python-client() { python_with ./client; }
+compile_openapi-python-client() { python_with mypy==2.3.0 && "$cache/$tool/bin/mypy" ori_client; }
 for each in python openapi-python-client; do
-  eval "run_$each() { '$cache/$each/bin/python' '$here/clients/$each.py'; }"
+  eval "run_$each() { PYTHONPATH=. '$cache/$each/bin/python' '$here/clients/$each.py'; }"
 done
 
 generate_go() { generator go packageName=ori && mv client/* . && rm -r test; }
