@@ -5,12 +5,12 @@ import { BODY_INCOMPLETE, SENTENCES } from '../../libs/public/verifier/src/refus
 import { POSTGRES_REPLAY_SQL } from '../../libs/public/verifier/src/replay/postgres/schema.ts';
 import { SCHEMA_VERSION } from '../../libs/public/verifier/src/replay/postgres/tables.ts';
 import { REDIS_SCRIPTS } from '../../libs/public/verifier/src/replay/redis/scripts.ts';
-import * as limits from '../../libs/public/verifier/src/replay/replay-store.ts';
+import * as limits from '../../libs/public/verifier/src/replay/times.ts';
 
 /** What two languages share: `ori_proof` reads it. */
 const FILE = fileURLToPath(new URL('../../libs/public/python/src/ori_proof/shared.json', import.meta.url));
 
-/** The sentence of each refusal, the scripts with the digests by which EVALSHA names them, the SQL, and the limits of replay-store.ts. */
+/** The sentence of each refusal, the scripts with the digests by which EVALSHA names them, the SQL, and the limits of times.ts. */
 export function renderPythonData(): string {
   const digest = (algorithm: string, text: string) => createHash(algorithm).update(text).digest('hex');
   const redis = Object.fromEntries(

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { POSTGRES_REPLAY_SQL } from '../../libs/public/verifier/src/replay/postgres/schema.ts';
 import { SCHEMA_VERSION } from '../../libs/public/verifier/src/replay/postgres/tables.ts';
-import { answerKey, issuedKey, spentKey } from '../../libs/public/verifier/src/replay/redis/keys.ts';
+import { answerKey, spentKey } from '../../libs/public/verifier/src/replay/redis/keys.ts';
+import { issuedKey } from '../../libs/public/verifier/src/replay/redis/reservation.ts';
 import { REDIS_SCRIPTS } from '../../libs/public/verifier/src/replay/redis/scripts.ts';
-import * as limits from '../../libs/public/verifier/src/replay/replay-store.ts';
+import * as limits from '../../libs/public/verifier/src/replay/times.ts';
 
 const PUBLIC = join(import.meta.dirname, '../../libs/public');
 const read = (folder: string, ...names: string[]): string =>

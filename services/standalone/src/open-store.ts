@@ -3,7 +3,7 @@ import type { Database } from '@ori/store/database';
 import { migrate } from '@ori/store/migrate';
 import { openPglite } from '@ori/store/pglite';
 import { openPostgres } from '@ori/store/postgres';
-import type { StoreRole } from '@ori/store/store-role';
+import type { StoreRole } from '@ori/store/privileges/grant';
 
 export interface Store {
   readonly owner: Database;

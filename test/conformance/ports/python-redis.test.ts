@@ -7,7 +7,7 @@ import { serve } from '@ori/test-env/serve';
 import { connect, plantOldFence, reserve, userOf } from '@ori/test-env/verifier/redis-world';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadRedisScripts } from '../../../libs/public/verifier/src/replay/redis/client.ts';
+import { loadRedisScripts } from '../../../libs/public/verifier/src/replay/redis/reservation.ts';
 import { createTestSigner } from '../../../libs/public/verifier/src/testing/testing.ts';
 import { openMember } from '../../lab/languages/run.ts';
 import { installPython } from './python-environment.ts';

@@ -1,5 +1,5 @@
 import { deleteWorkspace } from '@ori/administration/workspaces';
-import { open } from '@ori/sealing/seal';
+import { open } from '@ori/sealing/open';
 import { createWorkspace } from '@ori/store/writes/workspaces';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';

@@ -6,8 +6,9 @@ import { onTestFinished } from 'vitest';
 import { createLocalKeySet } from '../../../libs/public/verifier/src/keys/local.ts';
 import type { VerifierOptions } from '../../../libs/public/verifier/src/policy.ts';
 import type { RedisClient } from '../../../libs/public/verifier/src/replay/redis/client.ts';
-import { issuedKey, issuedValue, spentKey } from '../../../libs/public/verifier/src/replay/redis/keys.ts';
+import { spentKey } from '../../../libs/public/verifier/src/replay/redis/keys.ts';
 import type { NodeRedisClient } from '../../../libs/public/verifier/src/replay/redis/node-redis.ts';
+import { issuedKey, issuedValue } from '../../../libs/public/verifier/src/replay/redis/reservation.ts';
 import {
   type RedisReplayStoreOptions,
   redisReplayStore,

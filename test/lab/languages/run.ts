@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { signingInputV2 } from '../../../libs/public/proof/src/signing-input.ts';
 import { bodySha256, PROOF_METHOD } from '../../../libs/public/proof/src/wire.ts';
-import { issuedKey, issuedValue } from '../../../libs/public/verifier/src/replay/redis/keys.ts';
+import { issuedKey, issuedValue } from '../../../libs/public/verifier/src/replay/redis/reservation.ts';
 import { createTestSigner } from '../../../libs/public/verifier/src/testing/testing.ts';
 
 /** What a process is told. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { credentialContext } from '@ori/sealing/credential-context';
 import { KekRing } from '@ori/sealing/kek-ring';
-import { open, seal } from '@ori/sealing/seal';
+import { open } from '@ori/sealing/open';
+import { seal } from '@ori/sealing/seal';
 import { seedContext } from '@ori/sealing/seed-context';
 import { signerQueries } from '@ori/store/signer';
 import { createRing, createScenario } from '@ori/test-env/scenario';

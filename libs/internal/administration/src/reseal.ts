@@ -1,6 +1,7 @@
 import { credentialContext } from '@ori/sealing/credential-context';
 import type { KekOwner, KekRing } from '@ori/sealing/kek-ring';
-import { reseal, type SealContext, sealedPrefix, sealedUnder } from '@ori/sealing/seal';
+import type { SealContext } from '@ori/sealing/open';
+import { reseal, sealedPrefix, sealedUnder } from '@ori/sealing/seal';
 import { SealingError } from '@ori/sealing/sealing-error';
 import { seedContext } from '@ori/sealing/seed-context';
 import type { Database } from '@ori/store/database';

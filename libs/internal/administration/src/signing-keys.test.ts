@@ -1,4 +1,4 @@
-import { open } from '@ori/sealing/seal';
+import { open } from '@ori/sealing/open';
 import { seedContext } from '@ori/sealing/seed-context';
 import { signerQueries } from '@ori/store/signer';
 import { waitingForLocks } from '@ori/test-env/lock-waits';

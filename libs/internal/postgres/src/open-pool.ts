@@ -3,17 +3,14 @@ import pg from 'pg';
 import { requireAddress } from './address.ts';
 import { createGuardedPool, type GuardedPool } from './guarded-pool.ts';
 import type { StatementPool } from './statements.ts';
-import { StoreUnavailable } from './store-unavailable.ts';
 
 export interface PoolOptions {
   /** `postgres://…`; contains a password, so it is never part of a message. */
   readonly url: string;
-  /** Use this role (`SET ROLE` at connection). Not needed if the login role inherits it. */
-  readonly role?: string;
-  /** The actor of changes: a role that the login is a member of. */
-  readonly actor?: string;
+  /** Settings of each connection, as `-c name=value`. */
+  readonly settings?: string | undefined;
   /** Refuses a connection before it is used, by throwing. */
-  readonly check?: (client: pg.ClientBase) => Promise<void>;
+  readonly check?: ((client: pg.ClientBase) => Promise<void>) | undefined;
   readonly poolMax?: number;
   /** Timeout of one statement; 0 means none (migrations). Default 2,000. */
   readonly statementTimeoutMs?: number;
@@ -51,12 +48,11 @@ const types: pg.CustomTypesConfig = {
  * The server cancels a slow statement shortly before the client times out, so the connection is lost only if the server
  * does not answer at all.
  *
- * @throws TypeError if the URL is not a PostgreSQL URL, `role` or `actor` is not a valid name, or the URL sets `options` together with one of them
+ * @throws TypeError if the URL is not a PostgreSQL URL, or sets `options` beside `settings`
  */
 export function openPool(options: PoolOptions): StatementPool & { readonly pool: GuardedPool } {
-  const { url, poolMax = 10, statementTimeoutMs = 2000, connectTimeoutMs = 2000 } = options;
+  const { url, settings, check, poolMax = 10, statementTimeoutMs = 2000, connectTimeoutMs = 2000 } = options;
   requireAddress(url);
-  const settings = startSettings(options);
   if (settings !== undefined && /[?&]options=/.test(url)) {
     throw new TypeError('url: `options` in the address cannot be combined with a role or an actor');
   }
@@ -79,13 +75,6 @@ export function openPool(options: PoolOptions): StatementPool & { readonly pool:
           idle_in_transaction_session_timeout: 10_000,
         }),
   };
-  const check =
-    settings === undefined
-      ? options.check
-      : async (client: pg.ClientBase) => {
-          await requireSettings(client, options);
-          await options.check?.(client);
-        };
   const pool = createGuardedPool(config, { connectTimeoutMs, statementTimeoutMs }, check, options.onConnect);
   async function query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const client = await pool.connect();
@@ -96,29 +85,4 @@ export function openPool(options: PoolOptions): StatementPool & { readonly pool:
     }
   }
   return { pool, query, close: () => pool.end(), connections: pool.connections };
-}
-
-function startSettings({ role, actor }: PoolOptions): string | undefined {
-  for (const [option, name] of Object.entries({ role, actor }))
-    if (name !== undefined && !/^[A-Za-z0-9_.@-]{1,63}$/.test(name))
-      throw new TypeError(`${option}: expected 1 to 63 of A-Z a-z 0-9 _ . @ -`);
-  const settings = [
-    ...(role === undefined ? [] : [`-c role=${role}`]),
-    ...(actor === undefined ? [] : [`-c ori.actor=${actor}`]),
-  ];
-  return settings.length === 0 ? undefined : settings.join(' ');
-}
-
-/** @throws StoreUnavailable if the role or the actor is not in force, because PgBouncer ignores `options` where it is told to */
-async function requireSettings(
-  client: Pick<pg.ClientBase, 'query'>,
-  { role, actor }: Pick<PoolOptions, 'role' | 'actor'>,
-): Promise<void> {
-  const { rows } = await client.query<{ role: string; actor: string | null }>(
-    "select current_setting('role') as role, current_setting('ori.actor', true) as actor",
-  );
-  if ((role ?? rows[0]?.role) === rows[0]?.role && (actor ?? rows[0]?.actor) === rows[0]?.actor) return;
-  const where =
-    'something in between ignores the role and the actor of a connection; use the address of PostgreSQL itself';
-  throw new StoreUnavailable('refused', `The database did not apply a setting: ${where}.`);
 }

@@ -1,4 +1,4 @@
-import type { SealContext } from './seal.ts';
+import type { SealContext } from './open.ts';
 
 /** The context that the provider key of a row of `byok_credentials` is sealed to. */
 export function credentialContext(credential: {

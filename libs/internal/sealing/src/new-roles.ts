@@ -3,7 +3,8 @@ import { encodeSignature } from '@ori/proof/signature';
 import { createSigningKey, type SigningKey } from '@ori/proof/signing';
 import { type Delegation, delegationInput } from '@ori/proof/statements';
 import type { KeyWrapper } from './key-wrapper.ts';
-import { type DelegationLine, publicJwkOf } from './roles.ts';
+import { type DelegationLine, parse, publicJwk, publicJwkOf, readPublic } from './roles.ts';
+import type { WrappedFile } from './wrapped-file.ts';
 
 /** A random key that is kept in memory only. */
 export function createRoleKey(): SigningKey {
@@ -20,6 +21,11 @@ export async function generateRoleKey(kms?: KeyWrapper): Promise<{ text: string;
   } finally {
     seed.fill(0);
   }
+}
+
+/** The public key in a file, which may also have the private one. @throws ConfigError */
+export function readPublicKey(file: Pick<WrappedFile, 'path' | 'variable'>): Uint8Array {
+  return Buffer.from(parse(file, readPublic(file), publicJwk, 'a public Ed25519 JWK').x, 'base64url');
 }
 
 export function makeDelegation(root: SigningKey, made: Delegation): DelegationLine {

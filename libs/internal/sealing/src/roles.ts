@@ -10,7 +10,11 @@ import { openKms } from './open-kms.ts';
 import { readSecret, type WrappedFile } from './wrapped-file.ts';
 
 const bytes32 = z.string().regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/);
-const publicJwk = z.object({ kty: z.literal(ED25519.jwk.kty), crv: z.literal(ED25519.jwk.crv), x: bytes32 });
+export const publicJwk = z.object({
+  kty: z.literal(ED25519.jwk.kty),
+  crv: z.literal(ED25519.jwk.crv),
+  x: bytes32,
+});
 const roleKey = publicJwk.extend({
   d: bytes32.optional(),
   /** The seed wrapped by a KMS, instead of `d`. */
@@ -45,11 +49,6 @@ export async function openRoleKey(file: WrappedFile): Promise<SigningKey> {
   }
 }
 
-/** The public key in a file, which may also have the private one. @throws ConfigError */
-export function readPublicKey(file: Pick<WrappedFile, 'path' | 'variable'>): Uint8Array {
-  return Buffer.from(parse(file, readPublic(file), publicJwk, 'a public Ed25519 JWK').x, 'base64url');
-}
-
 const time = z.int().min(0).max(999_999_999_999);
 const delegation = z.strictObject({
   base: z.string(),
@@ -79,7 +78,7 @@ async function unwrap(file: WrappedFile, wrapped: string): Promise<Buffer> {
   return Buffer.from(seed);
 }
 
-function readPublic(file: Pick<WrappedFile, 'path' | 'variable'>): string {
+export function readPublic(file: Pick<WrappedFile, 'path' | 'variable'>): string {
   try {
     return readFileSync(file.path, 'utf8');
   } catch (error) {
@@ -87,7 +86,7 @@ function readPublic(file: Pick<WrappedFile, 'path' | 'variable'>): string {
   }
 }
 
-function parse<T>(
+export function parse<T>(
   file: Pick<WrappedFile, 'variable'>,
   text: string,
   shape: z.ZodType<T>,

@@ -2,7 +2,8 @@ import { createRing } from '@ori/test-env/scenario';
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { KekRing } from './kek-ring.ts';
-import { open, reseal, type SealContext, seal, sealedPrefix, sealedUnder } from './seal.ts';
+import { open, type SealContext } from './open.ts';
+import { reseal, seal, sealedPrefix, sealedUnder } from './seal.ts';
 import { seedContext } from './seed-context.ts';
 
 const SEED = new Uint8Array(32).map((_, index) => index + 1);

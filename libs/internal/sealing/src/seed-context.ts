@@ -1,4 +1,4 @@
-import type { SealContext } from './seal.ts';
+import type { SealContext } from './open.ts';
 
 /** The context that the seed of a row of `signing_keys` is sealed to. */
 export function seedContext(key: { readonly id: string; readonly internId: string }): SealContext {

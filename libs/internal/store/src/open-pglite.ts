@@ -2,8 +2,9 @@ import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { unavailableFrom } from '@ori/postgres/store-unavailable';
 import { Kysely, PGliteDialect, type PGliteTransaction, type PGlite as SharedEngine } from 'kysely';
 import type { Database } from './database.ts';
+import type { StoreRole } from './privileges/grant.ts';
 import type { Schema } from './schema.ts';
-import { requireStoreRole, type StoreRole } from './store-role.ts';
+import { requireStoreRole } from './store-role.ts';
 
 /** PostgreSQL inside this process: one engine, one connection, and a view of it for each role. */
 export interface EmbeddedDatabase extends Database {

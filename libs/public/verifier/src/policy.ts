@@ -3,7 +3,8 @@ import type { KeepAnswers } from './kept-answers.ts';
 import type { KeySet } from './keys/key-set.ts';
 import { requireNames } from './options.ts';
 import type { ProofReport } from './outcome.ts';
-import { type ReplayStore, TOLERANCE_SECONDS_MAX } from './replay/replay-store.ts';
+import type { ReplayStore } from './replay/replay-store.ts';
+import { TOLERANCE_SECONDS_MAX } from './replay/times.ts';
 import type { VerifiedProof } from './verified-proof.ts';
 
 /** Options of `createVerifier`. */

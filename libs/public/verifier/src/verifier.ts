@@ -14,7 +14,7 @@ import type { Answers } from './kept-answers.ts';
 import { codeOf, createReport, type Report } from './outcome.ts';
 import { requirePolicy, type VerifierOptions } from './policy.ts';
 import { isQuestion } from './question-path.ts';
-import { STREAM_SECONDS_MAX } from './replay/replay-store.ts';
+import { STREAM_SECONDS_MAX } from './replay/times.ts';
 import type { RequestHead, SignedRequest } from './request.ts';
 import {
   requireBytes,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { KekRing } from '@ori/sealing/kek-ring';
-import { open, type SealContext, seal } from '@ori/sealing/seal';
+import { open, type SealContext } from '@ori/sealing/open';
+import { seal } from '@ori/sealing/seal';
 import { SealingError } from '@ori/sealing/sealing-error';
 import type { Database } from '@ori/store/database';
 import type { Principal } from '../callers/caller.ts';

@@ -1,9 +1,9 @@
 import { type KeyStater, restateKeys } from '@ori/administration/key-statements';
 import { ROLES, type Role } from '@ori/proof/statements';
 import { ConfigError } from '@ori/runtime/config';
-import { generateRoleKey, makeDelegation } from '@ori/sealing/new-roles';
+import { generateRoleKey, makeDelegation, readPublicKey } from '@ori/sealing/new-roles';
 import { openKms } from '@ori/sealing/open-kms';
-import { openRoleKey, readPublicKey } from '@ori/sealing/roles';
+import { openRoleKey } from '@ori/sealing/roles';
 import type { WrappedFile } from '@ori/sealing/wrapped-file';
 import { Argument } from 'commander';
 import type { Command } from '../command.ts';

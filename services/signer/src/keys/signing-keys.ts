@@ -1,6 +1,6 @@
 import { createSigningKey, type SigningKey, selfTest } from '@ori/proof/signing';
 import type { KekRing } from '@ori/sealing/kek-ring';
-import { open } from '@ori/sealing/seal';
+import { open } from '@ori/sealing/open';
 import { seedContext } from '@ori/sealing/seed-context';
 import type { SigningKeyRow } from '@ori/store/signer';
 import { LRUCache } from 'lru-cache';

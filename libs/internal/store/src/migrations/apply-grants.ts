@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
+import type { StoreRole } from '../privileges/grant.ts';
 import { GRANTS_AS_OF, type RoleGrants, type TableGrant } from '../privileges/grant.ts';
 import { GRANTS } from '../privileges/grants.ts';
 import type { Schema } from '../schema.ts';
-import type { StoreRole } from '../store-role.ts';
 
 /**
  * Makes the privileges of each role exactly {@link GRANTS}, whatever they were before, for example after a restore that

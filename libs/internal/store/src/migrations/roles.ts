@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
+import type { StoreRole } from '../privileges/grant.ts';
 import type { Schema } from '../schema.ts';
-import { SERVICE_ROLES, STORE_ROLES, type StoreRole } from '../store-role.ts';
+import { SERVICE_ROLES, STORE_ROLES } from '../store-role.ts';
 import { MigrationError } from './migration-error.ts';
 
 /**

@@ -1,4 +1,8 @@
-import type { StoreRole } from '../store-role.ts';
+/**
+ * The group roles that `migrate` creates and grants to. Each service uses exactly one of the first two. An operator's
+ * login is a member of `ori_operator`; a member of `ori_auditor` can only read the audit.
+ */
+export type StoreRole = 'ori_signer' | 'ori_management' | 'ori_operator' | 'ori_auditor';
 
 export interface TableGrant {
   /** True: every column. */

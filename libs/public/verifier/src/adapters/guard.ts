@@ -1,7 +1,7 @@
 import { ProofError, type UnavailableError } from '@ori/proof/wire';
 import { requireNames } from '../options.ts';
 import { type Answer, BODY_INCOMPLETE, INTERNAL_ERROR, toRefusal } from '../refusal.ts';
-import { STREAM_SECONDS_MAX } from '../replay/replay-store.ts';
+import { STREAM_SECONDS_MAX } from '../replay/times.ts';
 import type { RequestHead } from '../request.ts';
 import type { VerifiedProof } from '../verified-proof.ts';
 import type { Verifier } from '../verifier.ts';

@@ -1,4 +1,5 @@
-import { ANSWER_SECONDS, ANSWERS_BYTES_MAX, type AnswerStore, type CallEnd } from '../replay/replay-store.ts';
+import type { AnswerStore, CallEnd } from '../replay/replay-store.ts';
+import { ANSWER_SECONDS, ANSWERS_BYTES_MAX } from '../replay/times.ts';
 import { messageOf, warn } from '../warning.ts';
 
 type Call = Parameters<AnswerStore['keep']>[0];

@@ -1,7 +1,7 @@
 import { type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { ANSWER_PROOF } from '@ori/proof/answer-proof';
-import { ANSWER_SECONDS } from '../replay/replay-store.ts';
+import { ANSWER_SECONDS } from '../replay/times.ts';
 import { isBodiless } from './prover.ts';
 import { RECORDED, type Recorder } from './recorder.ts';
 import { holdSignal, tellSignal } from './signal.ts';

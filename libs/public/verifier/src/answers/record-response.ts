@@ -1,5 +1,5 @@
 import { ANSWER_PROOF } from '@ori/proof/answer-proof';
-import { ANSWER_SECONDS } from '../replay/replay-store.ts';
+import { ANSWER_SECONDS } from '../replay/times.ts';
 import { RECORDED, type Recorder } from './recorder.ts';
 import { holdSignal, passSignal, tellSignal } from './signal.ts';
 

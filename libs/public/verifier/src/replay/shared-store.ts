@@ -1,13 +1,8 @@
 import { UnavailableError } from '@ori/proof/wire';
 import { requireNames } from '../options.ts';
 import { createCallEnds } from './call-end.ts';
-import {
-  type AnswerStore,
-  LIFE_SECONDS,
-  type ReplayPolicy,
-  type ReplayStore,
-  type Spend,
-} from './replay-store.ts';
+import type { AnswerStore, ReplayPolicy, ReplayStore, Spend } from './replay-store.ts';
+import { LIFE_SECONDS } from './times.ts';
 
 /** A replay store on a server that several processes share. */
 export interface SharedReplayStore extends ReplayStore {

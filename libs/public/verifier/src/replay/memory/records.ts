@@ -1,10 +1,5 @@
-import {
-  ANSWER_SECONDS,
-  ANSWERS_BYTES_MAX,
-  type CallEnd,
-  type KeptAnswer,
-  RUNNING_SECONDS_MAX,
-} from '../replay-store.ts';
+import type { CallEnd, KeptAnswer } from '../replay-store.ts';
+import { ANSWER_SECONDS, ANSWERS_BYTES_MAX, RUNNING_SECONDS_MAX } from '../times.ts';
 import { createRing, type Ring } from './ring.ts';
 
 /** The answers of one person. */

@@ -1,14 +1,7 @@
 import { UnavailableError } from '@ori/proof/wire';
 import { requireNames } from '../../options.ts';
-import {
-  type AnswerStore,
-  QUESTION_SECONDS_MAX,
-  RETENTION_SECONDS_MAX,
-  type ReplayPolicy,
-  retentionSeconds,
-  type Spend,
-  TOLERANCE_SECONDS_MAX,
-} from '../replay-store.ts';
+import { type AnswerStore, type ReplayPolicy, retentionSeconds, type Spend } from '../replay-store.ts';
+import { QUESTION_SECONDS_MAX, RETENTION_SECONDS_MAX, TOLERANCE_SECONDS_MAX } from '../times.ts';
 import { requireSpent, type Verdict } from '../verdict.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createRecords } from './records.ts';

@@ -1,9 +1,4 @@
-import {
-  ANSWER_SECONDS,
-  LIFE_SECONDS,
-  QUESTION_SECONDS_MAX,
-  TOLERANCE_SECONDS_MAX,
-} from '../replay-store.ts';
+import { ANSWER_SECONDS, LIFE_SECONDS, QUESTION_SECONDS_MAX, TOLERANCE_SECONDS_MAX } from '../times.ts';
 import { OWNED } from './state.ts';
 
 /** Records how a call ended. */

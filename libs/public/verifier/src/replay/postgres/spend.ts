@@ -1,4 +1,4 @@
-import { RETENTION_SECONDS_MAX, RUNNING_SECONDS_MAX } from '../replay-store.ts';
+import { RETENTION_SECONDS_MAX, RUNNING_SECONDS_MAX } from '../times.ts';
 import { OWNED } from './state.ts';
 
 /** Rows that one call forgets at most, to be short. */

@@ -1,4 +1,4 @@
-import { RETENTION_SECONDS_MAX } from '../replay-store.ts';
+import { RETENTION_SECONDS_MAX } from '../times.ts';
 import { SCHEMA_VERSION } from './tables.ts';
 
 /** Each time writes the ledger, whose former rows every spend walks through while an open snapshot keeps them. */

@@ -3,8 +3,7 @@ import { connect, daemonOn, headerOf, reserve, userOf } from '@ori/test-env/veri
 import { expect, onTestFinished, test } from 'vitest';
 import { createLocalKeySet } from '../../keys/local.ts';
 import { createVerifier } from '../../verifier.ts';
-import { loadRedisScripts } from './client.ts';
-import { issuedKey } from './keys.ts';
+import { issuedKey, loadRedisScripts } from './reservation.ts';
 import { redisReplayStore } from './store.ts';
 
 test.each(['spend', 'redeem'] as const)(

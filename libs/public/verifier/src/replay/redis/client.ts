@@ -39,18 +39,6 @@ export const SCRIPT_SHA1: Readonly<Record<RedisScriptName, string>> = Object.fro
 ) as Record<RedisScriptName, string>;
 
 /**
- * Loads all scripts of the Redis store, on every primary of a cluster. The signer does this whenever it connects, so that a daemon's
- * Redis user needs neither SCRIPT nor EVAL.
- */
-export async function loadRedisScripts(redis: Pick<RedisClient, 'call' | 'nodes'>): Promise<void> {
-  const servers = redis.nodes?.('master') ?? [redis];
-  const sources = Object.values(REDIS_SCRIPTS);
-  await Promise.all(
-    servers.flatMap((server) => sources.map((source) => server.call('SCRIPT', 'LOAD', source))),
-  );
-}
-
-/**
  * @throws {TypeError} for a client that queues or repeats commands: a spend that is sent late or twice gets the wrong answer, and one
  * that waits for a server that is down gets none.
  */

@@ -1,7 +1,8 @@
 import { UnavailableError, type UnavailableErrorCode } from '@ori/proof/wire';
 import { watchSilence, within } from '../shared-store.ts';
 import type { Verdict } from '../verdict.ts';
-import { loadRedisScripts, type RedisClient, reopenConnections, SCRIPT_SHA1 } from './client.ts';
+import { type RedisClient, reopenConnections, SCRIPT_SHA1 } from './client.ts';
+import { loadRedisScripts } from './reservation.ts';
 import type { RedisScriptName } from './scripts.ts';
 
 /** The answer of a script. */

@@ -1,9 +1,4 @@
-import {
-  LIFE_SECONDS,
-  QUESTION_SECONDS_MAX,
-  RUNNING_SECONDS_MAX,
-  TOLERANCE_SECONDS_MAX,
-} from '../replay-store.ts';
+import { LIFE_SECONDS, QUESTION_SECONDS_MAX, RUNNING_SECONDS_MAX, TOLERANCE_SECONDS_MAX } from '../times.ts';
 
 /**
  * The start of every script: checks the server, then updates the fence. KEYS[1] is the intern's sorted set. The score of a spent id is

@@ -11,8 +11,9 @@ import { keepAnswers } from '../../answers/keep-answers.ts';
 import { createLocalKeySet } from '../../keys/local.ts';
 import { createVerifier } from '../../verifier.ts';
 import { type RedisClient, SCRIPT_SHA1 } from './client.ts';
-import { issuedKey, spentKey } from './keys.ts';
+import { spentKey } from './keys.ts';
 import type { NodeRedisClient } from './node-redis.ts';
+import { issuedKey } from './reservation.ts';
 import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.ts';
 import { type RedisReplayStoreOptions, redisReplayStore } from './store.ts';
 

@@ -1,12 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { UnavailableError } from '@ori/proof/wire';
-import {
-  ANSWER_SECONDS,
-  type AnswerStore,
-  type ReplayPolicy,
-  retentionSeconds,
-  type Spend,
-} from '../replay-store.ts';
+import { type AnswerStore, type ReplayPolicy, retentionSeconds, type Spend } from '../replay-store.ts';
 import {
   attend,
   requireSharedOptions,
@@ -14,10 +8,12 @@ import {
   type SharedReplayStoreOptions,
   surviveErrors,
 } from '../shared-store.ts';
+import { ANSWER_SECONDS } from '../times.ts';
 import { requireSafe, requireSpent } from '../verdict.ts';
 import { type RedisClient, requireRedisClient } from './client.ts';
-import { answerKey, issuedKey, issuedValue, spentKey } from './keys.ts';
+import { answerKey, spentKey } from './keys.ts';
 import { adaptNodeRedis, isNodeRedis, type NodeRedisClient } from './node-redis.ts';
+import { issuedKey, issuedValue } from './reservation.ts';
 import { type Answer, createScriptRunner } from './script-runner.ts';
 
 /** Options of `redisReplayStore`. */
