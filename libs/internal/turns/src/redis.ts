@@ -21,37 +21,36 @@ import type { TurnLimits } from './turn.ts';
  * The keys of `Claims` may follow: KEYS[3] is `allowed`, KEYS[4] is `first`. Each adds its value and its milliseconds to
  * the arguments. KEYS[5] is the epoch of `first`, with the expected one and the times.
  */
-const CHARGE_SCRIPT = `${EPOCH_LUA}
+const CHARGE_SCRIPT = `
+if KEYS[5] then
+  ${EPOCH_LUA}
+  if not is_epoch(KEYS[5], ARGV[8]) then return { 0, 0, 0, 0, 0, -2 } end
+  if not is_between(ARGV[9], ARGV[10]) then return { 0, 0, 0, 0, 0, -2 } end
+end
+if KEYS[4] and not redis.call('set', KEYS[4], ARGV[6], 'PX', ARGV[7], 'NX') then return { 0, 0, 0, 0, 0, -1 } end
 local window = tonumber(ARGV[1])
-local function look(key)
+local function ttl_of(key)
   local ttl = redis.call('pttl', key)
-  if ttl == -1 or ttl > window then
-    redis.call('pexpire', key, window)
-    ttl = window
+  if ttl ~= -1 and ttl <= window then return ttl end
+  redis.call('pexpire', key, window)
+  return window
+end
+local function charge(key, ttl)
+  if ttl ~= -2 then
+    redis.call('incrby', key, 1)
+    return ttl
   end
-  return { used = tonumber(redis.call('get', key) or '0'), ttl = ttl }
+  redis.call('set', key, 1, 'PX', window)
+  return window
 end
-local function charge(key, count)
-  if count.ttl == -2 then
-    redis.call('set', key, 1, 'PX', window)
-    return { used = 1, ttl = window }
-  end
-  return { used = redis.call('incrby', key, 1), ttl = count.ttl }
+local user, organization = tonumber(redis.call('get', KEYS[1]) or 0), tonumber(redis.call('get', KEYS[2]) or 0)
+local user_ttl, organization_ttl = ttl_of(KEYS[1]), ttl_of(KEYS[2])
+if user >= tonumber(ARGV[2]) or organization >= tonumber(ARGV[3]) then
+  return { 0, user, user_ttl, organization, organization_ttl, 0 }
 end
-local function claim(index)
-  return redis.call('set', KEYS[index], ARGV[2 * index - 2], 'PX', ARGV[2 * index - 1], 'NX')
-end
-if KEYS[5] and not is_epoch(KEYS[5], ARGV[8]) then return { 0, 0, 0, 0, 0, -2 } end
-if KEYS[5] and not is_between(ARGV[9], ARGV[10]) then return { 0, 0, 0, 0, 0, -2 } end
-if KEYS[4] and not claim(4) then return { 0, 0, 0, 0, 0, -1 } end
-local user, organization = look(KEYS[1]), look(KEYS[2])
-local free = user.used < tonumber(ARGV[2]) and organization.used < tonumber(ARGV[3])
-local claimed = false
-if free then
-  user, organization = charge(KEYS[1], user), charge(KEYS[2], organization)
-  claimed = KEYS[3] and claim(3)
-end
-return { free and 1 or 0, user.used, user.ttl, organization.used, organization.ttl, claimed and 1 or 0 }
+user_ttl, organization_ttl = charge(KEYS[1], user_ttl), charge(KEYS[2], organization_ttl)
+local claimed = KEYS[3] and redis.call('set', KEYS[3], ARGV[4], 'PX', ARGV[5], 'NX')
+return { 1, user + 1, user_ttl, organization + 1, organization_ttl, claimed and 1 or 0 }
 `;
 
 /**
