@@ -32,7 +32,8 @@ const deep = [
   'test/contract/management/matrix/forgetful.test.ts',
   'test/vectors/store-wire.test.ts',
   'libs/internal/store/src/open-pglite.test.ts',
-  'libs/public/verifier/src/replay/redis/faults.test.ts',
+  'libs/public/proof/src/engines.test.ts',
+  'libs/public/verifier/src/replay/redis/{faults,recipes}.test.ts',
   'services/standalone/src/open-store.test.ts',
   'test/e2e/cli-{completion,install,keychain,lost-answers,process,tls}.test.ts',
   'test/e2e/{foreign-providers,ori-admin-process,ori-admin-readme,ori-admin-root,pages,readme-clone}.test.ts',
@@ -108,7 +109,7 @@ const execArgv = ['--disable-warning=OriVerifierWarning'];
 /** What a test waits for may take long while other files run. */
 const limits = { testTimeout: 60_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } }, execArgv };
 /** Files share the processes that they run in: loading the services anew for each file took longer than the tests. */
-const quick = { isolate: false, maxWorkers: 4, ...limits };
+const quick = { isolate: false, maxWorkers: 3, ...limits };
 /** Many of these files wait for processes and clocks, most of the time. */
 const slow = { isolate: false, maxWorkers: 5, sequence: { groupOrder: 1 }, ...limits };
 const last = { isolate: false, maxWorkers: 1, sequence: { groupOrder: 2 }, ...limits };

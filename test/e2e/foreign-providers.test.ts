@@ -1,19 +1,12 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { addSubject } from '@ori/administration/users';
-import { createRemoteKeySet, createVerifier } from '@ori/verifier';
-import { requireProof } from '@ori/verifier/node';
-import { createTestReplayStore } from '@ori/verifier/testing';
 import { decodeProtectedHeader } from 'jose';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../env/ports.ts';
-import { openRoom } from '../env/room.ts';
-import { startWorld, type World } from '../env/world.ts';
+import type { World } from '../env/world.ts';
 import { runOri, startOri } from './cli-in-process.ts';
-import { makeOriHome, type OriHome } from './cli-process.ts';
-import { listen, send } from './cli-world.ts';
+import type { OriHome } from './cli-process.ts';
 import { FOREIGN_PROVIDERS, type ForeignProvider, type ForeignRequest } from './foreign-providers.ts';
+import { issuersFile, startProviderWorld } from './provider-world.ts';
 
 /** Nothing listens here: the visit ends with the redirect. */
 const REDIRECT_URI = 'http://127.0.0.1/callback';
@@ -31,28 +24,8 @@ describe.each(FOREIGN_PROVIDERS.filter(({ missing }) => missing === undefined))(
   beforeAll(async () => {
     const port = await freePort();
     provider = stack.use(await start(`http://127.0.0.1:${port}/v1`));
-    const { issuer, settings, subject } = provider;
-    const room = stack.use(await openRoom('ori-foreign'));
-    const file = join(room.directory, 'issuers.json');
-    await writeFile(file, JSON.stringify({ issuers: [{ issuer, ...settings }] }));
-    const introspection = { INTROSPECTION_CLIENT_ID: '', INTROSPECTION_CLIENT_SECRET: '' };
-    world = stack.use(
-      await startWorld({ port, environment: { ISSUER: '', ISSUERS_FILE: file, ...introspection } }),
-    );
-    const { demo, store, baseUrl } = world;
-    await addSubject(store, { userId: demo.userId, issuer, subject });
-    const verifier = createVerifier({
-      internId: demo.internId,
-      keys: createRemoteKeySet(`${baseUrl}/interns/${demo.internId}/daemon/jwks.json`),
-      replay: createTestReplayStore(),
-    });
-    const daemon = await listen(
-      requireProof(verifier, { bodyBytesMax: 1024 }, (_req, res, { proof }) =>
-        send(res, { status: 200, body: { user: proof.user } }),
-      ),
-    );
-    stack.defer(() => daemon.stop());
-    home = stack.use(await makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemon.url }));
+    const file = await issuersFile(stack, provider);
+    ({ world, home } = await startProviderWorld(stack, { ...provider, port, file }));
     // Keycloak builds itself at its first start.
   }, 300_000);
   afterAll(() => stack.disposeAsync());

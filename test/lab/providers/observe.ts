@@ -1,22 +1,13 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { addSubject } from '@ori/administration/users';
 import { explainFailure } from '@ori/http/explain-failure';
 import { readBearer } from '@ori/identity/bearer';
 import { openIdentity } from '@ori/identity/open-identity';
-import { createRemoteKeySet, createVerifier } from '@ori/verifier';
-import { requireProof } from '@ori/verifier/node';
-import { createTestReplayStore } from '@ori/verifier/testing';
 import { lookAtToken } from '../../../services/ori-admin/src/doctor/issuers.ts';
 import { loadIdentity } from '../../../services/ori-admin/src/doctor/settings.ts';
 import { runOri, startOri } from '../../e2e/cli-in-process.ts';
-import { makeOriHome } from '../../e2e/cli-process.ts';
-import { listen, send } from '../../e2e/cli-world.ts';
 import type { Browser } from '../../e2e/foreign-visit.ts';
+import { issuersFile, startProviderWorld } from '../../e2e/provider-world.ts';
 import { freePort } from '../../env/ports.ts';
-import { openRoom } from '../../env/room.ts';
-import { startWorld } from '../../env/world.ts';
 import type { Started } from './launch.ts';
 
 /** What a person meets at a provider; `why` is what `ori` says of the first thing that does not work. */
@@ -43,10 +34,7 @@ export async function observe(start: (baseUrl: string) => Promise<Started>): Pro
   await using stack = new AsyncDisposableStack();
   const port = await freePort();
   const provider = stack.use(await start(`http://127.0.0.1:${port}/v1`));
-  const { issuer, settings, subject } = provider;
-  const room = stack.use(await openRoom('ori-provider'));
-  const file = join(room.directory, 'issuers.json');
-  await writeFile(file, JSON.stringify({ issuers: [{ issuer, ...settings }] }), { mode: 0o600 });
+  const file = await issuersFile(stack, provider);
   const judging = loadIdentity('SIGNER', {
     SIGNER_ISSUERS_FILE: file,
     SIGNER_BASE_URL: `http://127.0.0.1:${port}/v1`,
@@ -62,22 +50,8 @@ export async function observe(start: (baseUrl: string) => Promise<Started>): Pro
     await pause(1100);
   }
   if (unusable !== undefined) return { signsIn: false, why: unusable };
-  const introspection = { INTROSPECTION_CLIENT_ID: '', INTROSPECTION_CLIENT_SECRET: '' };
-  const environment = { ISSUER: '', ISSUERS_FILE: file, ...introspection };
-  const { demo, store, baseUrl, sign } = stack.use(await startWorld({ port, environment }));
-  await addSubject(store, { userId: demo.userId, issuer, subject });
-  const verifier = createVerifier({
-    internId: demo.internId,
-    keys: createRemoteKeySet(`${baseUrl}/interns/${demo.internId}/daemon/jwks.json`),
-    replay: createTestReplayStore(),
-  });
-  const daemon = await listen(
-    requireProof(verifier, { bodyBytesMax: 1024 }, (_req, res, { proof }) =>
-      send(res, { status: 200, body: { user: proof.user } }),
-    ),
-  );
-  stack.defer(() => daemon.stop());
-  const home = stack.use(await makeOriHome({ ORI_BASE_URL: baseUrl, ORI_DAEMON_URL: daemon.url }));
+  const { world, home } = await startProviderWorld(stack, { ...provider, port, file });
+  const { demo, sign } = world;
   const browser: Browser = { cookies: new Map(), filled: 0 };
 
   const failures: string[] = [];
@@ -93,7 +67,7 @@ export async function observe(start: (baseUrl: string) => Promise<Started>): Pro
       const refused = await lookAtToken(judging, String(token)).then(() => undefined, String);
       if (refused !== undefined) failures.push(refused);
     }
-    return isDone(called) && called.stdout.trim() === JSON.stringify({ user: subject });
+    return isDone(called) && called.stdout.trim() === JSON.stringify({ user: provider.subject });
   };
   const signInOnce = async (options: readonly string[]) => {
     const login = startOri(home, ['login', '--no-browser', '--trust', '--timeout', '60', ...options]);

@@ -1,27 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { KeyError } from './errors.ts';
 import { parseJwkSet } from './read-jwk-set.ts';
 import { createRootedSetReader } from './rooted-set.ts';
+import { sets } from './rooted-sets.fixture.ts';
 import { delegationInput, keyStatementInput, setStatementInput } from './statements.ts';
-
-interface Vector {
-  title: string;
-  baseUrl: string;
-  internId: string;
-  roots: object[];
-  answers: {
-    bodyBase64?: string;
-    statement?: string;
-    now: number;
-    expect: string;
-    or?: string;
-    until?: number;
-  }[];
-}
-
-const file = new URL('../../../../test/vectors/rooted-sets.json', import.meta.url);
-const { sets }: { sets: Vector[] } = JSON.parse(readFileSync(file, 'utf8'));
 
 test.each(sets)('$title', ({ baseUrl, internId, roots, answers }) => {
   const read = createRootedSetReader({ roots: parseJwkSet({ keys: roots }), baseUrl, internId });

@@ -1,32 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { KeyError } from '../errors.ts';
 import { parseJwkSet } from '../read-jwk-set.ts';
+import { sets } from '../rooted-sets.fixture.ts';
 import { createAnswerKeyReader } from './answer-keys.ts';
 
-interface Vector {
-  title: string;
-  baseUrl: string;
-  internId: string;
-  roots: object[];
-  answers: {
-    bodyBase64?: string;
-    statement?: string;
-    now: number;
-    expect: string;
-    until?: number;
-    answerKeys?: string[] | string;
-    answerKeysUntil?: number;
-  }[];
-}
-
-const file = new URL('../../../../../test/vectors/rooted-sets.json', import.meta.url);
-const { sets }: { sets: Vector[] } = JSON.parse(readFileSync(file, 'utf8'));
 const ours = sets.filter(({ answers }) => answers.some(({ answerKeys }) => answerKeys !== undefined));
 
 function judge(
   read: ReturnType<typeof createAnswerKeyReader>,
-  { bodyBase64, statement, now }: Vector['answers'][0],
+  { bodyBase64, statement, now }: (typeof sets)[0]['answers'][0],
 ) {
   const body = bodyBase64 === undefined ? undefined : Buffer.from(bodyBase64, 'base64');
   try {
