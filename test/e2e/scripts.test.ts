@@ -39,6 +39,7 @@ const { accessToken } = await signIn({
   scope: 'openid vault:read',
 });
 
+// SPEC.md C5.
 for (const file of (await readdir(FOLDER)).filter((name) => name.endsWith('.txt'))) {
   const whole = await readFile(new URL(file, FOLDER), 'utf8');
   it(`${file}: ${whole.slice(2, whole.indexOf('\n'))}`, async () => {
