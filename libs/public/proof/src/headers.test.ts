@@ -93,3 +93,10 @@ test('a version 1 proof has three headers, and is all that is issued without a r
   expect(headersOf(1)).toEqual(['x-ori-invoke-signature', 'x-ori-invoke-timestamp', 'x-ori-invoke-user']);
   expect([issuedVersions(false), issuedVersions(true)]).toEqual([[1], [1, 2]]);
 });
+
+test.each(Object.values(PROOF_HEADERS))('a second %s is refused, whatever its case and value', (name) => {
+  for (const again of [name, name.toUpperCase()]) {
+    const twice = () => parseProofHeaders([...RAW, again, RAW[RAW.indexOf(name) + 1] ?? '']);
+    expect(twice).toThrow(expect.objectContaining({ code: 'proof_malformed' }));
+  }
+});
