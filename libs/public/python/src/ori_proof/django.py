@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import iscoroutinefunction
+from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -55,30 +55,20 @@ def require_proof(
         request._body = found.body  # type: ignore[attr-defined,unused-ignore]
         return found
 
-    def refuse(refused: Refused) -> HttpResponse:
-        return HttpResponse(refused.body, status=refused.status, headers=refused.headers)
-
     def decorate(view: View) -> View:
-        if iscoroutinefunction(view):
-
-            @wraps(view)
-            async def guarded_async(request: HttpRequest, *args: Any, **named: Any) -> Any:
-                try:
-                    proven = proven_of(request)
-                except Refused as refused:
-                    return refuse(refused)
-                return await view(request, proven, *args, **named)
-
-            return exempt_of(guarded_async)
-
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, **named: Any) -> Any:
             try:
                 proven = proven_of(request)
             except Refused as refused:
-                return refuse(refused)
+                return HttpResponse(refused.body, status=refused.status, headers=refused.headers)
             return view(request, proven, *args, **named)
 
-        return exempt_of(guarded)
+        @wraps(view)
+        async def guarded_async(request: HttpRequest, *args: Any, **named: Any) -> Any:
+            answer = guarded(request, *args, **named)
+            return await answer if isawaitable(answer) else answer
+
+        return exempt_of(guarded_async if iscoroutinefunction(view) else guarded)
 
     return decorate

@@ -21,6 +21,7 @@ from .store import (
     Policy,
     Question,
     Spend,
+    require_spent,
 )
 from .workers import SEVERAL, is_alone, is_worker, require_alone
 
@@ -82,24 +83,23 @@ class MemoryStore:
                 self._require_alone(policy)
             now = self._now()
             if timestamp > now + policy.clock_tolerance_seconds:
-                raise Refused("proof_not_yet_valid", "the timestamp is ahead of the store's clock")
+                require_spent("not_yet_valid")
             ledger = self._ledger_of(policy)
             horizon = math.floor(now - policy.retention_seconds)
             if horizon > ledger.looked_for:
                 self._entries -= ledger.forget(horizon)
             if timestamp <= ledger.floor or timestamp <= horizon:
-                raise Refused("proof_expired", "the proof is older than what the store remembers")
+                require_spent("expired")
             fence = self._fence(policy, now)
             if nonce is None:
                 if ledger.marks_from is None:
                     ledger.marks_from = ledger.highest
                 fence = max(fence, ledger.marks_from)
             if timestamp <= (bound := math.ceil(fence)):
-                why = "the proof was issued before the store could remember it"
-                raise Refused("proof_before_fence", why, max(1, math.ceil(bound + 1 - now)))
+                require_spent("before_fence", max(1, math.ceil(bound + 1 - now)))
             conflicting, recorded = ids_of(spend, ledger.marks_from is not None)
             if not ledger.spent.isdisjoint(conflicting):
-                raise Refused("nonce_replayed", "the proof was spent before")
+                require_spent("replayed")
             if self._entries + len(self._records) + len(recorded) > self._entries_max:
                 self._require_room(len(recorded), now)
             self._entries += ledger.add(timestamp, recorded)

@@ -16,8 +16,8 @@ from typing import Any, Literal, Protocol
 
 from .refused import Refused
 from .shared import SHARED
-from .shared_store import SharedStore, Silence, nonce_bytes, refuse, require_safe, require_spent
-from .store import Asked, Call, Policy, Question, Spend
+from .shared_store import SharedStore, Silence, nonce_bytes, require_safe
+from .store import Asked, Call, Policy, Question, Spend, require_spent
 
 SQL: str = SHARED["postgres"]["sql"]
 SCHEMA_VERSION: int = SHARED["postgres"]["version"]
@@ -172,7 +172,7 @@ class PostgresStore(SharedStore):
         if row["verdict"] == "not_received":
             return "not_received"
         if row["verdict"] != "recorded":
-            refuse(row["verdict"], None)
+            require_spent(row["verdict"])
         return self._call_ends.parse(question.call, row["outcome"] or "")
 
     async def _keep(self, call: Call, ended: str) -> None:

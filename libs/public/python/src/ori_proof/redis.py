@@ -20,8 +20,8 @@ from redis.exceptions import MovedError, NoPermissionError, NoScriptError, OutOf
 
 from .refused import Refused
 from .shared import SHARED
-from .shared_store import SharedStore, nonce_bytes, require_safe, require_spent
-from .store import ANSWER_SECONDS, Asked, Call, Policy, Question, Spend
+from .shared_store import SharedStore, nonce_bytes, require_safe
+from .store import ANSWER_SECONDS, Asked, Call, Policy, Question, Spend, require_spent
 
 SENTINELS = re.compile(r"(rediss?)\+sentinel://([^@/]*@)?([^@/?#]+)/([\w.-]+)(/[0-9]{1,4})?(?:\?sentinel=([^?#&]*))?")
 SCRIPTS: dict[str, dict[str, str]] = SHARED["redis"]
@@ -90,7 +90,7 @@ class RedisStore(SharedStore):
         for each in (watching, serving):
             each["ssl"] = each.pop("connection_class", None) is not None
             del each["host"]
-        addresses = [(node["host"], node.get("port", 26379)) for node in nodes]
+        addresses = [(node.get("host"), node.get("port", 26379)) for node in nodes]
         sentinel = Sentinel(addresses, sentinel_kwargs=watching, **serving)  # type: ignore[no-untyped-call,unused-ignore]
         return sentinel.master_for(name)  # type: ignore[no-any-return,no-untyped-call,unused-ignore]
 

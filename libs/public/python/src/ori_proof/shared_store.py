@@ -11,7 +11,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, NoReturn
+from typing import Any
 
 from .background import Background, T
 from .call_end import CallEnds
@@ -133,10 +133,6 @@ class SharedStore(ABC):
     async def ask_async(self, question: Question) -> Asked:
         return await self._background.join(self._attended(self._ask(question)))
 
-    def touch(self) -> None:
-        """The same as `ready(0)`. The store does it by itself at start, and every few seconds."""
-        self.ready(0)
-
     def ready(self, within_ms: float = 5000) -> None:
         """Waits until the store is usable; 0 checks once, for a health check. Raises Refused of the last check."""
         self._background.wait(self._ready(within_ms))
@@ -191,16 +187,17 @@ class SharedStore(ABC):
         try:
             return await send()
         except Refused as refused:
-            if self._doubt(refused):
+            is_silent = isinstance(refused.__cause__, Silence)
+            if is_silent:
+                self._doubt(refused)
+            # An unsafe server refuses each spend by itself, or one alone, which came too late: a check tells.
+            if is_silent or refused.code == "replay_store_unsafe":
                 self._touch_soon()
             raise
 
-    def _doubt(self, refused: Refused) -> bool:
-        is_doubt = refused.code == "replay_store_unsafe" or isinstance(refused.__cause__, Silence)
-        if is_doubt:
-            self._refusal = (refused.code, refused.why)
-            self._doubts += 1
-        return is_doubt
+    def _doubt(self, refused: Refused) -> None:
+        self._refusal = (refused.code, refused.why)
+        self._doubts += 1
 
     async def _touch(self) -> None:
         """Checks the server for all policies. Those who ask at the same time share a check. Raises Refused."""
@@ -219,7 +216,8 @@ class SharedStore(ABC):
                     await self._touch_one(policy)
             self._refusal = None
         except Refused as refused:
-            self._doubt(refused)
+            if refused.code == "replay_store_unsafe" or isinstance(refused.__cause__, Silence):
+                self._doubt(refused)
             raise
 
     def _touch_soon(self) -> None:
@@ -280,29 +278,6 @@ class SharedStore(ABC):
 def require_safe(verdict: str, detail: object) -> None:
     if verdict == "unsafe":
         raise Refused("replay_store_unsafe", str(detail or "the server is not safe"))
-
-
-def require_spent(verdict: str, retry_after: object) -> str:
-    """Raises Refused for any other verdict."""
-    if verdict == "spent":
-        return verdict
-    refuse(verdict, retry_after)
-
-
-def refuse(verdict: str, retry_after: object) -> NoReturn:
-    match verdict:
-        case "replayed":
-            raise Refused("nonce_replayed", "the proof was spent before")
-        case "not_issued":
-            raise Refused("nonce_not_issued", "the signer did not reserve this nonce for this proof")
-        case "expired":
-            raise Refused("proof_expired", "the proof is older than what the store remembers")
-        case "not_yet_valid":
-            raise Refused("proof_not_yet_valid", "the timestamp is ahead of the store's clock: check the clocks")
-        case "before_fence":
-            why = "the proof was issued before the store could remember it"
-            raise Refused("proof_before_fence", why, int(str(retry_after or 1)))
-    raise Refused("replay_store_unavailable", "unexpected answer of the store")
 
 
 def nonce_bytes(nonce: str) -> bytes:

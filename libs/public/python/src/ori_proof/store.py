@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Awaitable
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
+from .refused import Refused
 from .signing_input import Claim
 
 BODY_SECONDS = 30
@@ -16,6 +17,24 @@ ANSWER_SECONDS = 600
 RUNNING_SECONDS_MAX = 86_400
 LIFE_SECONDS = 15
 QUESTION_SECONDS_MAX = 300
+
+
+# What a store says of a proof that it does not spend.
+VERDICTS = {
+    "replayed": ("nonce_replayed", "the proof was spent before"),
+    "not_issued": ("nonce_not_issued", "the signer did not reserve this nonce for this proof"),
+    "expired": ("proof_expired", "the proof is older than what the store remembers"),
+    "not_yet_valid": ("proof_not_yet_valid", "the timestamp is ahead of the store's clock: check the clocks"),
+    "before_fence": ("proof_before_fence", "the proof was issued before the store could remember it"),
+}
+
+
+def require_spent(verdict: str, retry_after: object = None) -> str:
+    """Raises Refused for any other verdict."""
+    if verdict == "spent":
+        return verdict
+    code, why = VERDICTS.get(verdict, ("replay_store_unavailable", "unexpected answer of the store"))
+    raise Refused(code, why, int(str(retry_after or 1)) if verdict == "before_fence" else None)
 
 
 class Policy(NamedTuple):

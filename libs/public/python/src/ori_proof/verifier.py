@@ -14,7 +14,7 @@ from .keys import Key
 from .outcome import LOG, Outcome, Reporter
 from .refused import Refused
 from .signing_input import Claim, netstrings
-from .store import BODY_SECONDS, Policy, Spend, Store
+from .store import BODY_SECONDS, Policy, Spend, Store, require_spent
 
 # With re.ASCII, re.IGNORECASE folds only ASCII. Unlike `$`, fullmatch rejects a trailing line feed.
 FLAGS = re.ASCII | re.IGNORECASE
@@ -287,11 +287,6 @@ def require_signed(keys: Sequence[Key], signature: bytes, signed: bytes, timesta
     if not is_signed(keys, signature, signed, timestamp):
         is_known = any(key.begins <= timestamp < key.ends for key in keys)
         raise Refused("signature_invalid" if is_known else "key_unknown", "no key of the set signed this request")
-
-
-def require_spent(said: str) -> None:
-    if said != "spent":
-        raise Refused("replay_store_unavailable", "spend: expected 'spent' from the replay store")
 
 
 def to_bytes(text: str) -> bytes:
