@@ -52,9 +52,19 @@ export async function soak(
   for (let index = 0; index < DAEMONS; index += 1) {
     const tag = `${setting.name}-${index}`;
     const task = {
-      ...{ tag, library: LIBRARY, internId, keySeed, maxAgeSeconds: 600, clockToleranceSeconds: 1, store },
-      ...{ seed: `${random.next()}`, history: join(folder, tag), callers: 0, adversaries: 0 },
-      ...{ perSecond: PER_SECOND / DAEMONS, clock: NO_ERROR },
+      tag,
+      library: LIBRARY,
+      internId,
+      keySeed,
+      maxAgeSeconds: 600,
+      clockToleranceSeconds: 1,
+      store,
+      seed: `${random.next()}`,
+      history: join(folder, tag),
+      callers: 0,
+      adversaries: 0,
+      perSecond: PER_SECOND / DAEMONS,
+      clock: NO_ERROR,
     };
     const heard = (proofs: Parameters<Parameters<typeof startVerifier>[1]>[0], from: VerifierHandle) => {
       for (const other of daemons) if (other !== from) other.tell({ order: 'hear', proofs });
