@@ -168,7 +168,7 @@ async function startProxy(daemonUrl: string) {
 
 it.each([
   ['signs a call again that was refused before it was carried out', 'busy', 201, 2],
-  ['does not sign a call again that failed', 'broken', 504, 1],
+  ['does not sign a call again that failed', 'broken', 502, 1],
 ])('%s, for a program that repeats it', async (_what, code, status, calls) => {
   const daemon = await losing((res) => send(res, said(503, code)));
   const post = await startProxy(daemon.url);

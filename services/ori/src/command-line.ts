@@ -1,7 +1,7 @@
 import { Argument, Command, Help } from 'commander';
 import { VERSION } from './adapters/user-agent.ts';
 import { CliError } from './core/errors.ts';
-import { collectKey, declareRequests, parsePort, parseSeconds } from './request-commands.ts';
+import { declareRequests, parsePort, parseSeconds } from './request-commands.ts';
 import type { Context, GlobalOptions, HostEnvironment } from './session/context.ts';
 import { openProfile, type Profile } from './session/profile.ts';
 import {
@@ -79,8 +79,7 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
     .description('set or print the origin of the daemon of an intern, for this profile')
     .argument('<intern>', 'id or name of the intern')
     .argument('[url]', 'origin of its daemon, for later commands')
-    .option('--answer-key <key>', 'the key with which it proves its answers; may be repeated', collectKey)
-    .option('--unset', 'use what the API lists and publishes')
+    .option('--unset', 'use the hostname that the API lists')
     .action(async (intern, url, options) =>
       (await import('./commands/profile-daemons.ts')).profileDaemon(profile(), intern, url, options),
     );

@@ -160,12 +160,6 @@ function collect(value: string, earlier: readonly string[] = []): readonly strin
   return [...earlier, value];
 }
 
-/** A public key, once more. Throws InvalidArgumentError. */
-export function collectKey(value: string, earlier: readonly string[] = []): readonly string[] {
-  if (!/^[\w-]{43}$/.test(value)) throw new InvalidArgumentError('Expected 43 characters of base64url.');
-  return [...earlier, value];
-}
-
 /** A whole number of seconds. Throws InvalidArgumentError. */
 export function parseSeconds(text: string): number {
   const seconds = Number(text);

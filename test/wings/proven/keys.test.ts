@@ -152,22 +152,6 @@ it('a head says nothing: a key that is not published proves nothing', async () =
   expect(await call('second')).toMatchObject({ exit: 9, stdout: '' });
 });
 
-it('a key can be stated for a daemon whose API publishes none', async () => {
-  const { exit } = await runOri(home, [
-    'profiles',
-    'daemon',
-    INTERN_ID,
-    daemons.first.url,
-    '--answer-key',
-    first.x,
-  ]);
-  expect(exit).toBe(0);
-  expect(await call('first')).toMatchObject(GIVEN);
-  expect(await call('plain')).toMatchObject({ exit: 9 });
-  await runOri(home, ['profiles', 'daemon', INTERN_ID, '--unset']);
-  expect(await call('plain')).toMatchObject(GIVEN);
-});
-
 it('ori doctor call says that, and how, an answer changed on the way', async () => {
   publish('first');
   await using hop = await listen(async (req, res) => {

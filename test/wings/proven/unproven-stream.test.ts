@@ -3,16 +3,17 @@ import { once } from 'node:events';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { createAnswerKey } from '@ori/proof/answer-proof';
 import { keepAnswers } from '@ori/verifier/answers';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { run } from '../../../services/ori/src/program.ts';
 import { runOri, startOri } from '../../e2e/cli-in-process.ts';
 import { INTERN_ID, listen, openSignedInWorld } from '../../e2e/cli-world.ts';
 import { guarded } from '../../e2e/mcp-world.ts';
 import { Sink } from '../../env/sink.ts';
 
-// A stream that arrives whole, and that nobody proves: a server in between answers each question itself.
+// A stream through a server in between, which answers each question itself, or changes or cuts what it passes on.
 const { world, home } = await openSignedInWorld();
 const key = randomBytes(32);
 Object.assign(world.jwks, { 'ori.answers': [{ x: createAnswerKey(key).x }] });
@@ -33,11 +34,15 @@ const handler = (_req: IncomingMessage, res: ServerResponse) => {
 const daemon = await guarded(world, handler, { answers: keepAnswers({ key }) });
 afterAll(() => daemon.stop());
 let isProven = false;
+let change = (text: string): string => text;
 const hop = await listen((req, res) => {
   const { method = '', url = '', headers } = req;
   if (url !== PATH && !isProven) return res.writeHead(404).end();
   const passed = request(new URL(daemon.url), { method, path: url, headers, agent: false });
-  req.pipe(passed).once('response', (back) => back.pipe(res.writeHead(back.statusCode ?? 0, back.headers)));
+  req.pipe(passed).once('response', async (back) => {
+    const body = await buffer(back);
+    res.writeHead(back.statusCode ?? 0, back.headers).end(url === PATH ? change(String(body)) : body);
+  });
 });
 afterAll(() => hop.stop());
 const AT = ['--daemon', hop.url, '--timeout', '5'];
@@ -66,15 +71,23 @@ it('is not printed by ori call; of ori mcp, a notification passes and the respon
   ]);
 });
 
-it('is cut by ori proxy after its last event', async () => {
+/** What a program gets through ori proxy, and what the person is told. */
+async function proxied() {
   const proxy = home.start(['proxy', INTERN_ID, ...AT], { stdin: null });
   const [address] = await once(createInterface(proxy.child.stdout as Readable), 'line');
   const headers = { 'content-type': 'application/json' };
   const answer = await fetch(address + PATH, { method: 'POST', headers, body: MESSAGE });
-  expect(answer.status).toBe(200);
-  await expect(answer.text()).rejects.toThrow('terminated');
+  const text = await answer.text().catch(({ message }) => message);
   proxy.child.kill();
-  await proxy.result;
+  return { status: answer.status, text, stderr: (await proxy.result).stderr };
+}
+
+it('is cut by ori proxy after its last event', async () => {
+  expect(await proxied()).toEqual({
+    status: 200,
+    text: 'terminated',
+    stderr: expect.stringContaining('nothing proves it'),
+  });
 });
 
 it('is shown on a terminal as it comes, and told at its end', async () => {
@@ -95,5 +108,31 @@ it('is shown on a terminal as it comes, and told at its end', async () => {
 it('is given by all of them once its proof arrives', async () => {
   isProven = true;
   expect(await call()).toMatchObject({ exit: 0, stdout: `data: ${PROGRESS}\n\ndata: ${RESPONSE}\n\n` });
+  expect(await mcp()).toEqual([JSON.parse(PROGRESS), JSON.parse(RESPONSE)]);
+});
+
+it('that was changed is told as changed: none of it is given for the answer', async () => {
+  change = (text) => text.replace('"paid":7', '"paid":8');
+  onTestFinished(() => {
+    change = (text) => text;
+  });
+  const told = expect.stringMatching(/what arrived is not what the daemon sent.*was carried out/s);
+  expect(await call()).toMatchObject({ exit: 0, stdout: `data: ${PROGRESS}\n\ndata: ${RESPONSE}\n\n` });
+  const { text, stderr } = await proxied();
+  expect([text, stderr]).toEqual(['terminated', told]);
+  const [progress, { error, result }] = await mcp();
+  expect([progress, result, error.data]).toEqual([
+    JSON.parse(PROGRESS),
+    undefined,
+    expect.objectContaining({ code: 'answer_lost', next: expect.stringContaining('was carried out') }),
+  ]);
+  expect(error.message).toContain('what arrived is not what the daemon sent');
+});
+
+it('that ends too early, cleanly, is given whole', async () => {
+  change = (text) => text.slice(0, -9);
+  const whole = `data: ${PROGRESS}\n\ndata: ${RESPONSE}\n\n`;
+  expect(await call()).toMatchObject({ exit: 0, stdout: whole });
+  expect(await proxied()).toMatchObject({ status: 200, text: whole });
   expect(await mcp()).toEqual([JSON.parse(PROGRESS), JSON.parse(RESPONSE)]);
 });

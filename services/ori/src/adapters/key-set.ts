@@ -8,8 +8,6 @@ export interface KeySet {
   readonly body: Buffer;
   /** The value of `x-ori-key-set`. */
   readonly statement: string | null;
-  /** Whether it says how the daemon proves its answers. */
-  readonly hasAnswerKeys: boolean;
 }
 
 /**
@@ -24,14 +22,12 @@ export async function readKeySet(
   const url = `${baseUrl}/interns/${internId}/daemon/jwks.json`;
   const { status, headers, body } = await requestApi(url, { method: 'GET' }, signal);
   if (status !== 200) return undefined;
-  const value = parseJson(body);
   const statement = headers['x-ori-key-set'];
   try {
     return {
-      keys: parseJwkSet(value),
+      keys: parseJwkSet(parseJson(body)),
       body: Buffer.from(body),
       statement: typeof statement === 'string' ? statement : null,
-      hasAnswerKeys: Object.hasOwn(value as object, 'ori.answers'),
     };
   } catch {
     return undefined;

@@ -88,7 +88,7 @@ async function serve(
       try {
         const given = answeredHeaders(answer.headers);
         // Its last byte would say that all is well, before the proof does.
-        if (answer.isPending) delete given['content-length'];
+        if (answer.proven === 'at its end') delete given['content-length'];
         response.writeHead(answer.status, { ...given, ...cors });
         response.flushHeaders();
         await pipeline(answer.body, response);
@@ -105,8 +105,11 @@ async function serve(
         if (await pass({ earlier: repeated.proof, onSigned })) delete repeated.proof;
       });
   } catch (error) {
-    code = isCliError(error, 'not_proxied') ? error.facts.why : recordOf(error).code;
+    const record = recordOf(error);
+    code = isCliError(error, 'not_proxied') ? error.facts.why : record.code;
     if (closed.aborted && !response.writableFinished) code = 'aborted';
+    // The program that called is told no more than by the cut.
+    else if (response.headersSent) target.profile.terminal.note(record.message, record.next);
     refuse(response, error, cors);
     request.resume();
   }
@@ -144,7 +147,6 @@ const STATUS: Readonly<Partial<Record<ExitCode, number>>> = {
   [EXIT.signInNeeded]: 401,
   [EXIT.refused]: 403,
   [EXIT.rateLimited]: 429,
-  [EXIT.answerLost]: 504,
 };
 
 function statusOf(error: unknown, exit: ExitCode): number {

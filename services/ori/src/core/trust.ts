@@ -27,12 +27,10 @@ export interface Trust {
   readonly keepers?: readonly string[];
   /** The public keys that have to vouch for the key sets of the API, 43 characters of base64url each. */
   readonly roots?: readonly string[];
-  /** The keys with which the daemon of each intern proves its answers, by its id, and when they were read, in Unix seconds; null if the person stated them. */
-  readonly answers?: Readonly<Record<string, { readonly x: readonly string[]; readonly at: number | null }>>;
+  /** What the wing `proven` keeps of the daemon of each intern, by its id. */
+  readonly answers?: Readonly<Record<string, unknown>>;
 }
 
-/** How old, in seconds, what was read of these may be: a key that was removed proves nothing from then on. */
-export const ANSWER_KEYS_SECONDS = 600;
 export const CLIENT_DEFAULT = 'ori-cli';
 const NOTHING: Trust = { interns: {}, daemons: {} };
 
@@ -100,7 +98,7 @@ export function parseTrust(text: string): Record<string, Trust> | undefined {
     isRecord(one['users'] ?? {}) &&
     Array.isArray(one['keepers'] ?? []) &&
     Array.isArray(one['roots'] ?? []) &&
-    areAnswerKeys(one['answers'] ?? {}) &&
+    isRecord(one['answers'] ?? {}) &&
     isSignIn(one['signIn']) &&
     (one['refused'] === undefined || areTerms(one['refused']));
   return Object.values(value).every(isTrust) ? (value as Record<string, Trust>) : undefined;
@@ -114,16 +112,6 @@ export function trustOf(all: Readonly<Record<string, Trust>>, baseUrl: string): 
 /** A member that is the record's own. Names come from people and servers. */
 export function ownValue<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
-}
-
-function areAnswerKeys(value: unknown): boolean {
-  return (
-    isRecord(value) &&
-    Object.values(value).every(
-      (one) =>
-        isRecord(one) && Array.isArray(one['x']) && (one['at'] === null || Number.isInteger(one['at'])),
-    )
-  );
 }
 
 function isSignIn(value: unknown): boolean {

@@ -23,8 +23,8 @@ export interface DaemonAnswer extends DaemonResponse {
   readonly code?: string;
   /** The `diagnosis` of such a daemon, not parsed. */
   readonly diagnosis?: unknown;
-  /** Whether its body, which is not yet proven, throws at its end if it cannot be. */
-  readonly isPending?: boolean;
+  /** Whether, and when, its proof was asked for: its body throws at its end if what arrived cannot be proven. */
+  readonly proven?: 'before' | 'at its end';
   /** Why the beginning of a refusal did not arrive. */
   readonly broken?: unknown;
 }

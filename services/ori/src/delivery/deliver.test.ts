@@ -7,7 +7,6 @@ import { readAnswer } from './daemon-answer.ts';
 import { deliver } from './deliver.ts';
 
 const PROOF = { 'x-ori-invoke-user': 'ada', 'x-ori-invoke-timestamp': '1789000000' } as ProofHeaderValues;
-const REQUEST = { internId: 'int_a', path: '/', bodySha256: '' };
 
 /** The answer of a daemon, or of a gateway, which has no code of ours. */
 function answered(status: number, text: string) {
@@ -35,7 +34,6 @@ function delivery(isKeeper = false) {
 
 const CUT = new CliError('answer_lost', { address: 'https://daemon.test', why: 'the connection was cut' });
 const notReceived = async () => ({
-  request: REQUEST,
   proof: PROOF,
   answer: await answered(404, '{"error":{"code":"call_not_received"}}'),
 });
@@ -52,7 +50,7 @@ test.each([
 ])(
   'a call that is never received (%s: by a daemon that keeps answers) is sent %d times',
   async (isKeeper, times) => {
-    const send = vi.fn(async () => ({ request: REQUEST, proof: PROOF, lost: CUT }));
+    const send = vi.fn(async () => ({ proof: PROOF, lost: CUT }));
     const failure = await failureOf(deliver({ ...delivery(isKeeper), send, ask: notReceived }));
     expect([failure.code, messageOf(failure).exit]).toEqual(['answer_lost', EXIT.answerLost]);
     expect(messageOf(failure).next).not.toMatch(/[Tt]ry again/);
@@ -62,15 +60,13 @@ test.each([
 );
 
 test('what fails when a call is sent again does not look as if nothing had been sent', async () => {
-  const send = vi.fn(async () => ({ request: REQUEST, proof: PROOF, lost: CUT }));
+  const send = vi.fn(async () => ({ proof: PROOF, lost: CUT }));
   const unreachable = new CliError('unreachable', {
     what: 'the daemon',
     address: 'x',
     why: 'nothing listens there',
   });
-  send
-    .mockResolvedValueOnce({ request: REQUEST, proof: PROOF, lost: CUT })
-    .mockRejectedValueOnce(unreachable);
+  send.mockResolvedValueOnce({ proof: PROOF, lost: CUT }).mockRejectedValueOnce(unreachable);
   const failure = await failureOf(deliver({ ...delivery(true), send, ask: notReceived }));
   expect([failure.code, messageOf(failure).exit]).toEqual(['answer_lost', EXIT.answerLost]);
 });
@@ -82,11 +78,11 @@ test('a gateway that answers for the daemon is asked for five seconds, and its a
   const answer = await answered(502, 'Bad Gateway');
   const ask = vi.fn(async () => {
     nowMs += 1000;
-    return { request: REQUEST, proof: PROOF, answer: await answered(502, 'Bad Gateway') };
+    return { proof: PROOF, answer: await answered(502, 'Bad Gateway') };
   });
   const delivered = await deliver({
     ...delivery(),
-    send: async () => ({ request: REQUEST, proof: PROOF, answer }),
+    send: async () => ({ proof: PROOF, answer }),
     ask,
   });
   expect(delivered.answer.status).toBe(502);

@@ -3,6 +3,7 @@ import type { ProofHeaderValues } from '@ori/proof/wire';
 import { readBounded } from '../adapters/bounded.ts';
 import { CliError, isCliError } from '../core/errors.ts';
 import { tellOutcome } from '../core/failures/answer-lost.ts';
+import type { CallOutcome } from '../core/failures/facts.ts';
 import { recordOf } from '../text/failure-record.ts';
 import type { DaemonAnswer } from './daemon-answer.ts';
 import { DOUBT_SECONDS, type Evidence, evidenceOf, stepAfter } from './evidence.ts';
@@ -12,8 +13,6 @@ import {
   type Asked,
   type Asking,
   type Attempt,
-  type Proven,
-  type Proving,
   pauseMs,
   questionsAbout,
   waited,
@@ -23,12 +22,12 @@ export interface Delivery extends Asking {
   readonly keeper: Keeper;
   /** Signs the call and sends it. */
   readonly send: () => Promise<Attempt>;
-  /** Undefined if the daemon does not prove its answers. */
-  readonly openProving?: () => Promise<Proving | undefined>;
   /** How long a refusal asks to wait before the call is signed again, in seconds. */
   readonly pauseNamed: (answer: DaemonAnswer) => number | undefined;
   /** Whether the reader misses something when the body of an answer ends. */
   readonly isMissing?: ((answer: DaemonAnswer) => boolean) | undefined;
+  /** Whether an answer is passed on while it arrives, before it is proven. */
+  readonly isPassedOn?: ((answer: DaemonAnswer) => boolean) | undefined;
   /** Refusals are given as they came, because their cause is looked for. */
   readonly isDiagnosing?: boolean | undefined;
 }
@@ -54,33 +53,29 @@ export async function deliver(delivery: Delivery, earlier?: Attempt): Promise<De
   const { surroundings, address, keeper, isDiagnosing = false } = delivery;
   const { note } = surroundings.terminal;
   let attempt = earlier ?? (await delivery.send());
-  const proving = await delivery.openProving?.();
   for (let sends = 1; ; sends += 1) {
-    const isSought = isDiagnosing && attempt.answer?.code !== undefined;
-    const proven = isSought ? undefined : await proving?.judge(attempt, delivery);
-    const { request, proof, answer, lost } = proven ?? attempt;
-    const evidence = isSought ? 'refused' : (proven?.evidence ?? evidenceIn(attempt));
-    const ask = questionsAbout({ request, proof }, { ...delivery, proving: proven && proving });
+    const { proof, answer, lost } = attempt;
+    const evidence = isDiagnosing && answer?.code !== undefined ? 'refused' : evidenceIn(attempt);
+    const ask = questionsAbout(proof, delivery);
     const why = lost?.facts.why ?? (answer === undefined ? '' : tellOf(answer, evidence));
-    const known = { keepsAnswers: keeper.isKnown() || proven !== undefined, sends };
+    const known = { keepsAnswers: keeper.isKnown(), sends };
     let step = stepAfter(evidence, known);
     let asked: Asked | undefined;
     if (typeof step === 'object') {
       asked = await ask(why, step.ask);
       step = stepAfter(evidence, { ...known, outcome: asked.outcome });
     }
-    // Nobody proves a refusal.
-    const isPassing = answer !== undefined && sends === 1 && proven === undefined;
-    const seconds = isPassing ? delivery.pauseNamed(answer) : undefined;
+    const seconds = answer === undefined || sends > 1 ? undefined : delivery.pauseNamed(answer);
     if (step === 'give' && answer !== undefined && (evidence !== 'refused' || seconds === undefined)) {
-      if (asked !== undefined && proven === undefined) note(tellOutcome(ofCall(asked.outcome), asked.status));
+      if (asked !== undefined && evidence !== 'unproven')
+        note(tellOutcome(ofCall(asked.outcome), asked.status));
       await keeper.learn(answer);
-      return { proof, answer: completed(answer, ask, delivery, proven) };
+      return { proof, answer: completed(answer, ask, delivery) };
     }
     answer?.end();
     if (step === 'give_kept' && asked?.kept !== undefined) {
       await keeper.learn(asked.kept);
-      return { proof, answer: completed(asked.kept, ask, delivery, proven), instead: answer };
+      return { proof, answer: completed(asked.kept, ask, delivery), instead: answer };
     }
     const facts = { address, why, outcome: asked && ofCall(asked.outcome), asked: asked?.status };
     if (step !== 'sign' && seconds === undefined) throw new CliError('answer_lost', { ...facts, sends });
@@ -98,14 +93,13 @@ export async function deliver(delivery: Delivery, earlier?: Attempt): Promise<De
   }
 }
 
-function evidenceIn({ answer, lost }: Attempt): Evidence {
-  return answer === undefined || lost !== undefined ? 'lost' : evidenceOf(answer);
+function evidenceIn({ answer, lost, evidence }: Attempt): Evidence {
+  return evidence ?? (answer === undefined || lost !== undefined ? 'lost' : evidenceOf(answer));
 }
 
 function tellOf({ status, code }: DaemonAnswer, evidence: Evidence): string {
   if (evidence === 'repeated') return 'the daemon has seen this proof before';
-  const unproven = evidence === 'unproven' ? ', and nothing proves it' : '';
-  return `the answer was ${status}${code === undefined ? '' : ` (${code})`}${unproven}`;
+  return `the answer was ${status}${code === undefined ? '' : ` (${code})`}`;
 }
 
 /** The failure of an answer whose beginning did not arrive whole, so that it cannot be judged. */
@@ -121,65 +115,51 @@ function completed(
   answer: DaemonAnswer,
   ask: Ask,
   { surroundings, address, isMissing }: Delivery,
-  proven: Proven | undefined,
 ): DaemonAnswer {
   // It was read as a whole.
-  if (proven !== undefined && proven.isWhole === undefined) return answer;
+  if (answer.proven === 'before') return answer;
   const { note } = surroundings.terminal;
+  const lost = (why: string, outcome?: CallOutcome) =>
+    new CliError('answer_lost', { address, why, isBegun: true, outcome });
   async function* body(): AsyncIterable<Buffer> {
     const given = createHash('sha256');
     let bytes = 0;
+    let failure: CliError<'answer_lost'> | undefined;
     try {
       for await (const chunk of answer.body) {
         given.update(chunk);
         bytes += chunk.length;
         yield chunk;
       }
-      if (proven?.isWhole !== undefined) {
-        if (await proven.isWhole(bytes, given.copy().digest('hex'))) return;
-        throw new CliError('answer_lost', { address, why: 'nothing proves it', isBegun: true });
-      }
-      if (isMissing?.(answer)) {
-        const why = 'it ended without what was waited for';
-        throw new CliError('answer_lost', { address, why, isBegun: true });
-      }
+      if (isMissing?.(answer)) failure = lost('it ended without what was waited for');
     } catch (error) {
       if (!isCliError(error, 'answer_lost')) throw error;
-      const whole = await keptBody(error);
-      if (!isPrefix(whole, bytes, given.digest('hex')))
-        throw new CliError('answer_lost', { ...error.facts, outcome: 'lost' });
-      yield whole.subarray(bytes);
-      return;
+      failure = error;
     }
-    if (!isEndUnknown(answer)) return;
-    const whole = await keptBody(undefined);
+    if (failure === undefined && !isEndUnknown(answer)) return;
+    const whole = await keptBody(failure);
     if (whole === undefined) return;
-    if (!isPrefix(whole, bytes, given.digest('hex'))) {
-      const why = 'what arrived is not what the daemon sent';
-      throw new CliError('answer_lost', { address, why, isBegun: true, outcome: 'carried_out' });
-    }
+    if (!isPrefix(whole, bytes, given.digest('hex')))
+      throw lost('what arrived is not what the daemon sent', 'carried_out');
     if (whole.length > bytes) yield whole.subarray(bytes);
   }
 
-  async function keptBody(failure: CliError<'answer_lost'>): Promise<Buffer>;
-  async function keptBody(failure: undefined): Promise<Buffer | undefined>;
   async function keptBody(failure: CliError<'answer_lost'> | undefined): Promise<Buffer | undefined> {
     const {
       outcome,
       kept,
       status: asked,
     } = await ask(failure?.facts.why, failure ? undefined : DOUBT_SECONDS);
-    if (kept?.status !== answer.status || (proven !== undefined && kept.mediaType !== answer.mediaType)) {
+    if (kept?.status !== answer.status) {
       kept?.end();
       if (failure === undefined) {
         if (outcome === 'not_understood') note(tellOutcome(outcome, asked));
         if (outcome !== 'nothing') return undefined;
-        const why = 'nobody says whether it is whole';
-        throw new CliError('answer_lost', { address, why, isBegun: true, outcome });
+        throw lost('nobody says whether it is whole', outcome);
       }
       throw new CliError('answer_lost', { ...failure.facts, outcome: ofCall(outcome), asked });
     }
-    const cut = failure ?? new CliError('answer_lost', { address, why: 'it is too long', isBegun: true });
+    const cut = failure ?? lost('it is too long');
     try {
       return await readBounded(kept.body, KEPT_BYTES_MAX, () => cut);
     } catch (error) {
@@ -189,7 +169,7 @@ function completed(
       kept.end();
     }
   }
-  return { ...answer, body: body(), isPending: proven !== undefined };
+  return { ...answer, body: body() };
 }
 
 const isPrefix = (whole: Buffer, bytes: number, sha256: string): boolean =>
@@ -199,7 +179,13 @@ const isPrefix = (whole: Buffer, bytes: number, sha256: string): boolean =>
 function isEndUnknown(answer: DaemonAnswer): boolean {
   const { 'ori-answer': kept, 'content-length': length, 'cache-control': caching = '' } = answer.headers;
   const isEmpty = answer.status === 204 || answer.status === 304;
-  return kept === 'recorded' && length === undefined && !isEmpty && !/\bno-store\b/i.test(caching);
+  return (
+    !answer.proven &&
+    kept === 'recorded' &&
+    length === undefined &&
+    !isEmpty &&
+    !/\bno-store\b/i.test(caching)
+  );
 }
 
 /** A daemon that gave another answer than the one that began has lost it. */

@@ -27,15 +27,7 @@ export interface Answered {
 }
 
 /** What came back to a call whose proof was sent. REPLAY-STORES.md, "For clients", has the same rows. */
-export type Evidence =
-  | 'proven'
-  | 'unproven'
-  | 'answered'
-  | 'refused'
-  | 'late'
-  | 'repeated'
-  | 'failed'
-  | 'lost';
+export type Evidence = 'answered' | 'refused' | 'unproven' | 'late' | 'repeated' | 'failed' | 'lost';
 
 interface Rule {
   /** For how long the daemon may be asked, in seconds, if it does not answer; 0: it is not asked. */
@@ -47,10 +39,9 @@ interface Rule {
 }
 
 const RULES: Readonly<Record<Evidence, Rule>> = {
-  proven: { askSeconds: 0, ifNotReceived: 'give', ifUnknown: 'give' },
-  unproven: { askSeconds: Number.POSITIVE_INFINITY, ifNotReceived: 'give', ifUnknown: 'lose' },
   answered: { askSeconds: 0, ifNotReceived: 'give', ifUnknown: 'give' },
   refused: { askSeconds: 0, ifNotReceived: 'give', ifUnknown: 'give' },
+  unproven: { askSeconds: Number.POSITIVE_INFINITY, ifNotReceived: 'give', ifUnknown: 'lose' },
   late: { askSeconds: DOUBT_SECONDS, ifNotReceived: 'give', ifUnknown: 'give' },
   repeated: { askSeconds: Number.POSITIVE_INFINITY, ifNotReceived: 'lose', ifUnknown: 'lose' },
   failed: { askSeconds: DOUBT_SECONDS, ifNotReceived: 'sign', ifUnknown: 'give' },

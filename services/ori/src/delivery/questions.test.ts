@@ -7,7 +7,6 @@ import { readAnswer } from './daemon-answer.ts';
 import { questionsAbout } from './questions.ts';
 
 const PROOF = { 'x-ori-invoke-user': 'ada', 'x-ori-invoke-timestamp': '1789000000' } as ProofHeaderValues;
-const REQUEST = { internId: 'int_a', path: '/', bodySha256: '' };
 
 /** A refusal of the handler, that the daemon has kept. It breaks behind its first bytes, or does not. */
 async function* bodyOf(isBroken: boolean): AsyncGenerator<Buffer> {
@@ -35,40 +34,30 @@ test('asks a daemon that says nothing for less time than one that says that the 
   };
   const answers = [running, ended];
   const asking = { surroundings, address: '', seconds: 60, patienceSeconds: 1 };
-  const silent = questionsAbout(
-    { request: REQUEST, proof: PROOF },
-    { ...asking, ask: async () => ({ request: REQUEST, proof: PROOF }) },
-  );
+  const silent = questionsAbout(PROOF, { ...asking, ask: async () => ({ proof: PROOF }) });
   expect((await silent('its connection was cut')).outcome).toBe('nothing');
-  const told = questionsAbout(
-    { request: REQUEST, proof: PROOF },
-    {
-      ...asking,
-      ask: async () => ({
-        request: REQUEST,
-        proof: PROOF,
-        answer: await readAnswer(answers.shift() as never),
-      }),
-    },
-  );
+  const told = questionsAbout(PROOF, {
+    ...asking,
+    ask: async () => ({
+      proof: PROOF,
+      answer: await readAnswer(answers.shift() as never),
+    }),
+  });
   expect((await told('its connection was cut')).outcome).toBe('lost');
 });
 
 test('asks again for a kept refusal that does not arrive whole', async () => {
   const cuts = [true, false];
-  const ask = questionsAbout(
-    { request: REQUEST, proof: PROOF },
-    {
-      surroundings,
-      address: '',
-      seconds: 60,
-      async ask() {
-        const body = bodyOf(cuts.shift() ?? true);
-        const response = { status: 409, headers: { 'ori-answer': 'kept' }, body, end() {} };
-        return { request: REQUEST, proof: PROOF, answer: await readAnswer(response as never) };
-      },
+  const ask = questionsAbout(PROOF, {
+    surroundings,
+    address: '',
+    seconds: 60,
+    async ask() {
+      const body = bodyOf(cuts.shift() ?? true);
+      const response = { status: 409, headers: { 'ori-answer': 'kept' }, body, end() {} };
+      return { proof: PROOF, answer: await readAnswer(response as never) };
     },
-  );
+  });
   const { outcome, kept } = await ask('the connection was cut');
   expect(outcome).toBe('kept');
   expect(await text(Readable.from(kept?.body ?? []))).toBe('{"sold":"out"}');

@@ -2,19 +2,25 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import { CliError, isCliError } from '../core/errors.ts';
 import { EXIT } from '../core/exit-codes.ts';
-import type { ProofRequest } from '../core/proof-request.ts';
-import { retryAfterSeconds } from '../core/refusal.ts';
 import type { Surroundings } from '../session/context.ts';
 import { recordOf } from '../text/failure-record.ts';
 import type { DaemonAnswer } from './daemon-answer.ts';
-import { judgeQuestion, QUESTION_SECONDS, type QuestionAnswer, questionPath } from './evidence.ts';
+import {
+  type Evidence,
+  judgeQuestion,
+  QUESTION_SECONDS,
+  type QuestionAnswer,
+  questionPath,
+} from './evidence.ts';
 
-/** A request, the proof that it was sent with, and its answer; `lost` unless that arrived, and is the daemon's. */
+/** The proof that a request was sent with, and its answer; `lost` unless that arrived, and is the daemon's. */
 export interface Attempt {
-  readonly request: ProofRequest;
   readonly proof: ProofHeaderValues;
-  readonly answer?: DaemonAnswer;
+  readonly answer?: DaemonAnswer | undefined;
   readonly lost?: CliError<'answer_lost'> | undefined;
+  /** What the wing `proven` makes of the answer to a call, and of that to a question, in place of what they look like. */
+  readonly evidence?: Evidence;
+  readonly said?: Asked;
 }
 
 export interface Asking {
@@ -27,31 +33,8 @@ export interface Asking {
   readonly patienceSeconds?: number | undefined;
   /** Signs a request without a body for this path and sends it. */
   readonly ask: (path: string, silenceSeconds: number) => Promise<Attempt>;
-  /** Present if the daemon proves its answers. */
-  readonly proving?: Proving | undefined;
-  /** Whether an answer without a signature in its head is passed on while it arrives, before it is proven. */
-  readonly isPassedOn?: ((answer: DaemonAnswer) => boolean) | undefined;
 }
 
-/** Judges the answers of a daemon that proves them. The wing `proven`. */
-export interface Proving {
-  /**
-   * What came back to a call, read as a whole if it can be held back; undefined if the daemon proves its answers no more. Asks for a proof
-   * that did not come with it.
-   */
-  judge(attempt: Attempt, asking: Asking): Promise<Proven | undefined>;
-  /** The answer to a question about a call, if it is proven: a kept one as that of the call, another as that of the question. */
-  heard(question: Attempt, about: Attempt): Promise<DaemonAnswer | undefined>;
-}
-
-export interface Proven extends Attempt {
-  readonly evidence: 'proven' | 'unproven' | 'lost';
-  /** Of an answer that is passed on while it arrives: whether what arrived, in all, is what the daemon sent. */
-  readonly isWhole?: ((bytes: number, sha256: string) => Promise<boolean>) | undefined;
-}
-
-/** How often an answer to a question may come without a proof, of a daemon that proves them. */
-const UNPROVEN_MAX = 3;
 const PAUSE_MS = 100;
 /** Those who wait for an MCP client usually do so for a minute. */
 const PAUSE_MS_MAX = 5000;
@@ -64,27 +47,19 @@ export type Asked = QuestionAnswer & { readonly kept?: DaemonAnswer };
 export type Ask = (why?: string, patienceSeconds?: number) => Promise<Asked>;
 
 /** Asks about one call, as often as necessary, until its time is over, which begins with the first question. */
-export function questionsAbout(call: Attempt, asking: Asking): Ask {
-  const { proof } = call;
-  const { seconds, ask, proving, patienceSeconds: limit = seconds } = asking;
+export function questionsAbout(proof: ProofHeaderValues, asking: Asking): Ask {
+  const { seconds, ask, patienceSeconds: limit = seconds } = asking;
   const { terminal, interrupted } = asking.surroundings;
   const path = questionPath(String(proof['x-ori-invoke-nonce']));
   let fromMs: number | undefined;
   let asked = 0;
-  let unproven = 0;
 
   async function once(leftMs: number): Promise<Asked> {
     try {
       const attempt = await ask(path, Math.min(QUESTION_SECONDS, Math.ceil(leftMs / 1000)));
-      if (attempt.answer === undefined || attempt.answer.broken !== undefined)
-        return { outcome: 'nothing', isFinal: false };
-      const answer = proving === undefined ? attempt.answer : await proving.heard(attempt, call);
-      if (answer === undefined) {
-        attempt.answer.end();
-        unproven += 1;
-        const retryAfter = retryAfterSeconds(attempt.answer.headers);
-        return { outcome: 'nothing', isFinal: unproven >= UNPROVEN_MAX, retryAfterSeconds: retryAfter };
-      }
+      const { answer, said } = attempt;
+      if (said !== undefined) return said;
+      if (answer === undefined || answer.broken !== undefined) return { outcome: 'nothing', isFinal: false };
       const judged = judgeQuestion(answer, signedOf(proof), signedOf(attempt.proof));
       if (judged.outcome === 'kept') return { ...judged, kept: answer };
       answer.end();

@@ -7,12 +7,10 @@ import { CliError, isCliError } from '../core/errors.ts';
 import { parseHeaders } from '../core/extra-headers.ts';
 import { requirePath } from '../core/proof-request.ts';
 import { retryAfterSeconds } from '../core/refusal.ts';
-import { ANSWER_KEYS_SECONDS, ownValue } from '../core/trust.ts';
 import { type Surroundings, takeTrace, variable } from '../session/context.ts';
 import { findDaemon } from '../session/daemon-origin.ts';
 import { takeInternId } from '../session/intern-id.ts';
 import { type Profile, requireSession } from '../session/profile.ts';
-import { readTrust } from '../session/trust.ts';
 import { type BodyOptions, takeBody } from './body-options.ts';
 import { type DaemonAnswer, readAnswer } from './daemon-answer.ts';
 import { type Delivered, type Delivery, deliver, lossOf } from './deliver.ts';
@@ -44,10 +42,10 @@ export interface CallOptions extends BodyOptions, TargetOptions {
 /** Who calls which intern, at which daemon. */
 export interface CallTarget {
   readonly profile: Profile;
+  readonly baseUrl: string;
   readonly internId: string;
   readonly origin: URL;
   readonly keeper: Keeper;
-  readonly openProving: NonNullable<Delivery['openProving']>;
 }
 
 export interface CallRequest
@@ -104,20 +102,12 @@ export async function findTarget(
   const internId = await takeInternId(profile, intern);
   const origin = address ?? (await findDaemon(profile, base_url, internId));
   const keeper = await openKeeper(profile, base_url, origin);
-  const openProving = async () => {
-    const known = ownValue((await readTrust(profile, base_url)).answers ?? {}, internId);
-    const isOld = known?.at == null || Math.abs(profile.nowSeconds() - known.at) >= ANSWER_KEYS_SECONDS;
-    if (known?.x.length === 0 && !isOld) return undefined;
-    return (await import('../proven/proving.ts')).openProving(profile, { baseUrl: base_url, internId });
-  };
-  return { profile, internId, origin, keeper, openProving };
+  return { profile, baseUrl: base_url, internId, origin, keeper };
 }
 
 /** A call with a hashed body to a known daemon. Nothing is sent yet. */
 export function readyCall(target: CallTarget, request: CallRequest): ReadyCall {
   const { profile, internId, origin, keeper } = target;
-  let opened: ReturnType<CallTarget['openProving']> | undefined;
-  const openProving = () => (opened ??= target.openProving());
   const { path, body, earlier, onSigned, onFlushed } = request;
   const { contentType = CONTENT_TYPE_DEFAULT, silenceSeconds = SILENCE_SECONDS_DEFAULT } = request;
   // The same each time that the call is sent, so that a daemon can tell a repeated call from another one.
@@ -128,16 +118,15 @@ export function readyCall(target: CallTarget, request: CallRequest): ReadyCall {
 
   async function attempt(
     call: Omit<DaemonCall, 'proof'>,
-    signed?: (proof: ProofHeaderValues) => Promise<unknown>,
+    signed?: CallRequest['onSigned'],
   ): Promise<Attempt> {
-    const asked = { internId, bodySha256: call.body.sha256, path: call.path };
-    const proof = await signFor(profile, asked, trace);
-    await signed?.(proof);
+    const proof = await signFor(profile, { internId, bodySha256: call.body.sha256, path: call.path }, trace);
+    signed?.(proof);
     try {
       const answer = await readAnswer(await present(profile, { ...call, proof }));
-      return { request: asked, proof, answer, lost: lossOf(answer) };
+      return { proof, answer, lost: lossOf(answer) };
     } catch (error) {
-      if (isCliError(error, 'answer_lost')) return { request: asked, proof, lost: error };
+      if (isCliError(error, 'answer_lost')) return { proof, lost: error };
       throw error;
     }
   }
@@ -147,15 +136,12 @@ export function readyCall(target: CallTarget, request: CallRequest): ReadyCall {
     surroundings: profile,
     address: origin.origin,
     keeper,
-    openProving,
     seconds: silenceSeconds,
     pauseNamed,
     send: () =>
-      attempt({ ...sending, onFlushed }, async (proof) => {
+      attempt({ ...sending, onFlushed }, (proof) => {
         last = proof;
         onSigned?.(proof);
-        // An answer that breaks off while the keys are read would lose its beginning.
-        await openProving();
       }),
     ask: (path, silenceSeconds) => attempt({ ...sending, path, body: NO_BODY, silenceSeconds }),
   };
@@ -167,8 +153,10 @@ export function readyCall(target: CallTarget, request: CallRequest): ReadyCall {
       const why = 'the program that made it was cut off';
       const lost = new CliError('answer_lost', { address: origin.origin, why });
       try {
-        const asked = { internId, bodySha256: body.sha256, path };
-        return await deliver(delivery, earlier && { request: asked, proof: earlier, lost });
+        const { requireProven } = await import('../proven/proving.ts');
+        const call = { internId, bodySha256: body.sha256, path, proof: earlier };
+        const by = await requireProven(profile, target.baseUrl, call, delivery);
+        return await deliver(by, earlier && { proof: earlier, lost });
       } catch (error) {
         if (last !== undefined && isCliError(error, 'interrupted')) {
           const question = `${internId} ${questionPath(String(last['x-ori-invoke-nonce']))} --data ''`;

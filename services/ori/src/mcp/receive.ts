@@ -49,9 +49,9 @@ export async function receive(
   for await (const text of textsOf(answer, origin)) {
     const said = readJsonRpc(text);
     // Of a stream that is not yet proven it may be somebody else's.
-    if (typeof said === 'string' && answer.isPending) isStrange = true;
+    if (typeof said === 'string' && answer.proven === 'at its end') isStrange = true;
     else if (typeof said === 'string') throw strange();
-    else if (answer.isPending && said.answers.length > 0) held.push([said, text]);
+    else if (answer.proven === 'at its end' && said.answers.length > 0) held.push([said, text]);
     else await give(said, text);
     if (!life.isWaiting()) return;
   }

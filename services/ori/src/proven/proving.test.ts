@@ -1,21 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
-import { bodySha256, parseProofHeaders } from '@ori/proof';
+import { bodySha256 } from '@ori/proof';
 import { ANSWER_PROOF, createAnswerKey, signAnswer } from '@ori/proof/answer-proof';
 import { createTestSigner } from '@ori/verifier/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CliError } from '../core/errors.ts';
-import { signedCall } from '../core/signed-by.ts';
+import { callOf } from '../core/signed-by.ts';
 import { readAnswer } from '../delivery/daemon-answer.ts';
 import { type Delivery, deliver } from '../delivery/deliver.ts';
 import { questionPath } from '../delivery/evidence.ts';
 import type { Attempt } from '../delivery/questions.ts';
-import { createProving } from './proving.ts';
+import { provenDelivery } from './proving.ts';
 
 const INTERN = 'int_proven';
 const signer = createTestSigner({ internId: INTERN });
 const key = createAnswerKey(randomBytes(32));
 const other = createAnswerKey(randomBytes(32));
+const BODY = '{"n":7}';
 const TEXT = '{"paid":7}';
 const JSON_TYPE = 'application/json';
 
@@ -63,17 +64,15 @@ async function called(
   } = {},
 ) {
   const told = { sends: 0, questions: 0, proofs: 0 };
-  const digestOf = ({ request, proof }: Pick<Attempt, 'request' | 'proof'>) =>
-    bodySha256(signedCall(request, parseProofHeaders(Object.entries(proof).flat())).signingInput);
   let call = '';
   const attempt = async (path: string, reply: Reply | 'cut', body = ''): Promise<Attempt> => {
     const request = { internId: INTERN, path, bodySha256: bodySha256(Buffer.from(body)) };
     const proof = signer.sign({ path, body, user: 'ada' });
-    const digest = digestOf({ request, proof });
+    const digest = bodySha256(callOf(request, proof).signingInput);
     if (body !== '') call = digest;
     if (reply === 'cut') {
       const lost = new CliError('answer_lost', { address: 'x', why: 'the connection was cut' });
-      return { request, proof, lost };
+      return { proof, lost };
     }
     const { status = 200, mediaType = JSON_TYPE, body: text = TEXT, kept = false } = reply;
     const header = reply.proof?.(call, digest);
@@ -86,7 +85,7 @@ async function called(
       yield Buffer.from(text.slice(3));
     }
     const response = { status, headers, mediaType, traceId: '', body: chunks(), end() {} };
-    return { request, proof, answer: await readAnswer(response) };
+    return { proof, answer: await readAnswer(response) };
   };
   const delivery: Delivery = {
     surroundings: {
@@ -97,11 +96,10 @@ async function called(
     seconds: 300,
     keeper: { isKnown: () => false, learn: async () => undefined },
     pauseNamed: () => undefined,
-    openProving: async () => createProving(keys, async () => renewed),
     isPassedOn,
     send: () => {
       told.sends += 1;
-      return attempt('/api/pay', first, '{"n":7}');
+      return attempt('/api/pay', first, BODY);
     },
     ask: (path) => {
       const isProof = path.endsWith('/proof');
@@ -111,12 +109,14 @@ async function called(
     },
   };
   try {
-    const { answer } = await deliver(delivery);
+    const asked = { internId: INTERN, path: '/api/pay', bodySha256: bodySha256(Buffer.from(BODY)) };
+    const by = provenDelivery(delivery, { ...asked, proof: undefined }, keys, async () => renewed);
+    const { answer } = await deliver(by);
     const body = String(await buffer(answer.body));
     return { ...told, status: answer.status, body };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return { ...told, code: error.code };
+    return { ...told, code: error.code, why: String(error.facts['why' as never]) };
   }
 }
 

@@ -1,154 +1,202 @@
 import { createHash, hash } from 'node:crypto';
 import { ANSWER_PROOF, readAnswerProof, verifyAnswer } from '@ori/proof/answer-proof';
+import type { ProofHeaderValues } from '@ori/proof/wire';
 import { CliError, isCliError } from '../core/errors.ts';
+import type { ProofRequest } from '../core/proof-request.ts';
+import { retryAfterSeconds } from '../core/refusal.ts';
 import { callOf } from '../core/signed-by.ts';
 import { type DaemonAnswer, isGood } from '../delivery/daemon-answer.ts';
+import type { Delivery } from '../delivery/deliver.ts';
 import { QUESTION_SECONDS, questionPath } from '../delivery/evidence.ts';
-import {
-  type Asking,
-  type Attempt,
-  type Proven,
-  type Proving,
-  pauseMs,
-  waited,
-} from '../delivery/questions.ts';
+import { type Attempt, pauseMs, waited } from '../delivery/questions.ts';
 import type { Profile } from '../session/profile.ts';
 import { answerKeysOf } from './answer-keys.ts';
 
 /** What is read of an answer, and proven, before any of it is given. The rest of a longer one is proven at its end. */
 const HELD_BYTES_MAX = 64 * 1024 * 1024;
-/** How often a proof that did not come with its answer is asked for. */
+/** How often a proof that did not come with its answer is asked for, and how often a question may be answered without one. */
 const ASKED_MAX = 3;
+const UNPROVEN = 'nothing proves it';
+const ALTERED = 'what arrived is not what the daemon sent';
+const NO_BODY = hash('sha256', '');
 
-/** An answer without its first bytes, or whole. */
-interface Held {
-  readonly answer: DaemonAnswer;
-  readonly length: number;
-  readonly digest: string;
-  /** More follows. */
-  readonly isBegun: boolean;
-}
+/** A call, with its proof if it was sent before. */
+type Call = ProofRequest & { readonly proof: ProofHeaderValues | undefined };
+/** A body, of which no more than this is needed. */
+type Body = Parameters<typeof verifyAnswer>[1]['body'];
 
-/** Undefined if the daemon of an intern does not prove its answers. Throws as `answerKeysOf`. */
-export async function openProving(profile: Profile, of: Parameters<typeof answerKeysOf>[1]) {
+/** The delivery of a call as {@link provenDelivery}, if the daemon of its intern proves its answers. Throws as `answerKeysOf`. */
+export async function requireProven(profile: Profile, baseUrl: string, call: Call, delivery: Delivery) {
+  const of = { baseUrl, internId: call.internId };
   const keys = await answerKeysOf(profile, of);
-  return keys.length === 0 ? undefined : createProving(keys, () => answerKeysOf(profile, of, 0));
+  return keys.length === 0
+    ? delivery
+    : provenDelivery(delivery, call, keys, () => answerKeysOf(profile, of, 0));
 }
 
 /**
- * For a daemon that proves its answers with one of these keys. Only what a signature fits is an answer; whatever else arrives says
- * nothing, and the daemon is asked.
+ * The same delivery, of a daemon that proves its answers with one of these keys. Only what a signature fits is an answer; whatever else
+ * arrives says nothing, and the daemon is asked.
  *
  * @param renew reads the keys again, when an answer has no proof by a known one
  */
-export function createProving(known: readonly string[], renew: () => Promise<readonly string[]>): Proving {
+export function provenDelivery(
+  delivery: Delivery,
+  call: Call,
+  known: readonly string[],
+  renew: () => Promise<readonly string[]>,
+): Delivery {
+  const { address, surroundings, isDiagnosing = false } = delivery;
   let keys = known;
+  let { proof: sent } = call;
+  /** What is given before it is proven. */
+  let shown: DaemonAnswer | undefined;
+  let unproven = 0;
 
-  const fits = (
-    { request, proof }: Attempt,
+  /** Why what arrived is not the answer to a request; undefined if it is. */
+  function whyNot(
+    request: ProofRequest,
+    proof: ProofHeaderValues,
     { status, mediaType }: DaemonAnswer,
     body: Body,
     header: string,
-  ) => {
+  ): string | undefined {
     const { x = '', signature } = readAnswerProof(header) ?? {};
-    if (signature === undefined || !keys.includes(x)) return false;
-    const call = hash('sha256', callOf(request, proof).signingInput);
-    return verifyAnswer(x, { call, status, mediaType, body }, signature);
-  };
+    if (signature === undefined || !keys.includes(x)) return UNPROVEN;
+    const digest = hash('sha256', callOf(request, proof).signingInput);
+    return verifyAnswer(x, { call: digest, status, mediaType, body }, signature) ? undefined : ALTERED;
+  }
 
-  /** Asks for the proof alone, which the client compares with what it received. */
-  async function isProvenLater(attempt: Attempt, answer: DaemonAnswer, body: Body, asking: Asking) {
-    const { ask, surroundings } = asking;
+  /** The same, by the proof alone, for which the daemon is asked. */
+  async function whyNotLater(proof: ProofHeaderValues, answer: DaemonAnswer, body: Body) {
     surroundings.terminal.detail('Asking for the proof of the answer.');
+    let why: string | undefined = UNPROVEN;
     for (let asked = 0; asked < ASKED_MAX; asked += 1) {
       await waited(pauseMs(asked), surroundings.interrupted);
       try {
-        const path = `${questionPath(String(attempt.proof['x-ori-invoke-nonce']))}/proof`;
-        const { answer: said } = await ask(path, QUESTION_SECONDS);
+        const path = `${questionPath(String(proof['x-ori-invoke-nonce']))}/proof`;
+        const { answer: said } = await delivery.ask(path, QUESTION_SECONDS);
         said?.end();
-        if (said !== undefined && fits(attempt, answer, body, proofIn(said))) return true;
+        const now = said && whyNot(call, proof, answer, body, proofIn(said));
+        if (said !== undefined && now === undefined) return undefined;
+        if (now === ALTERED) why = now;
       } catch (error) {
         if (isCliError(error, 'interrupted') || !(error instanceof CliError)) throw error;
       }
     }
-    return false;
+    return why;
+  }
+
+  async function judged(attempt: Attempt): Promise<Attempt> {
+    const { answer, lost, proof } = attempt;
+    const isSought = isDiagnosing && answer?.code !== undefined;
+    if (answer === undefined || lost !== undefined || isSought) return attempt;
+    const header = proofIn(answer);
+    const announced = readAnswerProof(header);
+    if (announced === undefined || !keys.includes(announced.x)) {
+      keys = await renew();
+      if (keys.length === 0) return attempt;
+    }
+    const isSigned = announced?.signature !== undefined;
+    const why = async (body: Body) =>
+      isSigned ? whyNot(call, proof, answer, body, header) : whyNotLater(proof, answer, body);
+    const given = (of: DaemonAnswer): Attempt => {
+      async function* body() {
+        const tally = createTally();
+        for await (const chunk of of.body) {
+          tally.add(chunk);
+          yield chunk;
+        }
+        const loss = await why(tally.end());
+        if (loss !== undefined) throw new CliError('answer_lost', { address, why: loss, isBegun: true });
+      }
+      shown = { ...of, body: body(), proven: 'at its end' };
+      return { ...attempt, answer: shown, evidence: 'answered' };
+    };
+    if (!isSigned && isGood(answer) && delivery.isPassedOn?.(answer)) return given(answer);
+    const { held, body } = await hold(answer).catch(asLost);
+    if (held === undefined) return { ...attempt, lost: body };
+    if (body === undefined) return given(held);
+    const whole: Attempt = { ...attempt, answer: { ...held, proven: 'before' } };
+    const lostFor = (reason: string) => new CliError('answer_lost', { address, why: reason });
+    if (!isGood(answer) && announced === undefined) {
+      const code = answer.code === undefined ? '' : ` (${answer.code})`;
+      const reason = `the answer was ${answer.status}${code}, and ${UNPROVEN}`;
+      return { ...whole, lost: lostFor(reason), evidence: 'unproven' };
+    }
+    const reason = await why(body);
+    return reason === undefined ? { ...whole, evidence: 'answered' } : { ...whole, lost: lostFor(reason) };
   }
 
   return {
-    async judge(attempt, asking) {
-      const { answer, lost } = attempt;
-      if (answer === undefined || lost !== undefined) return { ...attempt, evidence: 'lost' };
-      const header = proofIn(answer);
-      const announced = readAnswerProof(header);
-      if (announced === undefined || !keys.includes(announced.x)) {
-        keys = await renew();
-        if (keys.length === 0) return undefined;
-      }
-      const isSigned = announced?.signature !== undefined;
-      const isPassedOn = !isSigned && isGood(answer) && asking.isPassedOn?.(answer) === true;
-      const isProven = (given: DaemonAnswer, body: Body) =>
-        isSigned ? fits(attempt, given, body, header) : isProvenLater(attempt, given, body, asking);
-      const passedOn = (given: DaemonAnswer): Proven => ({
-        ...attempt,
-        answer: given,
-        evidence: 'proven',
-        isWhole: async (length, digest) => isProven(given, { length, digest }),
-      });
-      if (isPassedOn) return passedOn(answer);
-      let held: Held;
-      try {
-        held = await hold(answer);
-      } catch (error) {
-        if (!isCliError(error, 'answer_lost')) throw error;
-        return { ...attempt, evidence: 'lost', lost: error };
-      }
-      if (held.isBegun) return passedOn(held.answer);
-      const whole = { ...attempt, answer: held.answer };
-      if (!isGood(answer) && announced === undefined) return { ...whole, evidence: 'unproven' };
-      if (await isProven(answer, held)) return { ...whole, evidence: 'proven' };
-      const why = isSigned ? 'what arrived is not what the daemon sent' : 'nothing proves it';
-      return { ...whole, evidence: 'lost', lost: lossFor(asking, why) };
+    ...delivery,
+    keeper: { ...delivery.keeper, isKnown: () => keys.length > 0 || delivery.keeper.isKnown() },
+    // Nobody proves a refusal.
+    pauseNamed: (answer) => (keys.length > 0 && !isDiagnosing ? undefined : delivery.pauseNamed(answer)),
+    isMissing: (answer) => answer.proven === undefined && delivery.isMissing?.(answer) === true,
+    async send() {
+      const attempt = await delivery.send();
+      [sent, shown, unproven] = [attempt.proof, undefined, 0];
+      return judged(attempt);
     },
-
-    async heard(question, about) {
-      const { answer } = question;
-      if (answer === undefined) return undefined;
-      const held = await hold(answer).catch((error) => {
-        if (isCliError(error, 'answer_lost')) return undefined;
-        throw error;
-      });
-      if (held === undefined || held.isBegun) return undefined;
-      const of = answer.headers['ori-answer'] === 'kept' ? about : question;
-      return fits(of, answer, held, proofIn(answer)) ? held.answer : undefined;
+    async ask(path, silenceSeconds) {
+      const attempt = await delivery.ask(path, silenceSeconds);
+      const { answer, proof } = attempt;
+      if (keys.length === 0 || answer === undefined || answer.broken !== undefined) return attempt;
+      const { held, body } = await hold(answer).catch(asLost);
+      const isKept = answer.headers['ori-answer'] === 'kept';
+      const [request, by = proof] = isKept ? [call, sent] : [{ ...call, path, bodySha256: NO_BODY }, proof];
+      if (held && body && whyNot(request, by, held, body, proofIn(answer)) === undefined) {
+        const isOther = isKept && shown !== undefined && shown.mediaType !== held.mediaType;
+        return isOther
+          ? { ...attempt, said: { outcome: 'lost', isFinal: true } }
+          : { ...attempt, answer: held };
+      }
+      answer.end();
+      unproven += 1;
+      const retryAfter = retryAfterSeconds(answer.headers);
+      const isFinal = unproven >= ASKED_MAX;
+      return { ...attempt, said: { outcome: 'nothing', isFinal, retryAfterSeconds: retryAfter } };
     },
   };
 }
 
-type Body = Pick<Held, 'length' | 'digest'>;
-
 const proofIn = ({ headers }: DaemonAnswer) => String(headers[ANSWER_PROOF] ?? '');
 
-const lossFor = ({ address }: Asking, why: string) => new CliError('answer_lost', { address, why });
-
-/** Reads an answer whole, if it is not too long. Throws as its body. */
-async function hold(answer: DaemonAnswer): Promise<Held> {
-  const rest = answer.body[Symbol.asyncIterator]();
+function createTally() {
   const digest = createHash('sha256');
-  const chunks: Buffer[] = [];
   let length = 0;
+  return {
+    /** @returns the bytes so far */
+    add(chunk: Buffer): number {
+      digest.update(chunk);
+      length += chunk.length;
+      return length;
+    },
+    end: (): Body => ({ length, digest: digest.digest('hex') }),
+  };
+}
+
+/** An answer that was read, and its body if it is not too long to be held. Throws as its body. */
+async function hold(answer: DaemonAnswer): Promise<{ held: DaemonAnswer; body: Body | undefined }> {
+  const rest = answer.body[Symbol.asyncIterator]();
+  const tally = createTally();
+  const chunks: Buffer[] = [];
   let isBegun = false;
-  for (;;) {
+  while (!isBegun) {
     const next = await rest.next();
     if (next.done) break;
     chunks.push(next.value);
-    digest.update(next.value);
-    length += next.value.length;
-    isBegun = length > HELD_BYTES_MAX;
-    if (isBegun) break;
+    isBegun = tally.add(next.value) > HELD_BYTES_MAX;
   }
   async function* body() {
     yield* chunks;
     if (isBegun) yield* { [Symbol.asyncIterator]: () => rest };
   }
-  return { answer: { ...answer, body: body() }, length, digest: digest.digest('hex'), isBegun };
+  return { held: { ...answer, body: body() }, body: isBegun ? undefined : tally.end() };
+}
+
+function asLost(error: unknown): { held: undefined; body: CliError<'answer_lost'> } {
+  if (isCliError(error, 'answer_lost')) return { held: undefined, body: error };
+  throw error;
 }
