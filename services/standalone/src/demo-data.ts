@@ -72,8 +72,7 @@ export async function createDemoData(db: Database, cast: DemoCast, identity: Dem
   /** Of the intern *analytical*. */
   const otherInternId = await createOtherInterns(db, home, workspaceId, createdBy);
   const { setAnswerKeys } = await import('@ori/administration/answer-keys');
-  const { stater } = home;
-  await setAnswerKeys(db, { internId: otherInternId, keys: [answerKey], former: [], stater });
+  await setAnswerKeys(db, otherInternId, [answerKey], home);
   await createSigningIntern(db, home, { id: internId, workspaceId, name: 'greeter', createdBy });
   await setDemoIcon(db, internId);
 

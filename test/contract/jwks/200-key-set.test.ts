@@ -73,7 +73,7 @@ test('the keys with which its daemon proves its answers are in the set, and veri
   const path = pathOf(internId);
   const bare = await world.request({ path });
   const [one, other] = [makeAnswerKey().x, makeAnswerKey().x];
-  await setAnswerKeys(store, { internId, keys: [one, other], former: [] });
+  await setAnswerKeys(store, internId, [one, other]);
   const member = { 'ori.answers': [{ x: one }, { x: other }] };
   await expect.poll(async () => (await world.request({ path })).json()).toEqual({ keys: [], ...member });
   await addSigningKey(store, { internId, sealer: tenants.sealer });
@@ -83,7 +83,7 @@ test('the keys with which its daemon proves its answers are in the set, and veri
   expect(parseJwkSet(answer.json())).toHaveLength(1);
   expect(answer.headers['cache-control']).toBe(bare.headers['cache-control']);
   expect(answer.headers['etag']).not.toBe(bare.headers['etag']);
-  await setAnswerKeys(store, { internId, keys: null, former: [] });
+  await setAnswerKeys(store, internId, null);
   await expect.poll(async () => (await world.request({ path })).text).not.toContain('ori.answers');
 });
 

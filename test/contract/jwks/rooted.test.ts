@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { makeAnswerKey, restateAnswerKeys, setAnswerKeys } from '@ori/administration/answer-keys';
 import { createIntern } from '@ori/administration/interns';
-import { restateKeys } from '@ori/administration/key-statements';
+import { createRestating, restateKeys } from '@ori/administration/key-statements';
 import {
   addSigningKey,
   retireSigningKey,
@@ -77,10 +77,10 @@ test('an answer key is published once it is stated, and daemons of the root stil
   const { kid } = await addSigningKey(store, { internId, ...home });
   const published = async () => (await world.request({ path: pathOf(internId) })).json() as object;
   const keys = [makeAnswerKey().x];
-  await setAnswerKeys(store, { internId, keys, former: [] });
+  await setAnswerKeys(store, internId, keys);
   await expect.poll(() => kidsOf(daemon(internId))).toEqual([kid]);
   expect(await published()).not.toHaveProperty(['ori.answers']);
-  await setAnswerKeys(store, { internId, keys, former: [], stater: root.stater });
+  await setAnswerKeys(store, internId, keys, { stater: root.stater });
   await expect
     .poll(published)
     .toMatchObject({ 'ori.answers': [{ x: keys[0], statement: expect.any(String) }] });
@@ -93,16 +93,17 @@ test('a role confirms no answer key that nobody or somebody else stated', async 
   const other = { ...createSigningKey(new Uint8Array(32).fill(8)), baseUrl: world.baseUrl };
   const names = (ids: readonly string[]) => ids.filter((id) => id.startsWith(internId));
   const restate = async (options = {}) => {
-    const { stated, skipped } = await restateAnswerKeys(store, root.stater, options);
-    return { stated: names(stated), skipped: names(skipped) };
+    const restating = createRestating(root.stater, options);
+    await restateAnswerKeys(store, restating);
+    return { stated: names(restating.stated), skipped: names(restating.skipped) };
   };
   const all = keys.map((x) => `${internId} ${x}`);
-  await setAnswerKeys(store, { internId, keys, former: [] });
+  await setAnswerKeys(store, internId, keys);
   expect(await restate()).toEqual({ stated: [], skipped: all });
-  await setAnswerKeys(store, { internId, keys, former: [], stater: other });
+  await setAnswerKeys(store, internId, keys, { stater: other });
   expect(await restate({ all: true })).toEqual({ stated: [], skipped: all });
   expect(await restate({ former: other.publicKey })).toEqual({ stated: all, skipped: [] });
-  await setAnswerKeys(store, { internId, keys, former: [] });
+  await setAnswerKeys(store, internId, keys);
   expect(await restate({ all: true })).toEqual({ stated: all, skipped: [] });
   expect(await restate()).toEqual({ stated: all, skipped: [] });
 });
@@ -135,10 +136,9 @@ test('a role is replaced while daemons run: the next one states what the former 
   const next = createSigningKey(new Uint8Array(32).fill(9));
   const both = root.delegate('keys', root.stater) + root.delegate('keys', next);
   await writeFile(root.delegationsFile, both + root.delegate('freshness', root.freshness));
-  const former = root.stater.publicKey;
-  expect(
-    (await restateKeys(store, { ...next, baseUrl: world.baseUrl }, { former })).stated.length,
-  ).toBeGreaterThan(0);
+  const restating = createRestating({ ...next, baseUrl: world.baseUrl }, { former: root.stater.publicKey });
+  await restateKeys(store, restating);
+  expect(restating.stated.length).toBeGreaterThan(0);
   await expect.poll(() => kidsOf(keys).catch(() => [])).toEqual([kid]);
 });
 

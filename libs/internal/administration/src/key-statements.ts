@@ -57,27 +57,40 @@ export async function endKey(
     .execute();
 }
 
-interface Restated {
-  readonly stated: readonly string[];
+/** Statements that are made again by another role, and by which. */
+export interface Restating {
+  readonly stater: KeyStater;
+  /** Names of keys. */
+  readonly stated: string[];
   /** Keys with a statement that neither the stater nor `former` made, or with none. */
-  readonly skipped: readonly string[];
+  readonly skipped: string[];
+  /** The new statement of what one key's says; undefined if the old one stays. */
+  again(name: string, input: Uint8Array, statement: string | null | undefined): string | undefined;
 }
 
-/**
- * Has the stater state the keys that `former`, the role before it, stated; with `all` also those that nobody stated.
- * Can be repeated.
- */
-export async function restateKeys(
-  db: Database,
+/** Has the stater state what `former`, the role before it, stated; with `all` also what nobody stated. Can be repeated. */
+export function createRestating(
   stater: KeyStater,
   { former, all = false }: { readonly former?: Uint8Array | undefined; readonly all?: boolean | undefined },
-): Promise<Restated> {
+): Restating {
+  const roles = [stater.publicKey, ...(former ? [former] : [])].map((key) => admitPublicKey(key));
   const stated: string[] = [];
   const skipped: string[] = [];
-  const isKnown = (row: Stated): boolean =>
-    row.statement === null
-      ? all
-      : [stater.publicKey, former].some((by) => by !== undefined && isMadeBy(by, row, stater));
+  return {
+    stater,
+    stated,
+    skipped,
+    again(name, input, statement) {
+      const before = statement ?? undefined;
+      const isKnown =
+        before === undefined ? all : roles.some((role) => role.verify(input, decodeSignature(before)));
+      (isKnown ? stated : skipped).push(name);
+      return isKnown ? encodeSignature(stater.sign(input)) : undefined;
+    },
+  };
+}
+
+export async function restateKeys(db: Database, { stater, again }: Restating): Promise<void> {
   for (let after = ''; ; ) {
     const rows = await db.kysely.transaction().execute(async (tx) => {
       const page = await tx
@@ -90,15 +103,14 @@ export async function restateKeys(
         .forUpdate()
         .execute();
       for (const row of page) {
-        (isKnown(row) ? stated : skipped).push(row.id);
-        if (!isKnown(row)) continue;
-        const statement = makeStatement(row, stater);
+        const statement = again(row.id, inputOf(row, stater), row.statement);
+        if (statement === undefined) continue;
         await tx.updateTable('signing_keys').set({ statement }).where('id', '=', row.id).execute();
       }
       return page;
     });
     const last = rows.at(-1);
-    if (last === undefined) return { stated, skipped };
+    if (last === undefined) return;
     after = last.id;
   }
 }

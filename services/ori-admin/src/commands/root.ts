@@ -1,4 +1,4 @@
-import { type KeyStater, restateKeys } from '@ori/administration/key-statements';
+import { createRestating, type KeyStater, restateKeys } from '@ori/administration/key-statements';
 import { ROLES, type Role } from '@ori/proof/statements';
 import { ConfigError } from '@ori/runtime/config';
 import { generateRoleKey, makeDelegation, readPublicKey } from '@ori/sealing/new-roles';
@@ -79,13 +79,13 @@ export function addRootCommands(program: Command): void {
       if (stater === undefined) throw new ConfigError(['ORI_ADMIN_KEYS_ROLE_FILE: is required but not set']);
       const by = former === undefined ? undefined : readPublicKey({ path: former, variable: '--former' });
       const { restateAnswerKeys } = await import('@ori/administration/answer-keys');
-      const results = await admin.withDatabase(async (db) => [
-        await restateKeys(db, stater, { former: by, all }),
-        await restateAnswerKeys(db, stater, { former: by, all }),
-      ]);
-      const stated = results.flatMap((one) => one.stated).length;
-      const skipped = results.flatMap((one) => one.skipped);
-      admin.report({ stated, skipped }, { note: `${stated} keys stated.` });
+      const restating = createRestating(stater, { former: by, all });
+      await admin.withDatabase(async (db) => {
+        await restateKeys(db, restating);
+        await restateAnswerKeys(db, restating);
+      });
+      const { stated, skipped } = restating;
+      admin.report({ stated: stated.length, skipped }, { note: `${stated.length} keys stated.` });
       if (skipped.length > 0) {
         throw new PartialFailure(
           `${skipped.length} keys were stated by nobody, or by another role: ${skipped.slice(0, 20).join(', ')}.`,

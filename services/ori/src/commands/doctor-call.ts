@@ -5,14 +5,12 @@ import { type Change, changesOf, readDiagnosis, type SentCall, tellChange } from
 import { clockAheadSeconds, isClockWrong, tellClock } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
 import { type DaemonAnswer, isGood, refusalOf } from '../delivery/daemon-answer.ts';
+import type { Delivered } from '../delivery/deliver.ts';
 import { type CallOptions, prepareCall } from '../delivery/signed-call.ts';
 import type { Profile } from '../session/profile.ts';
 
 /** Larger bodies are compared, but their change is not explained. */
 const GUESS_BYTES_MAX = 1024 * 1024;
-
-/** What an answer's proof covers, and what explains that it does not fit. */
-const ANSWER_HEADERS = ['content-type', 'content-encoding'];
 
 type Verdict =
   | 'open'
@@ -63,7 +61,7 @@ export async function doctorCall(
   answer.end();
   const sent = { origin, path, contentType: ready.contentType, proof, body: ready.body };
   const { verdict, changes, failure } =
-    instead === undefined ? await judge(answer, sent, ready.body) : judgeAnswer(answer, instead);
+    instead === undefined ? await judge(answer, sent, ready.body) : await judgeAnswer(answer, instead);
   const clockSeconds = daemonAheadSeconds(answer, proof);
   const { status, code = null } = answer;
   if (json) {
@@ -82,18 +80,9 @@ export async function doctorCall(
 }
 
 /** What the daemon kept is not what came first. */
-function judgeAnswer(kept: DaemonAnswer, came: Pick<DaemonAnswer, 'status' | 'headers'>): Judgement {
-  const parts = (one: typeof came) => ({
-    status: String(one.status),
-    ...Object.fromEntries(ANSWER_HEADERS.map((name) => [name, String(one.headers[name] ?? '')])),
-  });
-  const [sent, arrived] = [parts(kept), parts(came)];
-  const changes = Object.entries(sent).flatMap(([field, value]): Change[] => {
-    const shown = Object.entries(arrived).find(([name]) => name === field)?.[1];
-    return shown === value
-      ? []
-      : [{ field: `answer's ${field}`, change: 'changed', sent: value, arrived: shown }];
-  });
+async function judgeAnswer(kept: DaemonAnswer, came: NonNullable<Delivered['instead']>): Promise<Judgement> {
+  const { changesOfAnswer } = await import('../proven/changed-answer.ts');
+  const changes = changesOfAnswer(kept, came);
   const failure = new CliError('answer_changed', { fields: changes.map(({ field }) => field) });
   return { verdict: 'answer_changed', changes, failure };
 }

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { admitPublicKey } from '@ori/proof/public-key';
 import { encodeSignature } from '@ori/proof/signature';
 import { createSigningKey } from '@ori/proof/signing';
 import { answerKeyStatementInput } from '@ori/proof/statements';
 import type { Database, Handle } from '@ori/store/database';
 import type { AnswerKey } from '@ori/store/facts';
 import { sql } from 'kysely';
-import type { KeyStater } from '../key-statements.ts';
+import type { KeyStater, Restating } from '../key-statements.ts';
 
 /** A new key with which a daemon proves its answers: the text of its file, and the public half for `apply`. */
 export function makeAnswerKey(): { text: string; x: string } {
@@ -19,18 +18,16 @@ export function makeAnswerKey(): { text: string; x: string } {
   }
 }
 
-export interface NewAnswerKeys {
-  readonly internId: string;
-  /** The public keys in base64url; null for none. */
-  readonly keys: readonly string[] | null;
-  /** Those that are stored. They keep their statements where nobody states. */
-  readonly former: readonly AnswerKey[];
-  readonly stater?: KeyStater | undefined;
-}
-
-/** Publishes these keys of an intern in place of its former ones. */
-export async function setAnswerKeys(db: Handle, wanted: NewAnswerKeys): Promise<void> {
-  const { internId, keys, former, stater } = wanted;
+/** Publishes these keys of an intern in place of its former ones, which keep their statements where nobody states. */
+export async function setAnswerKeys(
+  db: Handle,
+  internId: string,
+  keys: readonly string[] | null,
+  {
+    former = [],
+    stater,
+  }: { readonly former?: readonly AnswerKey[]; readonly stater?: KeyStater | undefined } = {},
+): Promise<void> {
   const stored = (keys ?? []).map((x) =>
     stater === undefined
       ? (former.find((one) => one.x === x) ?? { x })
@@ -39,20 +36,8 @@ export async function setAnswerKeys(db: Handle, wanted: NewAnswerKeys): Promise<
   await store(db, internId, stored);
 }
 
-/**
- * Has the stater state the answer keys that `former`, the role before it, stated; with `all` also those that nobody stated.
- * Returns their names, as `restateKeys` does. Can be repeated.
- */
-export async function restateAnswerKeys(
-  db: Database,
-  stater: KeyStater,
-  { former, all = false }: { readonly former?: Uint8Array | undefined; readonly all?: boolean | undefined },
-): Promise<{ readonly stated: readonly string[]; readonly skipped: readonly string[] }> {
-  const roles = [stater.publicKey, ...(former === undefined ? [] : [former])].map((key) =>
-    admitPublicKey(key),
-  );
-  const stated: string[] = [];
-  const skipped: string[] = [];
+/** `restateKeys`, of answer keys. */
+export async function restateAnswerKeys(db: Database, { stater, again }: Restating): Promise<void> {
   await db.kysely.transaction().execute(async (tx) => {
     const interns = await tx
       .selectFrom('interns')
@@ -63,18 +48,12 @@ export async function restateAnswerKeys(
       .execute();
     for (const { id, answer_keys: keys } of interns) {
       const next = (keys ?? []).map((key) => {
-        const input = inputOf(id, key.x, stater);
-        const isKnown =
-          key.statement === undefined
-            ? all
-            : roles.some((role) => role.verify(input, Buffer.from(key.statement ?? '', 'base64')));
-        (isKnown ? stated : skipped).push(`${id} ${key.x}`);
-        return isKnown ? { ...key, statement: encodeSignature(stater.sign(input)) } : key;
+        const statement = again(`${id} ${key.x}`, inputOf(id, key.x, stater), key.statement);
+        return statement === undefined ? key : { ...key, statement };
       });
       await store({ kysely: tx }, id, next);
     }
   });
-  return { stated, skipped };
 }
 
 async function store({ kysely }: Handle, internId: string, keys: readonly AnswerKey[]): Promise<void> {

@@ -143,18 +143,11 @@ export function planTeam(team: Team, state: TeamState, options: PlanOptions) {
         }
       }
       const former = known?.answer_keys ?? [];
-      if (
-        keys !== undefined &&
-        !isDeepStrictEqual(
-          keys ?? [],
-          former.map(({ x }) => x),
-        )
-      ) {
+      if (keys !== undefined && String(keys ?? []) !== String(former.map(({ x }) => x)))
         add('~', `${what}: answer_keys`, async (db) => {
           const { setAnswerKeys } = await import('../answer-keys/answer-keys.ts');
-          await setAnswerKeys(db, { internId, keys, former, stater });
+          await setAnswerKeys(db, internId, keys, { former, stater });
         });
-      }
       if (wantsKey && !known?.has_key) {
         add('+', `${what}: signing key`, ({ kysely }) => {
           if (home === undefined) throw new TypeError('a signing key needs a ring');
