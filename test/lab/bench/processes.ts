@@ -1,6 +1,6 @@
 import { execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Program, shipped } from '../../env/programs.ts';
@@ -59,14 +59,13 @@ function requirePid({ pid }: { readonly pid?: number | undefined }, name: string
   return pid;
 }
 
-/** Clock ticks per second in `/proc/<pid>/stat`: 100 on every architecture that Node supports. */
-const TICKS_PER_SECOND = 100;
-
-/** CPU time that a process has used, user and system, all its threads, in seconds. */
+/** CPU time that the threads of a process have used, in seconds. `/proc/<pid>/stat` counts it in steps of 10 ms. */
 export function cpuSeconds(pid: number | undefined): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const nanoseconds = threads.map(
+    (id) => readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0],
+  );
+  return nanoseconds.reduce((sum, one) => sum + Number(one), 0) / 1e9;
 }
 
 /** Pins a process and all its threads to one core, if the machine has two cores and `taskset`. */

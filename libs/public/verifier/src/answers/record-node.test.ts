@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, createServer } from 'node:http2';
 import { type AddressInfo, Socket } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { CallEnd } from '../replay/replay-store.ts';
 import { recordAnswer } from './record-node.ts';
 import { Recorder } from './recorder.ts';
@@ -30,6 +30,28 @@ function record({ bytesMax = 100, isGone = false, before = (_response: ServerRes
 const textOf = (end: CallEnd | undefined) =>
   typeof end === 'object' ? { ...end, body: Buffer.from(end.body).toString('latin1') } : end;
 const ticks = () => new Promise((resolve) => setImmediate(resolve));
+
+test.each<[string, BufferEncoding]>([
+  ['\u20ac'.repeat(9000), 'utf8'],
+  ['\xff'.repeat(20_000), 'latin1'],
+  ['A'.repeat(40_000), 'base64'],
+])(
+  'a long text is sent as the bytes that are recorded, and reaches middleware as a text',
+  (text, encoding) => {
+    const write = vi.spyOn(ServerResponse.prototype, 'write');
+    onTestFinished(() => write.mockRestore());
+    for (const before of [
+      () => {},
+      (own: ServerResponse) => Object.assign(own, { write: own.write.bind(own) }),
+    ]) {
+      const { response, end } = record({ bytesMax: 100_000, before });
+      response.write(text, encoding);
+      response.end();
+      expect(end()).toMatchObject({ body: Buffer.from(text, encoding).toString('latin1') });
+    }
+    expect(write.mock.calls.map(([chunk]) => typeof chunk)).toEqual(['object', 'string']);
+  },
+);
 
 test.each<[how: string, write: (response: ServerResponse) => unknown, headers: Record<string, string>]>([
   [

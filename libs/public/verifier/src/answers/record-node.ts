@@ -24,6 +24,8 @@ interface Recording extends Pick<ServerResponse, 'writeHead' | 'write' | 'end' |
 }
 
 const RECORDING = Symbol('recording');
+/** A longer text does not fit on Node's stack. */
+const LONG_BYTES = 16_384;
 
 interface Recorded extends ServerResponse {
   /** Node's own: the head as it will be sent, from `writeHead` on, and whether it was. */
@@ -86,7 +88,7 @@ function recordWrite(this: Recorded, ...args: unknown[]): unknown {
   const { recorder, write, isInside } = recording;
   if (isInside) return Reflect.apply(write, this, args);
   const chunk = bytesOf(args);
-  const more = answer(this, write, args, { chunk });
+  const more = answer(this, write, sentAs(chunk, args, write), { chunk });
   if (chunk !== undefined && !recording.isBodiless) recorder.add(chunk);
   rest(this);
   return more;
@@ -97,7 +99,7 @@ function recordEnd(this: Recorded, ...args: unknown[]): unknown {
   const { recorder, end, isInside } = recording;
   if (isInside) return Reflect.apply(end, this, args);
   const chunk = bytesOf(args);
-  answer(this, end, args, { chunk, isLast: true });
+  answer(this, end, sentAs(chunk, args, end), { chunk, isLast: true });
   recorder.end(recording.isBodiless ? undefined : chunk);
   rest(this);
   return this;
@@ -257,6 +259,13 @@ function tell(response: Recorded): void {
   const waiting = response.__onFinished?.queue ?? [];
   response.__onFinished = null;
   for (const each of waiting) each(null, response);
+}
+
+/** Node encodes a text again, and a long one slowly: it gets the bytes that are recorded, unless middleware is in between. */
+function sentAs(chunk: Uint8Array | undefined, args: unknown[], act: unknown): unknown[] {
+  const isOfNode = act === ServerResponse.prototype.end || act === ServerResponse.prototype.write;
+  const isLong = chunk !== undefined && chunk.byteLength > LONG_BYTES;
+  return isOfNode && isLong && typeof args[0] === 'string' ? [chunk, ...args.slice(1)] : args;
 }
 
 /** The arguments of `write` or `end` as bytes of their own, because the handler may use its buffer again. */
