@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, type StdioOptions } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import { MUTANTS, type Mutant, SURVIVORS } from './mutants.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const PORTS = 'test/conformance/ports/python';
+const CLIENT = 'services/ori/';
 
 const QUESTIONS: (Question & { readonly sentences: readonly string[] })[] = [
   ...SCENARIOS.map((scenario) => ({ ...scenario, exchanges: exchangesOf(scenario) })),
@@ -25,20 +26,32 @@ const QUESTIONS: (Question & { readonly sentences: readonly string[] })[] = [
 /** A copy of both verifiers, whose packages import one another and not those of the checkout. */
 async function copy(): Promise<string> {
   const tree = await mkdtemp(join(tmpdir(), 'ori-mutant-'));
-  for (const folder of ['libs/public', 'test/conformance', 'test/vectors', 'test/lab/sentences'])
+  for (const folder of [
+    'libs/public',
+    'services/ori',
+    'test/conformance',
+    'test/vectors',
+    'test/lab/sentences',
+  ])
     await cp(join(ROOT, folder), join(tree, folder), { recursive: true });
   const modules = join(tree, 'node_modules');
   await mkdir(join(modules, '@ori'), { recursive: true });
   for (const name of await readdir(join(ROOT, 'node_modules')))
     if (name !== '@ori' && !name.startsWith('.'))
       await symlink(join(ROOT, 'node_modules', name), join(modules, name));
-  for (const name of ['proof', 'verifier', 'remote-json'])
-    await symlink(join(tree, 'libs/public', name), join(modules, '@ori', name));
+  for (const name of await readdir(join(ROOT, 'node_modules/@ori'))) {
+    const own = ['proof', 'verifier', 'remote-json'].includes(name);
+    await symlink(
+      join(own ? join(tree, 'libs/public') : join(ROOT, 'node_modules/@ori'), name),
+      join(modules, '@ori', name),
+    );
+  }
   return tree;
 }
 
 /** The title of the first vector that accuses the program, those of the sentence first; undefined if none does. */
 async function killerOf(tree: string, [sentence, file]: Mutant): Promise<string | undefined> {
+  if (file.startsWith(CLIENT)) return said(tree, 'client-answers.ts');
   if (sentence.startsWith('P')) return killerOfProof(tree, sentence);
   const command = file.startsWith('python/')
     ? ['python3', join(tree, PORTS, 'conform.py')]
@@ -59,14 +72,16 @@ async function killerOf(tree: string, [sentence, file]: Mutant): Promise<string 
   return undefined;
 }
 
+function said(tree: string, judge: string, ...args: string[]): string | undefined {
+  const path = join(tree, 'test/lab/sentences', judge);
+  const stdio: StdioOptions = ['ignore', 'pipe', 'ignore'];
+  return execFileSync(process.execPath, [path, ...args], { encoding: 'utf8', stdio }) || undefined;
+}
+
 /** The same for what proves answers: the first vector, or check of a daemon. */
 async function killerOfProof(tree: string, sentence: string): Promise<string | undefined> {
-  const judge = join(tree, 'test/lab/sentences/answer-vectors.ts');
-  const said = execFileSync(process.execPath, [judge, sentence], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  if (said !== '') return said;
+  const accused = said(tree, 'answer-vectors.ts', sentence);
+  if (accused !== undefined) return accused;
   await using keyServer = await startKeyServer();
   const daemon = join(tree, 'test/conformance/daemon/wrong-answers.mjs');
   const daemons = startedBy([process.execPath, daemon, 'right', '{intern}', '{jwks}'], keyServer, 'ignore');
@@ -75,10 +90,10 @@ async function killerOfProof(tree: string, sentence: string): Promise<string | u
   // The checks of the sentence first.
   for (const only of [`${sentence} `, undefined]) {
     const outcomes = await runSuite(daemons, { ...options, only }, () => {});
-    const accused = outcomes.find(
+    const wrong = outcomes.find(
       ({ sentence: id, difference }) => id.startsWith('P') && difference !== undefined,
     );
-    if (accused !== undefined) return accused.title;
+    if (wrong !== undefined) return wrong.title;
   }
   return undefined;
 }
@@ -92,7 +107,7 @@ try {
     const [sentence, file, from, to] = mutant;
     const name = `${sentence}\t${file.replace(/.*\//, '')}\t${JSON.stringify(from)} -> ${JSON.stringify(to)}`;
     if (!name.includes(only)) continue;
-    const path = join(tree, 'libs/public', file);
+    const path = join(tree, file.startsWith(CLIENT) ? '' : 'libs/public', file);
     const text = await readFile(path, 'utf8');
     if (text.split(from).length < 2) throw new Error(`${file} has no ${from}`);
     await writeFile(

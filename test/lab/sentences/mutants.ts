@@ -13,6 +13,7 @@ const JWKS = 'proof/src/read-jwk-set.ts';
 const REQUEST = 'verifier/src/requirements.ts';
 const VERIFIER = 'verifier/src/verifier.ts';
 const PROOF = 'proof/src/answer-proof/answer-proof.ts';
+const ORI = 'services/ori/src/proven/proving.ts';
 const STORE = 'verifier/src/replay/memory/store.ts';
 const RECORDER = 'verifier/src/answers/recorder.ts';
 const ANSWERS = 'verifier/src/answers/keep-answers.ts';
@@ -211,6 +212,26 @@ export const MUTANTS: readonly Mutant[] = [
     'return admitPublicKey(publicKey).verify(answerSigningInput(answer), signature);',
     'return answerSigningInput(answer).length > 0;',
   ],
+  [
+    'P7',
+    ORI,
+    '{ call: digest, status, mediaType, body }, signature) ? undefined',
+    '{ call: digest, status, mediaType, body }, signature) || true ? undefined',
+  ],
+  ['P7', ORI, 'const loss = await why(tally.end());', 'const loss = undefined;'],
+  ['P7', ORI, "const isKept = answer.headers['ori-answer'] === 'kept';", 'const isKept = true;'],
+  ['P7', ORI, "const isKept = answer.headers['ori-answer'] === 'kept';", 'const isKept = false;'],
+  ['P7', ORI, 'reason === undefined ?', 'reason !== ALTERED ?'],
+  ['P7', ORI, 'reason === undefined ?', 'reason !== UNPROVEN ?'],
+  ['P7', ORI, 'if (signature === undefined || ', 'if (signature === undefined) return undefined;\n    if ('],
+  [
+    'P7',
+    ORI,
+    'if (!isGood(answer) && announced === undefined) {',
+    "if (!isGood(answer)) return { ...whole, evidence: 'answered' };\n    if (false) {",
+  ],
+  ['P8', ORI, '|| !keys.includes(x)', ''],
+  ['P8', ORI, 'keys = await renew();', 'keys = [...(await renew()), ...(announced ? [announced.x] : [])];'],
   ['N19', STORE, '[nonce, voidOf(nonce)];', '[nonce];'],
 ];
 
