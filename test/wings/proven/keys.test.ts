@@ -138,7 +138,10 @@ it('a root that a profile states has to vouch for each proof of the signer', asy
   const file = join(home.environment['HOME'] ?? '', 'root.pub');
   await writeFile(file, JSON.stringify({ kty: 'OKP', crv: 'Ed25519', x: second.x }));
   expect(await runOri(home, ['profiles', 'root', file])).toMatchObject({ exit: 0 });
+  world.requests.length = 0;
   const refused = await call('plain');
+  // A server that alone fails to show the keys of answers would have any answer believed.
+  expect(world.requests.filter(({ method }) => method === 'POST')).toEqual([]);
   expect([refused.exit, refused.stderr]).toEqual([4, expect.stringContaining('key_set_unstated')]);
   expect(await runOri(home, ['profiles', 'root'])).toMatchObject({ stdout: `${second.x}\n` });
   await runOri(home, ['profiles', 'root', '--unset']);

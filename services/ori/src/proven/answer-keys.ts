@@ -5,7 +5,7 @@ import { CliError, isCliError } from '../core/errors.ts';
 import { ownValue } from '../core/trust.ts';
 import type { Profile } from '../session/profile.ts';
 import { changeTrust, readTrust } from '../session/trust.ts';
-import { rootsOf } from './root.ts';
+import { rootsOf, vouchesNot } from './root.ts';
 
 /** How old, in seconds, what was read of the keys may be: one that was removed proves nothing from then on. */
 const AGE_SECONDS_MAX = 600;
@@ -19,6 +19,7 @@ const Kept = z.object({ x: z.array(z.string()), at: z.int() });
  * The profile keeps them, tells when they begin and end, and reads them again when they are old.
  *
  * @param ageSecondsMax of what is not read again
+ * @throws CliError `root_vouches_not` if there is a root and it is not known that there are any
  */
 export async function answerKeysOf(
   profile: Profile,
@@ -38,11 +39,13 @@ export async function answerKeysOf(
   let x: readonly string[] = [];
   try {
     const rules = roots.length === 0 ? undefined : { baseUrl, internId, roots: rootsOf(roots) };
-    if (published === undefined) throw new TypeError('no key set');
+    if (published === undefined) throw new TypeError('there is no key set');
     x = createAnswerKeyReader(rules)({ ...published, now: Date.now() }).keys;
-  } catch {
+  } catch (error) {
     // An API that says nothing, or nothing that can be read, ends nothing.
-    return before?.x ?? [];
+    if (roots.length === 0 || before?.x.length) return before?.x ?? [];
+    // Of a root, nobody else says that there are none.
+    throw vouchesNot(baseUrl, error);
   }
   if (before?.x.join() === x.join() && ageSeconds < RENEWED_SECONDS) return x;
   const did = (before?.x.length ?? 0) > 0;

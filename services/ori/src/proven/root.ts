@@ -33,7 +33,6 @@ export async function requireVouched(
   signal: AbortSignal,
 ): Promise<void> {
   const { internId } = request;
-  const vouchesNot = (why: string) => new CliError('root_vouches_not', { baseUrl, why });
   const name = [baseUrl, internId, ...roots].join(' ');
   const rules: RootRules = { roots: rootsOf(roots), baseUrl, internId };
   const reader = readers.get(name) ?? { read: createRootedSetReader(rules) };
@@ -43,12 +42,19 @@ export async function requireVouched(
     reader.set !== undefined && Date.now() < reader.set.until && isSignedBy(reader.set.keys, call) === true;
   if (isVouched()) return;
   const published = await readKeySet(baseUrl, internId, signal);
-  if (published === undefined) throw vouchesNot('there is no key set');
+  if (published === undefined) throw vouchesNot(baseUrl, 'there is no key set');
   try {
     reader.set = reader.read({ ...published, now: Date.now() });
   } catch (error) {
     if (!(error instanceof KeyError)) throw error;
-    throw vouchesNot(`${error.message} (${error.code})`);
+    throw vouchesNot(baseUrl, error);
   }
-  if (!isVouched()) throw vouchesNot('no key of the key set made it');
+  if (!isVouched()) throw vouchesNot(baseUrl, 'no key of the key set made it');
+}
+
+/** @param why a text, or an error of what was published */
+export function vouchesNot(baseUrl: string, why: unknown): CliError {
+  const told =
+    why instanceof KeyError ? `${why.message} (${why.code})` : why instanceof Error ? why.message : why;
+  return new CliError('root_vouches_not', { baseUrl, why: String(told) });
 }
