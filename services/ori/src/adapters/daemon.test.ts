@@ -57,6 +57,17 @@ it('reads an answer that comes before the daemon has read the body, although it 
   expect([answer.status, await text(answer.body)]).toEqual([413, 'large']);
 });
 
+it('takes a server that switches protocols, which nobody asked for, for one that does not answer', async () => {
+  await using daemon = await serve(
+    createTcpServer((socket) =>
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
+      ),
+    ),
+  );
+  await expect(call(daemon.url, bodyOf(Buffer.of()))).rejects.toMatchObject({ code: 'answer_lost' });
+});
+
 it('stops sending a body that the daemon has answered, and does not read', async () => {
   await using daemon = await serve(
     createTcpServer((socket) =>

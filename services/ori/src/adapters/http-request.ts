@@ -89,6 +89,10 @@ export async function openRequest(
   const answer = new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve);
     request.on('error', (error) => reject(cause() ?? toCliError(error, peer, origin)));
+    // Of an answer that switches protocols, Node tells nothing else.
+    request.once('close', () =>
+      reject(new CliError('unreachable', { ...peer, why: 'it closed the connection' })),
+    );
   });
   answer.catch(() => {});
   return { request, answer, cause, isConnected: () => isConnected, expire };
