@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { makeAnswerKey } from '@ori/administration/answer-keys';
 import { loadGuardConfig } from '@ori/guard';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { ROOT } from '../root.ts';
-import { find, type Manifest, podOf, render, renderWith } from './render.ts';
+import { find, type Manifest, podOf, render } from './render.ts';
 
 const manifests = render('overlays/guarded-daemon');
 const of = (kind: string): Manifest => find(manifests, 'greeter', kind);
@@ -55,9 +55,10 @@ async function keyOf(
 test('the component answer-key gives the guard the file of the Secret that its comment makes', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ori-answer-key-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const { containers, volumes } = podOf(
-    find(renderWith('components/answer-key', 'overlays/guarded-daemon', folder), 'greeter', 'Deployment'),
-  );
+  const at = (path: string) => JSON.stringify(relative(folder, join(ROOT, 'deploy/kubernetes', path)));
+  const site = `resources: [${at('overlays/guarded-daemon')}]\ncomponents: [${at('components/answer-key')}]\n`;
+  await writeFile(join(folder, 'kustomization.yaml'), site);
+  const { containers, volumes } = podOf(find(render(folder), 'greeter', 'Deployment'));
   const [{ env: given, volumeMounts }] = containers;
   const settings = Object.fromEntries(given.map(({ name, value }: Manifest) => [name, value]));
   const page = readFileSync(join(ROOT, 'deploy/kubernetes/components/answer-key/kustomization.yaml'), 'utf8');
