@@ -219,7 +219,7 @@ it('is never told as something to try again, if a copy came first and nobody kno
   expect([exit, stderr]).toEqual([9, expect.stringContaining('the daemon has seen this proof before')]);
   const { stdout } = await mcp();
   expect(JSON.parse(stdout)).toMatchObject({ error: { data: { code: 'answer_lost', exit: 9 } } });
-  expect((await post()).status).toBe(504);
+  expect((await post()).status).toBe(502);
   for (const told of [stderr, stdout]) expect(told).not.toMatch(/try again|run the command again/i);
   expect(ran).toBe(3);
 });

@@ -42,6 +42,7 @@ it('after the spend, 502 and 504 say what became of the call', async () => {
 it.each([
   ['is not HTTP', 'SSH-2.0-daemon\r\n'],
   ['has more than 16 KiB of headers', `HTTP/1.1 200 OK\r\nX-Long: ${'x'.repeat(16 * 1024)}\r\n\r\n`],
+  ['switches protocols', 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'],
 ])('an answer that %s is 502, and the call may have been carried out', async (_, answer) => {
   await using world = await openGuardWorld({ daemon: (_req, res) => void res.socket?.end(answer) });
   const refused = await world.raw(world.signed(CALL));

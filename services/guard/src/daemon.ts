@@ -113,6 +113,8 @@ function passOn(
     end(error);
   };
   const fail = (error: Error) => settle(new DaemonError(failure, error));
+  // Of an answer that switches protocols, Node tells nothing else.
+  const closed = () => fail(new Error('the connection closed without an answer'));
   const leave = () => {
     settle();
     sent.destroy();
@@ -126,13 +128,14 @@ function passOn(
     }, answerMs);
   };
   res.once('close', leave);
-  sent.on('error', fail);
+  sent.on('error', fail).once('close', closed);
   sent.once('socket', (socket) => {
     readToEnd(socket);
     if (sent.reusedSocket) connected();
     else socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', connected);
   });
   sent.once('response', (answer) => {
+    sent.off('close', closed);
     clearTimeout(timer);
     res.writeHead(answer.statusCode ?? 502, headersForClient(answer.rawHeaders));
     // The client of a stream must not wait for its first event.

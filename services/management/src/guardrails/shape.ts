@@ -182,6 +182,12 @@ export const GuardrailCreate = changes.extend({ name, workspace_id: WorkspaceId.
     limit_usd: 50,
     reset_interval: 'monthly',
     allowed_models: ['anthropic/claude-sonnet-4.5'],
+    ignored_providers: ['deepseek'],
+    enforce_zdr_anthropic: true,
+    enforce_zdr_google: true,
+    enforce_zdr_openai: true,
+    enforce_zdr_other: true,
+    content_filters: [{ action: 'block', label: 'Project number', pattern: 'PRJ-[0-9]{4}' }],
     content_filter_builtins: [{ slug: 'email', action: 'redact' }],
   },
 });
