@@ -97,10 +97,10 @@ export const MUTANTS: readonly Mutant[] = [
     `            if horizon > ledger.looked_for:
                 self._entries -= ledger.forget(horizon)
             if timestamp <= ledger.floor or timestamp <= horizon:
-                raise Refused("proof_expired", "the proof is older than what the store remembers")
+                require_spent("expired")
 `,
     `            if timestamp <= ledger.floor or timestamp <= horizon:
-                raise Refused("proof_expired", "the proof is older than what the store remembers")
+                require_spent("expired")
             self.least = min(getattr(self, "least", policy.retention_seconds), policy.retention_seconds)
             self._entries -= ledger.forget(math.floor(now - self.least))
 `,
