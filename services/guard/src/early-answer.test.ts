@@ -1,5 +1,6 @@
-import { createServer } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
+import { once } from 'node:events';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createTcpServer, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { serve } from '@ori/test-env/serve';
 import { expect, it } from 'vitest';
@@ -15,10 +16,10 @@ const configOf = (daemonUrl: string) =>
   });
 
 /** A server that passes each call on, with this body. */
-const guardOf = ({ call }: Pick<Daemon, 'call'>, body: Buffer, done: () => void) =>
+const guardOf = ({ call }: Pick<Daemon, 'call'>, body: Buffer | Readable, length: number) =>
   createServer((_req, res) => {
-    const headers = ['content-length', String(body.length)];
-    call({ method: 'POST', path: '/', headers, body }, res).then(done, () => res.destroy());
+    const headers = ['content-length', String(length)];
+    call({ method: 'POST', path: '/', headers, body }, res).catch(() => res.destroy());
   });
 
 it('passes on an answer that comes before the daemon has read the body, although it closes then', async () => {
@@ -33,13 +34,7 @@ it('passes on an answer that comes before the daemon has read the body, although
       }),
     ),
   );
-  const { call } = createDaemon(configOf(daemon.url));
-  await using guard = await serve(
-    createServer((_req, res) => {
-      const headers = ['content-length', '8'];
-      call({ method: 'POST', path: '/', headers, body }, res).catch(() => res.destroy());
-    }),
-  );
+  await using guard = await serve(guardOf(createDaemon(configOf(daemon.url)), body, 8));
   body.push('some');
   const answer = await fetch(guard.url);
   expect([answer.status, await answer.text()]).toEqual([413, 'large']);
@@ -57,10 +52,33 @@ it('stops sending a body that the daemon has answered and does not read', async 
       socket.on('error', () => {}).once('close', () => resolve());
     }),
   );
-  await using guard = await serve(
-    guardOf(createDaemon(configOf(daemon.url)), Buffer.alloc(16 * 1024 * 1024), () => {}),
-  );
+  const body = Buffer.alloc(16 * 1024 * 1024);
+  await using guard = await serve(guardOf(createDaemon(configOf(daemon.url)), body, body.length));
   expect(await (await fetch(guard.url)).text()).toBe('large');
   for (const read of reading) read();
   await ended;
+}, 5000);
+
+it('does not wait for the answer to a call whose client has left', async () => {
+  await using daemon = await serve(createServer(() => {}));
+  const res = new ServerResponse(new IncomingMessage(new Socket()));
+  res.destroy();
+  await once(res, 'close');
+  const call = { method: 'GET', path: '/', headers: ['host', daemon.address], body: undefined };
+  await createDaemon(configOf(daemon.url)).call(call, res);
+}, 5000);
+
+it('passes on the rest of an answer whose daemon closed the connection before the client read it', async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const large = 'x'.repeat(4 * 1024 * 1024);
+  await using daemon = await serve(
+    createTcpServer((socket) => {
+      socket.once('data', () => socket.end(`HTTP/1.0 200 OK\r\n\r\n${large}`)).once('close', () => resolve());
+    }),
+  );
+  const body = Buffer.alloc(0);
+  await using guard = await serve(guardOf(createDaemon(configOf(daemon.url)), body, 0));
+  const answer = await fetch(guard.url);
+  await closed;
+  expect((await answer.text()).length).toBe(large.length);
 }, 5000);
