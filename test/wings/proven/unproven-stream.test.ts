@@ -22,14 +22,16 @@ const PROGRESS = JSON.stringify({
   method: 'notifications/progress',
   params: { progress: 1 },
 });
+const ASKED = JSON.stringify({ jsonrpc: '2.0', id: 'a', method: 'ping' });
 const RESPONSE = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { paid: 7 } });
+const WHOLE = [PROGRESS, ASKED, RESPONSE].map((each) => `data: ${each}\n\n`).join('');
 const MESSAGE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call' });
 const PATH = '/mcp';
 
 const handler = (_req: IncomingMessage, res: ServerResponse) => {
   res.setHeader('content-type', 'text/event-stream');
-  res.write(`data: ${PROGRESS}\n\n`);
-  res.end(`data: ${RESPONSE}\n\n`);
+  res.write(WHOLE.slice(0, 9));
+  res.end(WHOLE.slice(9));
 };
 const daemon = await guarded(world, handler, { answers: keepAnswers({ key }) });
 afterAll(() => daemon.stop());
@@ -55,7 +57,7 @@ const mcp = async () => {
     .map((line) => JSON.parse(line));
 };
 
-it('is not printed by ori call; of ori mcp, a notification passes and the response does not', async () => {
+it('is not printed by ori call; of ori mcp, what the server tells and asks passes, and the response does not', async () => {
   expect(await call()).toMatchObject({
     exit: 9,
     stdout: '',
@@ -63,6 +65,7 @@ it('is not printed by ori call; of ori mcp, a notification passes and the respon
   });
   expect(await mcp()).toEqual([
     JSON.parse(PROGRESS),
+    JSON.parse(ASKED),
     {
       jsonrpc: '2.0',
       id: 1,
@@ -107,8 +110,8 @@ it('is shown on a terminal as it comes, and told at its end', async () => {
 
 it('is given by all of them once its proof arrives', async () => {
   isProven = true;
-  expect(await call()).toMatchObject({ exit: 0, stdout: `data: ${PROGRESS}\n\ndata: ${RESPONSE}\n\n` });
-  expect(await mcp()).toEqual([JSON.parse(PROGRESS), JSON.parse(RESPONSE)]);
+  expect(await call()).toMatchObject({ exit: 0, stdout: WHOLE });
+  expect(await mcp()).toEqual([PROGRESS, ASKED, RESPONSE].map((each) => JSON.parse(each)));
 });
 
 it('that was changed is told as changed: none of it is given for the answer', async () => {
@@ -117,12 +120,13 @@ it('that was changed is told as changed: none of it is given for the answer', as
     change = (text) => text;
   });
   const told = expect.stringMatching(/what arrived is not what the daemon sent.*was carried out/s);
-  expect(await call()).toMatchObject({ exit: 0, stdout: `data: ${PROGRESS}\n\ndata: ${RESPONSE}\n\n` });
+  expect(await call()).toMatchObject({ exit: 0, stdout: WHOLE });
   const { text, stderr } = await proxied();
   expect([text, stderr]).toEqual(['terminated', told]);
-  const [progress, { error, result }] = await mcp();
-  expect([progress, result, error.data]).toEqual([
+  const [progress, asked, { error, result }] = await mcp();
+  expect([progress, asked, result, error.data]).toEqual([
     JSON.parse(PROGRESS),
+    JSON.parse(ASKED),
     undefined,
     expect.objectContaining({ code: 'answer_lost', next: expect.stringContaining('was carried out') }),
   ]);
@@ -131,8 +135,7 @@ it('that was changed is told as changed: none of it is given for the answer', as
 
 it('that ends too early, cleanly, is given whole', async () => {
   change = (text) => text.slice(0, -9);
-  const whole = `data: ${PROGRESS}\n\ndata: ${RESPONSE}\n\n`;
-  expect(await call()).toMatchObject({ exit: 0, stdout: whole });
-  expect(await proxied()).toMatchObject({ status: 200, text: whole });
-  expect(await mcp()).toEqual([JSON.parse(PROGRESS), JSON.parse(RESPONSE)]);
+  expect(await call()).toMatchObject({ exit: 0, stdout: WHOLE });
+  expect(await proxied()).toMatchObject({ status: 200, text: WHOLE });
+  expect(await mcp()).toEqual([PROGRESS, ASKED, RESPONSE].map((each) => JSON.parse(each)));
 });

@@ -42,7 +42,7 @@ export async function receive(
       chosen(chosenVersion);
     for (const line of life.answered(said, text, leftOut)) await write(onOneLine(line));
   };
-  /** Responses of a stream that is proven at its end. Notifications pass. */
+  /** Responses of a stream that is proven at its end. What the server tells and asks passes: held back, it would wait for ever. */
   const held: [JsonRpcText, string][] = [];
   let isStrange = false;
   const strange = () => notUnderstood(origin, 'it is not JSON-RPC');
