@@ -8,8 +8,8 @@ interface Waiting {
 }
 
 /**
- * Time limits of `ms`, and up to an eighth more, that do not count time in which this process was blocked or not scheduled and so
- * could not read answers: each stall uses at most an eighth of a limit, and pending input is read before it expires. They share
+ * Time limits of `ms`, and about an eighth more, that do not count time in which this process was blocked or not scheduled and so
+ * could not read answers: each stall uses about an eighth of a limit, and pending input is read before it expires. They share
  * one timer, because most waits end before its first interval does.
  *
  * @returns starts a limit, after which `expire` is called, and returns what cancels it

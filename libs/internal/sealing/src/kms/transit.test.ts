@@ -106,6 +106,12 @@ it('refuses a key that is not the one that was wrapped', async () => {
 });
 
 it.each<[string, string, (request: IncomingMessage, response: ServerResponse) => void]>([
+  [
+    'switches protocols',
+    'unavailable',
+    ({ socket }) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
+  ],
   ['is silent', 'unavailable', () => {}],
   [
     'stops in the middle',

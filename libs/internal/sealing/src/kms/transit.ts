@@ -65,7 +65,9 @@ async function post(
   try {
     return await new Promise<Buffer>((resolve, reject) => {
       const options = { ...to, method: 'POST', headers, signal, agent: false };
+      const closed = () => reject(new KmsError('unavailable', 'the KMS closed the connection'));
       const request = send({ ...options, path: path.replace('/keys/', `/${operation}/`) }, (response) => {
+        request.off('close', closed);
         const { statusCode = 0 } = response;
         if (statusCode !== 200) {
           response.destroy();
@@ -84,6 +86,8 @@ async function post(
         response.on('error', reject);
       });
       request.on('error', reject);
+      // Of an answer that switches protocols, Node tells nothing else.
+      request.on('close', closed);
       request.end(JSON.stringify(body));
     });
   } catch (error) {
