@@ -15,6 +15,17 @@ import { installPython } from './python-environment.ts';
 const PROGRAMS = join(import.meta.dirname, 'python');
 const PACKAGE = join(import.meta.dirname, '../../../libs/public/python');
 const PYTHON = installPython();
+/** Calls to a daemon with README's route: one of them, each time the same. */
+function callsTo(url: URL, keys: Parameters<typeof createBench>[0]['keys']) {
+  const bench = createBench(
+    { url, keys },
+    { internId: 'int_7Qm2', path: '/api/invoke', bodyBytesMax: 1e6 },
+    [],
+  );
+  const request = bench.request();
+  return { bench, sendIt: () => bench.tell({ headers: () => request.headers }) };
+}
+
 /** Where the wheel is installed. */
 let site = '';
 beforeAll(async () => {
@@ -131,13 +142,7 @@ async def reads_after(request: Request, proven: Proven = Depends(caller)) -> lis
     const code = DAEMON.replace(/https:[^"]+/, keys.url).replace('MemoryStore())', 'TestStore())');
     const imports = 'from fastapi import Request\nfrom ori_proof.testing import TestStore\n';
     const { url, log } = await serve(imports + code + reading);
-    const bench = createBench(
-      { url, keys },
-      { internId: 'int_7Qm2', path: '/api/invoke', bodyBytesMax: 1e6 },
-      [],
-    );
-    const request = bench.request();
-    const sendIt = () => bench.tell({ headers: () => request.headers });
+    const { bench, sendIt } = callsTo(url, keys);
     const first = await sendIt();
     expect([first.status, JSON.parse(first.body)]).toEqual([200, { user: 'user_2abc', prompt: 'hello' }]);
     const second = await sendIt();
@@ -272,13 +277,7 @@ def create_app(verifier):
       if (line.includes('Booting worker')) break;
     }
     const url = new URL(`http://127.0.0.1:${port}`);
-    const bench = createBench(
-      { url, keys },
-      { internId: 'int_7Qm2', path: '/api/invoke', bodyBytesMax: 1e6 },
-      [],
-    );
-    const request = bench.request();
-    const sendIt = () => bench.tell({ headers: () => request.headers });
+    const { sendIt } = callsTo(url, keys);
     const first = await sendIt();
     expect([first.status, JSON.parse(first.body)]).toEqual([200, { user: 'user_2abc' }]);
     expect(codeOf(await sendIt())).toBe('nonce_replayed');

@@ -33,7 +33,7 @@ def require_spent(verdict: str, retry_after: object = None) -> str:
     """Raises Refused for any other verdict."""
     if verdict == "spent":
         return verdict
-    code, why = VERDICTS.get(verdict, ("replay_store_unavailable", "unexpected answer of the store"))
+    code, why = VERDICTS.get(str(verdict), ("replay_store_unavailable", "unexpected answer of the store"))
     raise Refused(code, why, int(str(retry_after or 1)) if verdict == "before_fence" else None)
 
 

@@ -1,12 +1,11 @@
-import { type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { ANSWER_PROOF } from '@ori/proof/answer-proof';
 import { ANSWER_SECONDS } from '../replay/times.ts';
+import { bytesOf, type GivenHeaders, headersOf, sentAs, wholeOf } from './given.ts';
 import { isBodiless } from './prover.ts';
 import { RECORDED, type Recorder } from './recorder.ts';
 import { holdSignal, tellSignal } from './signal.ts';
-
-type GivenHeaders = OutgoingHttpHeaders | readonly (string | number)[];
 
 /** A response that is recorded, and what its methods did before. */
 interface Recording extends Pick<ServerResponse, 'writeHead' | 'write' | 'end' | 'destroy' | 'emit'> {
@@ -24,8 +23,6 @@ interface Recording extends Pick<ServerResponse, 'writeHead' | 'write' | 'end' |
 }
 
 const RECORDING = Symbol('recording');
-/** A longer text does not fit on Node's stack. */
-const LONG_BYTES = 16_384;
 
 interface Recorded extends ServerResponse {
   /** Node's own: the head as it will be sent, from `writeHead` on, and whether it was. */
@@ -181,19 +178,6 @@ function answer(
   }
 }
 
-/** The body, if it is all in this chunk. */
-function wholeOf(
-  { 'content-length': length }: Readonly<Record<string, string>>,
-  chunk: Uint8Array | undefined,
-  isLast: boolean,
-): Uint8Array | undefined {
-  return isLast
-    ? (chunk ?? EMPTY)
-    : chunk !== undefined && Number(length) === chunk.byteLength
-      ? chunk
-      : undefined;
-}
-
 /** After `writeHead`, Node holds the head until the first chunk: if that is the whole body, the head can have its proof yet. */
 function proveLate(response: Recorded, chunk: Uint8Array | undefined, isLast: boolean): void {
   const recording = response[RECORDING];
@@ -207,7 +191,6 @@ function proveLate(response: Recorded, chunk: Uint8Array | undefined, isLast: bo
     response._header = head.replace(LINE, '\r\n').replace(/\r\n$/, `${ANSWER_PROOF}: ${proof}\r\n\r\n`);
 }
 
-const EMPTY = new Uint8Array();
 const LINE = new RegExp(`\\r\\n${ANSWER_PROOF}: [^\\r]*\\r\\n`, 'i');
 
 /** Once per connection: between its end and its close, Koa and Express give no answer. */
@@ -260,40 +243,3 @@ function tell(response: Recorded): void {
   response.__onFinished = null;
   for (const each of waiting) each(null, response);
 }
-
-/** Node encodes a text again, and a long one slowly: it gets the bytes that are recorded, unless middleware is in between. */
-function sentAs(chunk: Uint8Array | undefined, args: unknown[], act: unknown): unknown[] {
-  const isOfNode = act === ServerResponse.prototype.end || act === ServerResponse.prototype.write;
-  const isLong = chunk !== undefined && chunk.byteLength > LONG_BYTES;
-  return isOfNode && isLong && typeof args[0] === 'string' ? [chunk, ...args.slice(1)] : args;
-}
-
-/** The arguments of `write` or `end` as bytes of their own, because the handler may use its buffer again. */
-function bytesOf([chunk, encoding]: unknown[]): Uint8Array | undefined {
-  if (typeof chunk === 'string')
-    return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');
-  return chunk instanceof Uint8Array ? Buffer.from(chunk) : undefined;
-}
-
-/** Names in lower case, repeated values joined. `writeHead` also takes a list: of names and values, or of pairs. */
-function headersOf(response: Recorded, given: GivenHeaders): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const name of response.getHeaderNames()) headers[name] = textOf(response.getHeader(name));
-  if (Array.isArray(given)) return Object.assign(headers, headersOfList(given));
-  for (const name of Object.keys(given))
-    headers[name.toLowerCase()] = textOf((given as OutgoingHttpHeaders)[name]);
-  return headers;
-}
-
-function headersOfList(given: readonly unknown[]): Record<string, string> {
-  const list = Array.isArray(given[0]) ? given.flat() : given;
-  const headers: Record<string, string> = {};
-  for (let index = 0; index < list.length; index += 2) {
-    const name = String(list[index]).toLowerCase();
-    const value = textOf(list[index + 1]);
-    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
-  }
-  return headers;
-}
-
-const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value));
