@@ -71,7 +71,8 @@ test('the component answer-key gives the guard the file of the Secret that its c
 
 test('the Compose file of the README of the guard gives it the secret file', async () => {
   const page = readFileSync(join(ROOT, 'services/guard/README.md'), 'utf8');
-  const [, block = ''] = /with Compose as the owner of the file:\n\n((?: {4}.*\n)+)/.exec(page) ?? [];
+  const [, block = ''] =
+    /with Compose, the guard runs as\nthe owner of the file:\n\n((?: {4}.*\n)+)/.exec(page) ?? [];
   const { services, secrets } = parse(block);
   const [name = ''] = services.guard.secrets;
   expect(secrets[name]).toEqual({ file: 'answer.key' });
