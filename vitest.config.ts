@@ -35,7 +35,7 @@ const deep = [
   'libs/public/proof/src/engines.test.ts',
   'libs/public/verifier/src/replay/redis/{faults,recipes}.test.ts',
   'services/standalone/src/open-store.test.ts',
-  'test/e2e/cli-{completion,install,keychain,lost-answers,process,tls}.test.ts',
+  'test/e2e/cli-{completion,install,keychain,process,tls}.test.ts',
   'test/e2e/{foreign-providers,ori-admin-process,ori-admin-readme,ori-admin-root,pages,readme-clone}.test.ts',
   'test/e2e/{standalone,standalone-backends}.test.ts',
 ];
@@ -59,7 +59,7 @@ const longest = [
   'test/prometheus/rules',
   'test/deploy/image/image.test',
   'test/conformance/daemon/daemons',
-  'test/conformance/ports/ports',
+  'test/wings/ports/ports',
   'test/e2e/pages',
   'test/e2e/foreign-providers',
   'test/fuzz',
@@ -67,7 +67,7 @@ const longest = [
   'test/lab/mutation/sample',
   'test/conformance/guard-daemons',
   'test/client/client',
-  'test/lab/exactly-once/answers',
+  'test/wings/exactly-once/answers',
   'test/lab/model/model',
   'test/contract/management/matrix',
   'test/e2e/standalone.test',
@@ -132,7 +132,7 @@ export default defineConfig({
       {
         test: {
           name: 'mcp-matrix',
-          include: ['test/wings/mcp/matrix/matrix.ts', 'test/lab/languages/mcp-sessions.ts'],
+          include: ['test/wings/mcp/matrix/matrix.ts', 'test/wings/languages/mcp-sessions.ts'],
           ...last,
         },
       },

@@ -10,10 +10,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadStandaloneConfig } from '../../services/standalone/src/config.ts';
 import { signIn } from '../../services/standalone/src/sign-in.ts';
 import { type Standalone, startStandalone } from '../../services/standalone/src/standalone.ts';
-import { installPython } from '../conformance/ports/python-environment.ts';
 import { NGINX, startGateway } from '../env/gateway.ts';
 import { startManagement } from '../env/service.ts';
 import { startWorld } from '../env/world.ts';
+import { installPython } from '../wings/ports/python-environment.ts';
 import { callEverything, EVERYTHING_WORKED } from './family-client.ts';
 
 const HERE = import.meta.dirname;

@@ -7,7 +7,7 @@ import { openRoom, type Room } from '@ori/test-env/room';
 import { ServerProcess } from '@ori/test-env/server-process';
 import { expect, test } from 'vitest';
 import { INTERN_ID, openSignedInWorld } from '../e2e/cli-world.ts';
-import { connectClient, environmentOf, startRecorder } from '../e2e/mcp-world.ts';
+import { connectClient, environmentOf, startRecorder } from '../wings/mcp/mcp-world.ts';
 
 const isHere = spawnSync('python3', ['-c', 'import mcp.server.mcpserver']).status === 0;
 if (!isHere) console.warn('Skipped: the package mcp 2 of Python is not installed (pip install mcp).');

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { openGuardWorld } from '@ori/test-env/guard-world';
 import { startRedis } from '@ori/test-env/redis';
 import { openAdmin } from '@ori/test-env/redis-admin';
-import { query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { expect, it } from 'vitest';
+import { query, startLedgerServer } from '../wings/postgres/world.ts';
 
 const CALL = { path: '/a', body: '{}', user: 'user_ada' };
 

@@ -1,15 +1,15 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { pythonWith } from '../wings/ports/open-ports.ts';
 import { startKeyServer } from './daemon/key-server.ts';
 import { runSuite, startedBy } from './daemon/suite.ts';
 import { startDriver } from './driver.ts';
 import { ask } from './judge.ts';
-import { pythonWith } from './ports/open-ports.ts';
 import { TRIALS } from './races.ts';
 
 const WORKERS = fileURLToPath(new URL('daemon/racy-workers.mjs', import.meta.url));
 const PYTHON = pythonWith('cryptography');
-const CONFORM = fileURLToPath(new URL('ports/python/conform.py', import.meta.url));
+const CONFORM = fileURLToPath(new URL('../wings/ports/python/conform.py', import.meta.url));
 const PACKAGE = fileURLToPath(new URL('../../libs/public/python/src', import.meta.url));
 /** The program of our package, whose store has no lock. */
 const WITHOUT_LOCK = `

@@ -1,6 +1,5 @@
 import { sharedRedisUrl } from '@ori/test-env/redis';
 import { startTcpProxy } from '@ori/test-env/tcp-proxy';
-import { openPool, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { STRICT } from '@ori/test-env/verifier/strict-client';
 import { postgresReplayStore } from '@ori/verifier/postgres';
 import { redisReplayStore } from '@ori/verifier/redis';
@@ -9,6 +8,7 @@ import { createClient } from '@redis/client';
 import { Redis } from 'ioredis';
 import postgres from 'postgres';
 import { onTestFinished, test } from 'vitest';
+import { openPool, startLedgerServer } from '../wings/postgres/world.ts';
 
 /** Waits for as long as the stores must remember a proof: 32 s. Their servers have clocks of their own. */
 const WAITING = { clock: 'real', maxAgeSeconds: 1, clockToleranceSeconds: 1 } as const;

@@ -13,8 +13,8 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { afterAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { findProgram } from '../env/room.ts';
-import { INTERN_ID, listen, openSignedInWorld } from './cli-world.ts';
-import { authOf, guarded } from './mcp-world.ts';
+import { authOf } from '../wings/mcp/mcp-world.ts';
+import { guarded, INTERN_ID, listen, openSignedInWorld } from './cli-world.ts';
 
 const CURL = findProgram('curl');
 if (CURL === undefined) console.warn('Skipped: no curl is on the PATH.');

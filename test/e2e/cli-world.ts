@@ -10,8 +10,8 @@ import { createServer as createTlsServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { type JwkSet, renderJwkSet, renderProof, signingInputV1, signingInputV2 } from '@ori/proof';
 import { createNonce, createSigningKey } from '@ori/proof/signing';
-import { createLocalKeySet, createVerifier } from '@ori/verifier';
-import { requireProof } from '@ori/verifier/node';
+import { createLocalKeySet, createVerifier, type VerifierOptions } from '@ori/verifier';
+import { type Proven, requireProof } from '@ori/verifier/node';
 import { createTestReplayStore } from '@ori/verifier/testing';
 import { afterAll } from 'vitest';
 import { startOpenIdProvider } from '../../services/standalone/src/openid-provider.ts';
@@ -202,6 +202,17 @@ export async function listen(
   const stop = () => served[Symbol.asyncDispose]();
   const address = tls === undefined ? url : `https://localhost:${port}`;
   return { server, url: address, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** A daemon behind the verifier, with the keys of the world. */
+export function guarded(
+  world: CliWorld,
+  handle: (request: IncomingMessage, response: ServerResponse, proven: Proven) => unknown,
+  options: Pick<VerifierOptions, 'answers'> = {},
+) {
+  const keys = createLocalKeySet(world.jwks);
+  const verifier = createVerifier({ internId: INTERN_ID, keys, replay: createTestReplayStore(), ...options });
+  return listen(requireProof(verifier, { bodyBytesMax: 4_000_000 }, handle));
 }
 
 /** Answers with JSON. */

@@ -4,7 +4,7 @@ import { createAnswerKeyReader } from '@ori/proof/answer-keys';
 import { createAnswerKey, readAnswerProof, signAnswer, verifyAnswer } from '@ori/proof/answer-proof';
 import { parseJwkSet } from '@ori/proof/read-jwk-set';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createToken, findHsm, startKmsAgent } from '../env/kms.ts';
+import { createToken, findHsm, startKmsAgent } from '../wings/kms/kms.ts';
 import { type OperatorWorld, startOperatorWorld, verified } from './ori-admin-world.ts';
 
 const README = new URL('../../services/ori-admin/README.md', import.meta.url);

@@ -6,8 +6,8 @@ import { startSentinelPair } from '../env/redis-sentinel.ts';
 import { startTcpProxy } from '../env/tcp-proxy.ts';
 import { renderTable } from '../env/text-table.ts';
 import { startWorld, type World } from '../env/world.ts';
-import { ask } from '../lab/exactly-once/stores/postgres-single.ts';
 import { startLoad } from '../shipped/constant-load.ts';
+import { ask } from '../wings/exactly-once/postgres-single.ts';
 
 const PER_SECOND = 50;
 /** After which an operator promotes the standby. */

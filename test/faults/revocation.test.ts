@@ -20,7 +20,7 @@ import { startRedis } from '../env/redis.ts';
 import { startTcpProxy } from '../env/tcp-proxy.ts';
 import { STRICT } from '../env/verifier/strict-client.ts';
 import { startWorld } from '../env/world.ts';
-import { startLedger } from '../lab/exactly-once/stores/postgres-single.ts';
+import { startLedger } from '../wings/exactly-once/postgres-single.ts';
 
 const VERIFIERS = 4;
 const PRESENT_EVERY_MS = 150;

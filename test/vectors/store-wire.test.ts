@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { startRedis } from '@ori/test-env/redis';
-import { startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createCallEnds } from '../../libs/public/verifier/src/replay/call-end.ts';
 import { REDIS_SCRIPTS } from '../../libs/public/verifier/src/replay/redis/scripts.ts';
+import { startLedgerServer } from '../wings/postgres/world.ts';
 import { Replay, STORE_WIRE } from './store-wire.ts';
 
 // Plain clients, and not the stores: what these vectors say, a client in any language can do.

@@ -2,9 +2,16 @@ import { spawnSync } from 'node:child_process';
 import { generateKekRing, wrapKekRing } from '@ori/sealing/change-kek-ring';
 import { openKekRing, parseKekRing, unwrapKekRing } from '@ori/sealing/kek-ring-text';
 import { createTransit } from '@ori/sealing/transit';
-import { createToken, findHsm, type KmsAgent, MOTO, startKmsAgent, startMoto } from '@ori/test-env/kms';
 import { openRoom, type Room } from '@ori/test-env/room';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  createToken,
+  findHsm,
+  type KmsAgent,
+  MOTO,
+  startKmsAgent,
+  startMoto,
+} from '../../../test/wings/kms/kms.ts';
 
 const hsm = findHsm();
 /** Whether OpenSC's command can do what the token can. */

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { createToken, findHsm } from '@ori/test-env/kms';
 import { openRoom } from '@ori/test-env/room';
 import { expect, it } from 'vitest';
+import { createToken, findHsm } from '../../../test/wings/kms/kms.ts';
 import { loadAgentConfig } from './config.ts';
 import { createPkcs11 } from './pkcs11.ts';
 

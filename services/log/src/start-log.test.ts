@@ -1,10 +1,10 @@
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startTestWitness } from '@ori/test-env/log-witness';
-import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
-import { appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { hasCommitment, parseEntry } from '@ori/tlog/entry';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { startTestWitness } from '../../../test/wings/transparency/log-witness.ts';
+import { clientOf, openLogWorld, untilSize } from '../../../test/wings/transparency/log-world.ts';
+import { appendLines, auditLines } from '../../../test/wings/transparency/signer-lines.ts';
 
 it('each line is one leaf, which can be found by its proof and is proven by the tiles', async () => {
   await using world = await openLogWorld();

@@ -5,7 +5,7 @@ import { inLanes } from '@ori/test-env/in-lanes';
 import { prepareLaunches } from '../../runtimes/daemons.ts';
 import { buildNext, JWKS_URL, setUpRuntimes } from '../../runtimes/setup.ts';
 import { INTERN_ID } from '../../vectors/scenario.ts';
-import { openAsgi, openPorts } from '../ports/open-ports.ts';
+import { openAsgi, openPorts } from '../../wings/ports/open-ports.ts';
 import { startKeyServer } from './key-server.ts';
 import { linesOf } from './lines.ts';
 import { runSuite, type SuiteOptions, startedBy } from './suite.ts';

@@ -5,9 +5,9 @@ import { createLogger } from '@ori/runtime/log';
 import { expect, it, onTestFinished } from 'vitest';
 import { GUARD_SPEC } from '../../../services/guard/src/config.ts';
 import { openGuardWorld } from '../../env/guard-world.ts';
-import { openLogWorld } from '../../env/log-world.ts';
 import { rawClient } from '../../env/raw-client.ts';
 import { SIGN_BODY, startWorld } from '../../env/world.ts';
+import { openLogWorld } from '../../wings/transparency/log-world.ts';
 import { startManagementWorld } from '../management/world.ts';
 
 /** A service with one limit set. */

@@ -1,10 +1,10 @@
+import { answersRow } from '../../wings/bench/answers.ts';
+import { logRow } from '../../wings/bench/log.ts';
+import { pythonRow } from '../../wings/bench/python.ts';
 import type { Row } from './row.ts';
-import { answersRow } from './rows/answers.ts';
 import { costRow } from './rows/cost.ts';
 import { garbageRow } from './rows/garbage.ts';
 import { guardRow } from './rows/guard.ts';
-import { logRow } from './rows/log.ts';
-import { pythonRow } from './rows/python.ts';
 import { signGatewayRow, signRow } from './rows/sign.ts';
 import { signBoundRow } from './rows/sign-bound.ts';
 import { startRow } from './rows/start.ts';

@@ -1,4 +1,4 @@
-import { ANSWER_STORES, cutAnswers } from './answers.ts';
+import { ANSWER_STORES, cutAnswers } from '../../wings/exactly-once/answers.ts';
 import { type RunArguments, readArguments, USAGE } from './arguments.ts';
 import { LIBRARY } from './library.ts';
 import { ROUNDS, SCHEDULES_MIN, SETTINGS } from './repertoire.ts';

@@ -1,7 +1,7 @@
+import { postgresPair } from '../../wings/exactly-once/postgres-pair.ts';
+import { postgresSingle } from '../../wings/exactly-once/postgres-single.ts';
 import type { World } from './stage.ts';
 import { memoryWorld } from './stores/memory.ts';
-import { postgresPair } from './stores/postgres-pair.ts';
-import { postgresSingle } from './stores/postgres-single.ts';
 import { redisPair } from './stores/redis-pair.ts';
 import { redisSingle } from './stores/redis-single.ts';
 import { redisTrio } from './stores/redis-trio.ts';

@@ -15,7 +15,7 @@ import { MUTANTS, type Mutant, SURVIVORS } from './mutants.ts';
 // table.tsv, and fails for a mutant that survives without a reason. The wrong daemons: MUTANTS=all vitest run …/wrong-answers.test.ts.
 
 const ROOT = join(import.meta.dirname, '../../..');
-const PORTS = 'test/conformance/ports/python';
+const PORTS = 'test/wings/ports/python';
 const CLIENT = 'services/ori/';
 
 const QUESTIONS: (Question & { readonly sentences: readonly string[] })[] = [

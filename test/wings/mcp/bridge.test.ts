@@ -19,16 +19,8 @@ import { keepAnswers } from '@ori/verifier/answers';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { walkThrough } from '../../../services/standalone/src/person.ts';
-import { INTERN_ID, listen, openSignedInWorld, send } from '../../e2e/cli-world.ts';
-import {
-  answersOf,
-  authOf,
-  bridgeOf,
-  connectClient,
-  environmentOf,
-  guarded,
-  startRecorder,
-} from '../../e2e/mcp-world.ts';
+import { guarded, INTERN_ID, listen, openSignedInWorld, send } from '../../e2e/cli-world.ts';
+import { answersOf, authOf, bridgeOf, connectClient, environmentOf, startRecorder } from './mcp-world.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** Messages of the test that loses none. */

@@ -2,8 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { keepAnswers } from '@ori/verifier/answers';
 import { expect, it, onTestFinished } from 'vitest';
-import { INTERN_ID, listen, openSignedInWorld } from '../../e2e/cli-world.ts';
-import { guarded } from '../../e2e/mcp-world.ts';
+import { guarded, INTERN_ID, listen, openSignedInWorld } from '../../e2e/cli-world.ts';
 
 const { world, home } = await openSignedInWorld();
 

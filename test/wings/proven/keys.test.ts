@@ -7,8 +7,7 @@ import { keepAnswers } from '@ori/verifier/answers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runOri } from '../../e2e/cli-in-process.ts';
 import type { OriHome } from '../../e2e/cli-process.ts';
-import { INTERN_ID, listen, useCliWorld } from '../../e2e/cli-world.ts';
-import { guarded } from '../../e2e/mcp-world.ts';
+import { guarded, INTERN_ID, listen, useCliWorld } from '../../e2e/cli-world.ts';
 
 // What becomes of callers when the keys of a daemon, or its version, or that of `ori`, change: nobody is locked out.
 const world = await useCliWorld();

@@ -9,8 +9,7 @@ import { keepAnswers } from '@ori/verifier/answers';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { run } from '../../../services/ori/src/program.ts';
 import { runOri, startOri } from '../../e2e/cli-in-process.ts';
-import { INTERN_ID, listen, openSignedInWorld } from '../../e2e/cli-world.ts';
-import { guarded } from '../../e2e/mcp-world.ts';
+import { guarded, INTERN_ID, listen, openSignedInWorld } from '../../e2e/cli-world.ts';
 import { Sink } from '../../env/sink.ts';
 
 // A stream through a server in between, which answers each question itself, or changes or cuts what it passes on.

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startTestWitness } from '@ori/test-env/log-witness';
-import { untilSize } from '@ori/test-env/log-world';
 import { shipped } from '@ori/test-env/programs';
 import { openRoom } from '@ori/test-env/room';
 import { ServerProcess } from '@ori/test-env/server-process';
-import { appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { createLogClient } from '@ori/tlog/client';
 import { parsePolicy } from '@ori/tlog/policy';
 import { expect, test } from 'vitest';
 import { environmentOf, valuesOf } from '../../deploy/systemd/unit.ts';
+import { startTestWitness } from './log-witness.ts';
+import { untilSize } from './log-world.ts';
+import { appendLines, auditLines } from './signer-lines.ts';
 
 const UNIT = 'ori-log.service';
 

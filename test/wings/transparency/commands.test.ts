@@ -6,13 +6,13 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { renderJwkSet, renderProof, signingInputV2 } from '@ori/proof';
 import { createSigningKey } from '@ori/proof/signing';
-import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
-import { type AuditLine, appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { run as ori } from '../../../services/ori/src/program.ts';
 import { run as admin } from '../../../services/ori-admin/src/program.ts';
 import { listen, send } from '../../e2e/cli-world.ts';
 import { Sink } from '../../env/sink.ts';
+import { clientOf, openLogWorld, untilSize } from './log-world.ts';
+import { type AuditLine, appendLines, auditLines } from './signer-lines.ts';
 
 const home = await mkdtemp(join(tmpdir(), 'ori-home-'));
 afterAll(() => rm(home, { recursive: true }));

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startTestWitness } from '@ori/test-env/log-witness';
-import { openLogWorld, untilSize } from '@ori/test-env/log-world';
-import { type AuditLine, appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { createLogClient } from '@ori/tlog/client';
 import { type ProofEntry, parseEntry } from '@ori/tlog/entry';
 import { type Policy, parsePolicy, requireTrusted } from '@ori/tlog/policy';
 import { expect, test } from 'vitest';
+import { startTestWitness } from './log-witness.ts';
+import { openLogWorld, untilSize } from './log-world.ts';
+import { type AuditLine, appendLines, auditLines } from './signer-lines.ts';
 
 /** `TRANSPARENCY_KILLS=500 npx vitest run test/wings/transparency/crashes.test.ts` is the long run. */
 const KILLS = Number(process.env['TRANSPARENCY_KILLS'] ?? 3);

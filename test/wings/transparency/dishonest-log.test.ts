@@ -2,12 +2,12 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { adoptTree } from '@ori/log/adopt-tree';
 import { loadLogConfig } from '@ori/log/config';
-import { startTestWitness } from '@ori/test-env/log-witness';
-import { openLogWorld, policyOf, untilSize } from '@ori/test-env/log-world';
-import { appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { createLogClient, fetchLog, rememberInFile, rememberInMemory } from '@ori/tlog/client';
 import { parsePolicy } from '@ori/tlog/policy';
 import { expect, test } from 'vitest';
+import { startTestWitness } from './log-witness.ts';
+import { openLogWorld, policyOf, untilSize } from './log-world.ts';
+import { appendLines, auditLines } from './signer-lines.ts';
 
 async function openWitnessedWorld() {
   const world = await openLogWorld();

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { NGINX, startGateway } from '@ori/test-env/gateway';
-import { openLogWorld, policyOf, untilSize } from '@ori/test-env/log-world';
-import { appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { createLogClient } from '@ori/tlog/client';
 import { expect, test } from 'vitest';
+import { openLogWorld, policyOf, untilSize } from './log-world.ts';
+import { appendLines, auditLines } from './signer-lines.ts';
 
 test.skipIf(NGINX === undefined)(
   'through the shipped gateway a client reads checkpoint, tiles and lookup, and tiles can be cached indefinitely',

@@ -5,13 +5,13 @@ import { Readable } from 'node:stream';
 import { addSigningKey } from '@ori/administration/signing-keys';
 import { parseJwkSet } from '@ori/proof';
 import { parseKekRing } from '@ori/sealing/kek-ring-text';
-import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
 import { startWorld } from '@ori/test-env/world';
 import { rememberInMemory } from '@ori/tlog/client';
 import { createKeyWatch } from '@ori/tlog/key-watch';
 import { afterAll, expect, test } from 'vitest';
 import { run } from '../../../services/ori/src/program.ts';
 import { Sink } from '../../env/sink.ts';
+import { clientOf, openLogWorld, untilSize } from './log-world.ts';
 
 const home = await mkdtemp(join(tmpdir(), 'ori-home-'));
 afterAll(() => rm(home, { recursive: true }));

@@ -4,16 +4,16 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { capturedLog } from '@ori/test-env/captured-log';
-import { openLogWorld, policyOf, untilSize } from '@ori/test-env/log-world';
 import { findProgram, openRoom } from '@ori/test-env/room';
 import { ServerProcess } from '@ori/test-env/server-process';
-import { appendLines, auditLines } from '@ori/test-env/signer-lines';
 import { createLogClient } from '@ori/tlog/client';
 import { createLogKeys, renderVkeys } from '@ori/tlog/log-keys';
 import { EMPTY_ROOT } from '@ori/tlog/merkle';
 import { parsePolicy } from '@ori/tlog/policy';
 import { afterAll, expect, test } from 'vitest';
 import { freePort } from '../../env/ports.ts';
+import { openLogWorld, policyOf, untilSize } from './log-world.ts';
+import { appendLines, auditLines } from './signer-lines.ts';
 
 const [, section = ''] = readFileSync('services/log/README.md', 'utf8').split('## A witness\n');
 const recipe = [...section.matchAll(/^ {4}(.*)$/gm)].map(([, line = '']) => line);

@@ -1,10 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
-import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
-import { type AuditLine, appendLines, auditLine, auditLines } from '@ori/test-env/signer-lines';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { createMonitor, type MonitorProblem } from '@ori/tlog/monitor';
 import { expect, test } from 'vitest';
+import { clientOf, openLogWorld, untilSize } from './log-world.ts';
+import { type AuditLine, appendLines, auditLine, auditLines } from './signer-lines.ts';
 
 /** `TRANSPARENCY_PROOFS=1000000` is the long run. */
 const PROOFS = Number(process.env['TRANSPARENCY_PROOFS'] ?? 2000);

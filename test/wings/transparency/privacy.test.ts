@@ -3,12 +3,12 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { signingInputV1, signingInputV2 } from '@ori/proof';
 import { capturedLog } from '@ori/test-env/captured-log';
-import { clientOf, openLogWorld, untilSize } from '@ori/test-env/log-world';
-import { appendLines } from '@ori/test-env/signer-lines';
 import { commitmentV1, commitmentV2, type ProofEntry, parseEntry } from '@ori/tlog/entry';
 import { createLogKeys } from '@ori/tlog/log-keys';
 import { encodeCommitments } from '@ori/tlog/lookup';
 import { expect, test } from 'vitest';
+import { clientOf, openLogWorld, untilSize } from './log-world.ts';
+import { appendLines } from './signer-lines.ts';
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest();
 const secret = (name: string) => `${name}_${randomBytes(12).toString('hex')}`;

@@ -9,7 +9,7 @@ import { freePort } from '@ori/test-env/ports';
 import { expect, it } from 'vitest';
 import { ORI } from '../../../e2e/cli-process.ts';
 import { INTERN_ID, openSignedInWorld } from '../../../e2e/cli-world.ts';
-import { environmentOf } from '../../../e2e/mcp-world.ts';
+import { environmentOf } from '../mcp-world.ts';
 import { buildClients } from './build-clients.ts';
 
 /** Cells at the same time, most of which wait. */

@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { sharedRedisUrl } from '@ori/test-env/redis';
-import { openPool, plantOldEvent, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { connect, plantOldFence } from '@ori/test-env/verifier/redis-world';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  openPool,
+  plantOldEvent,
+  query,
+  startLedgerServer,
+} from '../../../../../test/wings/postgres/world.ts';
 import { memoryReplayStore } from './memory/store.ts';
 import { postgresReplayStore } from './postgres/store.ts';
 import { spentKey } from './redis/keys.ts';

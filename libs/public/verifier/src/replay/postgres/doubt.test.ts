@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startDismissingPostgres } from '@ori/test-env/dismissing-postgres';
-import { daemonOn, openPool, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { daemonOn, openPool, query, startLedgerServer } from '../../../../../../test/wings/postgres/world.ts';
 import { createLocalKeySet } from '../../keys/local.ts';
 import { createVerifier } from '../../verifier.ts';
 import type { Spend } from '../replay-store.ts';

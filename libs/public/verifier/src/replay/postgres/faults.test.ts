@@ -1,6 +1,11 @@
 import { copyFolder, type PostgresOptions, type PostgresServer } from '@ori/test-env/postgres-server';
-import { configure, daemonOn, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import {
+  configure,
+  daemonOn,
+  query,
+  startLedgerServer,
+} from '../../../../../../test/wings/postgres/world.ts';
 import type { SignedRequest } from '../../request.ts';
 import type { Verifier } from '../../verifier.ts';
 

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { PostgresServer } from '@ori/test-env/postgres-server';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import {
   daemonOn,
   openPool,
   query,
   startLedgerServer,
   stepClock,
-} from '@ori/test-env/verifier/postgres-world';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+} from '../../../../../../test/wings/postgres/world.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {

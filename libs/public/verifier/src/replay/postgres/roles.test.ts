@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { PostgresServer } from '@ori/test-env/postgres-server';
-import { daemonOn, query, startLedgerServer } from '@ori/test-env/verifier/postgres-world';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { daemonOn, query, startLedgerServer } from '../../../../../../test/wings/postgres/world.ts';
 import { POSTGRES_REPLAY_SQL } from './schema.ts';
 
 const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');

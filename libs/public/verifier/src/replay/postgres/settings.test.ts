@@ -1,4 +1,5 @@
 import type { PostgresServer } from '@ori/test-env/postgres-server';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import {
   configure,
   daemonOn,
@@ -6,8 +7,7 @@ import {
   query,
   spendBy,
   startLedgerServer,
-} from '@ori/test-env/verifier/postgres-world';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+} from '../../../../../../test/wings/postgres/world.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {

@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { PostgresServer } from '@ori/test-env/postgres-server';
+import { startRecipe } from '@ori/test-env/verifier/recipe';
+import { describeVersion1 } from '@ori/test-env/verifier/version-1';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
   daemonOn,
   plantOldEvent,
@@ -7,11 +11,7 @@ import {
   type SpentProof,
   spendBy,
   startLedgerServer,
-} from '@ori/test-env/verifier/postgres-world';
-import { startRecipe } from '@ori/test-env/verifier/recipe';
-import { describeVersion1 } from '@ori/test-env/verifier/version-1';
-import postgres from 'postgres';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+} from '../../../../../../test/wings/postgres/world.ts';
 import { createLocalKeySet } from '../../keys/local.ts';
 import { createVerifier } from '../../verifier.ts';
 import { postgresReplayStore } from './store.ts';
