@@ -68,7 +68,7 @@ export function declareRequests(
     .option('--allow-origin <origin>', 'also let web pages of this origin use it; may be repeated', collect)
     .addHelpText('after', wrapped(PROXY_HELP))
     .action(async (intern, options) =>
-      (await import('./commands/proxy.ts')).proxy(profile(), intern, options),
+      (await import('./proxy/command.ts')).proxy(profile(), intern, options),
     );
   takingTarget(program.command('mcp').argument('<intern>', 'id or name of the intern'))
     .description('connect an MCP client, by stdin and stdout, to the MCP server of an intern')

@@ -12,9 +12,9 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { afterAll, beforeEach, expect, it, onTestFinished } from 'vitest';
-import { findProgram } from '../env/room.ts';
-import { authOf } from '../wings/mcp/mcp-world.ts';
-import { guarded, INTERN_ID, listen, openSignedInWorld } from './cli-world.ts';
+import { guarded, INTERN_ID, listen, openSignedInWorld } from '../../e2e/cli-world.ts';
+import { findProgram } from '../../env/room.ts';
+import { authOf } from '../mcp/mcp-world.ts';
 
 const CURL = findProgram('curl');
 if (CURL === undefined) console.warn('Skipped: no curl is on the PATH.');

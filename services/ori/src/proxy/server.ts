@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { ProxyRules } from '../core/proxy-request.ts';
-import { type Listening, listen } from './listen.ts';
+import { type Listening, listen } from '../adapters/listen.ts';
+import type { ProxyRules } from './request.ts';
 
 export interface ProxyExchange {
   readonly request: IncomingMessage;

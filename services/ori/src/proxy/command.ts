@@ -2,20 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { printableJson } from '@ori/faces/printable';
 import type { ProofHeaderValues } from '@ori/proof/wire';
-import { type ProxyExchange, startProxyServer } from '../adapters/proxy-server.ts';
 import { bodyOfStream } from '../adapters/request-body.ts';
 import { isCliError } from '../core/errors.ts';
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
 import { answeredHeaders, passedHeaders } from '../core/extra-headers.ts';
 import { isNotCarriedOut } from '../core/failures/daemon-advice.ts';
-import {
-  corsHeaders,
-  isPreflight,
-  parseOrigin,
-  requirePlace,
-  requireSignable,
-} from '../core/proxy-request.ts';
-import { createRepeats } from '../delivery/repeats.ts';
 import {
   type CallRequest,
   type CallTarget,
@@ -26,6 +17,9 @@ import {
 import { untilInterrupted } from '../session/context.ts';
 import { interruptedBy, type Profile } from '../session/profile.ts';
 import { recordOf } from '../text/failure-record.ts';
+import { createRepeats } from './repeats.ts';
+import { corsHeaders, isPreflight, parseOrigin, requirePlace, requireSignable } from './request.ts';
+import { type ProxyExchange, startProxyServer } from './server.ts';
 
 export interface ProxyOptions extends TargetOptions {
   /** 0, the default, is any free port. */

@@ -1,5 +1,5 @@
-import { CliError } from './errors.ts';
-import { requirePath } from './proof-request.ts';
+import { CliError } from '../core/errors.ts';
+import { requirePath } from '../core/proof-request.ts';
 
 /** Carries the secret of the proxy, instead of the path. */
 const SECRET_HEADER = 'x-ori-proxy-secret';
