@@ -89,12 +89,7 @@ stand_in grafana/grafana:12.1.0 '[]' '["sleep", "infinity"]'
 lab=$(mktemp -d /tmp/ori-podman-XXXXXX)
 compose() { (cd "$lab/deploy/docker" && "$cache/venv/bin/podman-compose" -p orilab "$@"); }
 state() { podman inspect "orilab_$1_1" --format "{{.State.$2}}"; }
-failed=0 passed=0
-check() { # WHAT COMMAND…
-  what=$1; shift; tries=0
-  until "$@" > "$lab/said" 2>&1; do tries=$((tries + 1)); [ $tries -lt 60 ] || { echo "FAILED $what: $(tail -n 3 "$lab/said")"; failed=$((failed + 1)); return; }; sleep 1; done
-  passed=$((passed + 1)); echo "ok     $what"
-}
+. "$root/test/lab/operators/checks.sh"
 trap 'compose down -v > "$lab/down.log" 2>&1; rm -rf "$lab"' EXIT
 git -C "$root" archive HEAD | tar -x -C "$lab"
 (cd "$lab" && buildah bud -q --layers -f deploy/docker/Dockerfile --target admin -t ori/admin:1.0.0 .)
@@ -119,5 +114,4 @@ done
 check 'compose down' compose down
 nothing_left() { [ -z "$(podman ps -aq --filter label=io.podman.compose.project=orilab)" ]; }
 check 'nothing is left' nothing_left
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+ended
