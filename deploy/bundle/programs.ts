@@ -12,7 +12,7 @@ export interface ShippedFolder {
 }
 
 /** Loaded only if traces are exported. */
-const TRACING_SDK = 'libs/internal/http/src/observe/tracing-sdk.ts';
+const TRACING_SDK = 'libs/internal/http/src/observe/tracing/sdk.ts';
 
 /** A service that can export traces. */
 const service = (name: string, others: ShippedFolder['programs'] = {}): ShippedFolder => ({
@@ -20,7 +20,7 @@ const service = (name: string, others: ShippedFolder['programs'] = {}): ShippedF
   programs: {
     [`ori-${name}`]: `services/${name}/bin/ori-${name}.js`,
     main: `services/${name}/src/main.ts`,
-    'tracing-sdk': TRACING_SDK,
+    'tracing/sdk': TRACING_SDK,
     ...others,
   },
 });

@@ -14,29 +14,9 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const OURS = '@ori/';
 
-/** The packages, and the documents of each. */
-const LIBRARIES: readonly { readonly name: string; readonly documents: Places }[] = [
-  {
-    name: 'proof',
-    documents: {
-      'libs/public/proof/README.md': 'README.md',
-      'libs/public/proof/SPEC.md': 'SPEC.md',
-      'libs/public/proof/KEY-SETS.md': 'KEY-SETS.md',
-      'libs/public/proof/REPLAY-STORES.md': 'REPLAY-STORES.md',
-      'libs/public/proof/ROOTED-KEY-SETS.md': 'ROOTED-KEY-SETS.md',
-      'libs/public/proof/STORE-WIRE.md': 'STORE-WIRE.md',
-      'test/vectors/README.md': 'vectors/README.md',
-      'test/vectors/answer-proofs.json': 'vectors/answer-proofs.json',
-      'test/vectors/manifest.json': 'vectors/manifest.json',
-      'test/vectors/rooted-sets.json': 'vectors/rooted-sets.json',
-      'test/vectors/signing.json': 'vectors/signing.json',
-      'test/vectors/store-wire.json': 'vectors/store-wire.json',
-      'test/vectors/verdicts.json': 'vectors/verdicts.json',
-    },
-  },
-  { name: 'tlog', documents: { 'libs/public/tlog/README.md': 'README.md' } },
-  { name: 'verifier', documents: { 'libs/public/verifier/README.md': 'README.md' } },
-];
+/** The packages, each with the documents in its folder. */
+const LIBRARIES = ['proof', 'tlog', 'verifier'];
+const VECTORS = 'test/vectors';
 
 /** The fields of a workspace's package.json that the shipped one contains. */
 interface Manifest {
@@ -65,15 +45,11 @@ interface Inlined {
  */
 export async function packLibraries(destination: string): Promise<string[]> {
   await mkdir(destination, { recursive: true });
-  await run(
-    join(ROOT, 'node_modules/.bin/tsc'),
-    ['-b', ...LIBRARIES.map(({ name }) => `libs/public/${name}`)],
-    {
-      cwd: ROOT,
-    },
-  );
+  await run(join(ROOT, 'node_modules/.bin/tsc'), ['-b', ...LIBRARIES.map((name) => `libs/public/${name}`)], {
+    cwd: ROOT,
+  });
   const tarballs: string[] = [];
-  for (const library of LIBRARIES) tarballs.push(await packLibrary(library, resolve(destination)));
+  for (const name of LIBRARIES) tarballs.push(await packLibrary(name, resolve(destination)));
   return tarballs;
 }
 
@@ -91,17 +67,14 @@ export async function packCommand(destination: string): Promise<string> {
   }
 }
 
-async function packLibrary(
-  { name, documents }: (typeof LIBRARIES)[number],
-  destination: string,
-): Promise<string> {
+async function packLibrary(name: string, destination: string): Promise<string> {
   const staging = await mkdtemp(join(tmpdir(), 'ori-pack-'));
   try {
     const manifest = await manifestOf(name);
     const inlined = await inlinedInto(manifest);
     await stageCode(name, staging, '', inlined);
     for (const other of inlined) await stageCode(other.name, staging, other.name, inlined);
-    await stageDocuments(documents, staging);
+    await stageDocuments(await documentsOf(name), staging);
     await cp(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
     await writeFile(
       join(staging, 'package.json'),
@@ -111,6 +84,16 @@ async function packLibrary(
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
+}
+
+/** Those of its folder; `proof` has the vectors, too. */
+async function documentsOf(name: string): Promise<Places> {
+  const placed = async (folder: string, wanted: RegExp, to = ''): Promise<Places> => {
+    const files = (await readdir(join(ROOT, folder))).filter((file) => wanted.test(file));
+    return Object.fromEntries(files.map((file) => [`${folder}/${file}`, to + file]));
+  };
+  const vectors = name === 'proof' ? await placed(VECTORS, /\.(?:md|json)$/, 'vectors/') : {};
+  return { ...(await placed(`libs/public/${name}`, /\.md$/)), ...vectors };
 }
 
 async function manifestOf(name: string): Promise<Manifest> {

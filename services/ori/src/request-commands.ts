@@ -123,7 +123,7 @@ export function declareRequests(
     .description('call a daemon, and report what changed on the way')
     .addHelpText('after', wrapped(DOCTOR_CALL_HELP))
     .action(async (intern, path, options) =>
-      (await import('./commands/doctor-call.ts')).doctorCall(profile(), intern, path, options),
+      (await import('./doctor/command.ts')).doctorCall(profile(), intern, path, options),
     );
 }
 

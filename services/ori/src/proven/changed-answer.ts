@@ -1,5 +1,5 @@
-import type { Change } from '../core/arrival.ts';
 import type { DaemonAnswer } from '../delivery/daemon-answer.ts';
+import type { Change } from '../doctor/arrival.ts';
 
 type Head = Pick<DaemonAnswer, 'status' | 'headers'>;
 

@@ -30,7 +30,7 @@ export interface TracingOptions {
   readonly log: Logger;
 }
 
-/** What tracing-sdk.ts has. Built, it is a bundle of its own, whose copy of exchange.ts would find nothing. */
+/** What tracing/sdk.ts has. Built, it is a bundle of its own, whose copy of exchange.ts would find nothing. */
 export type CreateTracing = (
   otlpEndpoint: string,
   options: TracingOptions & { readonly findExchange: typeof findExchange },
@@ -44,8 +44,8 @@ export type CreateTracing = (
 export async function openTracing(options: TracingOptions): Promise<Tracing | undefined> {
   const { otlpEndpoint } = options.config;
   if (otlpEndpoint === undefined) return undefined;
-  // The SDK's file is beside this one, as source or built.
-  const file = `./tracing-sdk${extname(import.meta.filename)}`;
+  // The wing is below this file, as source or built.
+  const file = `./tracing/sdk${extname(import.meta.filename)}`;
   const { createTracing } = (await import(file)) as { createTracing: CreateTracing };
   return createTracing(otlpEndpoint, { ...options, findExchange });
 }

@@ -21,9 +21,9 @@ import {
 import type { Logger } from '@ori/runtime/log';
 import type { Secret } from '@ori/runtime/secret';
 import { VERSION } from '@ori/runtime/version';
-import type { Exchange } from '../ground/exchange.ts';
-import { parseTraceparent } from './traceparent.ts';
-import type { CreateTracing, TracingOptions } from './tracing.ts';
+import type { Exchange } from '../../ground/exchange.ts';
+import { parseTraceparent } from '../traceparent.ts';
+import type { CreateTracing, TracingOptions } from '../tracing.ts';
 
 /** Spans waiting for the collector; more are dropped, so that a slow collector cannot exhaust memory. */
 const QUEUED_MAX = 2048;

@@ -6,8 +6,8 @@ import { requireProof } from '@ori/verifier/node';
 import { createTestReplayStore, createTestSigner } from '@ori/verifier/testing';
 import express from 'express';
 import { expect, it } from 'vitest';
-import { runOri } from './cli-in-process.ts';
-import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from './cli-world.ts';
+import { runOri } from '../../e2e/cli-in-process.ts';
+import { INTERN_ID, listen, openSignedInWorld, type Scripted, send } from '../../e2e/cli-world.ts';
 
 const PATH = '/api//invoke/%41';
 const BODY = '{ "prompt": "hello" }';
@@ -74,7 +74,7 @@ async function verdictOf(between: (message: Message) => Promise<Scripted>, ...op
   return { exit, verdict, changes, code: last === '' ? null : JSON.parse(last).error.code };
 }
 
-// services/ori/src/core/arrival.test.ts has every change.
+// services/ori/src/doctor/arrival.test.ts has every change.
 it('names what changed on the way', async () => {
   const reserialized = (message: Message) => passOn({ ...message, body: Buffer.from('{"prompt":"hello"}') });
   expect(await verdictOf(reserialized)).toEqual({

@@ -4,11 +4,11 @@ import { Secret } from '@ori/runtime/secret';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { type OtlpReceiver, startOtlpReceiver } from '@ori/test-env/otlp-receiver';
 import { expect, test } from 'vitest';
-import { exchangeOf } from '../ground/exchange.ts';
-import { createExpressApp } from '../server/routes.ts';
-import { type ApiServer, startApiServer } from '../server/server.ts';
-import { timeDependencies } from './dependency-metrics.ts';
-import { openTracing } from './tracing.ts';
+import { exchangeOf } from '../../ground/exchange.ts';
+import { createExpressApp } from '../../server/routes.ts';
+import { type ApiServer, startApiServer } from '../../server/server.ts';
+import { timeDependencies } from '../dependency-metrics.ts';
+import { openTracing } from '../tracing.ts';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT_ID = '00f067aa0ba902b7';

@@ -1,13 +1,13 @@
 import { text } from 'node:stream/consumers';
 import type { ProofHeaderValues } from '@ori/proof/wire';
 import type { RequestBody } from '../adapters/request-body.ts';
-import { type Change, changesOf, readDiagnosis, type SentCall, tellChange } from '../core/arrival.ts';
 import { clockAheadSeconds, isClockWrong, tellClock } from '../core/clock.ts';
 import { CliError } from '../core/errors.ts';
 import { type DaemonAnswer, isGood, refusalOf } from '../delivery/daemon-answer.ts';
 import type { Delivered } from '../delivery/deliver.ts';
 import { type CallOptions, prepareCall } from '../delivery/signed-call.ts';
 import type { Profile } from '../session/profile.ts';
+import { type Change, changesOf, readDiagnosis, type SentCall, tellChange } from './arrival.ts';
 
 /** Larger bodies are compared, but their change is not explained. */
 const GUESS_BYTES_MAX = 1024 * 1024;
