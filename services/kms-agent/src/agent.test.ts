@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { generateKekRing, wrapKekRing } from '@ori/sealing/change-kek-ring';
-import { openKekRing, parseKekRing, unwrapKekRing } from '@ori/sealing/kek-ring-text';
+import { generateKekRing, unwrapKekRing, wrapKekRing } from '@ori/sealing/change-kek-ring';
+import { openKekRing, parseKekRing } from '@ori/sealing/kek-ring-text';
 import { createTransit } from '@ori/sealing/transit';
 import { openRoom, type Room } from '@ori/test-env/room';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

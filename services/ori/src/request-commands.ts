@@ -85,7 +85,7 @@ export function declareRequests(
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--port <port>', 'port to listen on', parsePort, 9087)
     .action(async (intern, options) =>
-      (await import('./commands/canary.ts')).canary(profile(), intern, options),
+      (await import('./canary/command.ts')).canary(profile(), intern, options),
     );
   const interns = program.command('interns').description('list and show interns');
   interns

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type KekOwner, kidOf } from './kek-ring.ts';
-import { type KekJwk, readRing, renderRing, rewriteEach } from './kek-ring-text.ts';
+import { type KekJwk, readRing } from './kek-ring-text.ts';
 import type { KeyWrapper } from './key-wrapper.ts';
 
 /** The text of a new ring with one random key, for a file of mode 0600. */
@@ -52,4 +52,32 @@ export async function wrapKekRing(text: string, kms: KeyWrapper): Promise<string
       bytes.fill(0);
     }
   });
+}
+
+/** The text of the ring with its keys in plain. @throws SealingError; KmsError */
+export async function unwrapKekRing(text: string, kms: KeyWrapper): Promise<string> {
+  return await rewriteEach(text, async ({ wrapped, ...key }) => {
+    if (wrapped === undefined) return key;
+    const bytes = await kms.unwrap(wrapped);
+    try {
+      return { ...key, k: bytes.toString('base64url') };
+    } finally {
+      bytes.fill(0);
+    }
+  });
+}
+
+/**
+ * The text of the ring with each key as `change` returns it, one key after the other, as `openKekRing` does.
+ *
+ * @throws SealingError; what `change` throws
+ */
+async function rewriteEach(text: string, change: (key: KekJwk) => Promise<KekJwk>): Promise<string> {
+  const changed: KekJwk[] = [];
+  for (const key of readRing(text, undefined, 'either')) changed.push(await change(key));
+  return renderRing(changed);
+}
+
+function renderRing(keys: readonly KekJwk[]): string {
+  return `${JSON.stringify({ keys }, null, 2)}\n`;
 }

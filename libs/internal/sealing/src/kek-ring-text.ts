@@ -5,6 +5,7 @@ import type { KeyWrapper } from './key-wrapper.ts';
 import { SealingError } from './sealing-error.ts';
 
 const KEKS_MAX = 16;
+const OTHER_KEY = 'kid: does not match the key';
 const EXPECTED_K = 'expected 256 bits in base64url (43 characters)';
 
 const kekJwk = z.strictObject({
@@ -57,60 +58,43 @@ type Form = 'plain' | 'wrapped' | 'either';
  * @throws SealingError `invalid_kek_ring` with all errors, none of which quotes the text
  */
 export function parseKekRing(text: string, owner?: KekOwner): KekRing {
-  const keys = readRing(text, owner, 'plain').map(({ kid, k = '' }): [string, KeyObject] => {
-    const bytes = Buffer.from(k, 'base64url');
-    try {
-      return [kid, createSecretKey(bytes)];
-    } finally {
-      bytes.fill(0);
-    }
-  });
+  const keys = readRing(text, owner, 'plain').map(({ kid, k = '' }): [string, KeyObject] => [
+    kid,
+    secretOf(Buffer.from(k, 'base64url')),
+  ]);
   return new KekRing(new Map(keys));
 }
 
 /**
- * Reads a ring whose keys have `wrapped` in place of `k`, and unwraps them with the KMS. The `kid` shows whether the result
- * is the key that was wrapped.
+ * Reads a ring whose keys have `wrapped` in place of `k`, and unwraps them with the KMS, one after the other: an HSM answers one
+ * call at a time, so of calls that are made together the last would time out, and again at each attempt. The `kid` shows
+ * whether the result is the key that was wrapped.
  *
  * @throws SealingError as {@link parseKekRing}; KmsError
  */
 export async function openKekRing(text: string, owner: KekOwner, kms: KeyWrapper): Promise<KekRing> {
-  checkWrappedRing(text, owner);
-  return parseKekRing(await unwrapKekRing(text, kms), owner);
+  const keys = new Map<string, KeyObject>();
+  for (const { kid, wrapped = '' } of readRing(text, owner, 'wrapped')) {
+    const bytes = await kms.unwrap(wrapped);
+    const isItsKey = kid === kidOf(owner, bytes);
+    keys.set(kid, secretOf(bytes));
+    if (!isItsKey) throw invalid([`keys[${keys.size - 1}].${OTHER_KEY}`]);
+  }
+  return new KekRing(keys);
+}
+
+/** Its bytes are overwritten. */
+function secretOf(bytes: Buffer): KeyObject {
+  try {
+    return createSecretKey(bytes);
+  } finally {
+    bytes.fill(0);
+  }
 }
 
 /** Reads as much of such a ring as is possible without the KMS. @throws SealingError as {@link parseKekRing} */
 export function checkWrappedRing(text: string, owner: KekOwner): void {
   readRing(text, owner, 'wrapped');
-}
-
-/** The text of the ring with its keys in plain. @throws SealingError; KmsError */
-export async function unwrapKekRing(text: string, kms: KeyWrapper): Promise<string> {
-  return await rewriteEach(text, async ({ wrapped, ...key }) => {
-    if (wrapped === undefined) return key;
-    const bytes = await kms.unwrap(wrapped);
-    try {
-      return { ...key, k: bytes.toString('base64url') };
-    } finally {
-      bytes.fill(0);
-    }
-  });
-}
-
-/**
- * The text of the ring with each key as `change` returns it, one key after the other: an HSM answers one call at a time, so of
- * calls that are made together the last would time out, and again at each attempt.
- *
- * @throws SealingError; what `change` throws
- */
-export async function rewriteEach(text: string, change: (key: KekJwk) => Promise<KekJwk>): Promise<string> {
-  const changed: KekJwk[] = [];
-  for (const key of readRing(text, undefined, 'either')) changed.push(await change(key));
-  return renderRing(changed);
-}
-
-export function renderRing(keys: readonly KekJwk[]): string {
-  return `${JSON.stringify({ keys }, null, 2)}\n`;
 }
 
 /** @throws SealingError as {@link parseKekRing} */
@@ -151,7 +135,7 @@ function problemsOfOwner({ kid, k }: KekJwk, owner: KekOwner | undefined): strin
   const named = kid.split('-', 1)[0] as KekOwner;
   const key = k === undefined ? undefined : Buffer.from(k, 'base64url');
   try {
-    if (key !== undefined && kid !== kidOf(named, key)) return ['kid: does not match the key'];
+    if (key !== undefined && kid !== kidOf(named, key)) return [OTHER_KEY];
     return owner !== undefined && named !== owner ? [`kid: belongs to the ring of the ${named} service`] : [];
   } finally {
     key?.fill(0);

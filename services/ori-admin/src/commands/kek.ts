@@ -6,10 +6,11 @@ import {
   generateKekRing,
   promoteKek,
   removeKek,
+  unwrapKekRing,
   wrapKekRing,
 } from '@ori/sealing/change-kek-ring';
 import { KEK_OWNERS, type KekOwner, type KekRing } from '@ori/sealing/kek-ring';
-import { parseKekRing, unwrapKekRing } from '@ori/sealing/kek-ring-text';
+import { parseKekRing } from '@ori/sealing/kek-ring-text';
 import { openKms } from '@ori/sealing/open-kms';
 import { readRingFile } from '@ori/sealing/read-kek-ring';
 import { Argument } from 'commander';

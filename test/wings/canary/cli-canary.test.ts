@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
-import { freePort } from '../env/ports.ts';
-import { INTERN_ID, openSignedInWorld, type Scripted } from './cli-world.ts';
+import { INTERN_ID, openSignedInWorld, type Scripted } from '../../e2e/cli-world.ts';
+import { freePort } from '../../env/ports.ts';
 
 const { world, home } = await openSignedInWorld();
 const port = await freePort();
