@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ANSWER_CHECKS, QUESTION_CHECKS } from '../conformance/daemon/answer-checks.ts';
-import { ANSWER_SENTENCES } from '../conformance/daemon/answers.ts';
 import { CHECKS, RACE_CHECKS, SLOW_CHECKS } from '../conformance/daemon/checks.ts';
 import { KEY_CHECKS } from '../conformance/daemon/key-checks.ts';
 import { PROOF_CHECKS } from '../conformance/daemon/proof-checks.ts';
+import { ANSWER_CHECKS, QUESTION_CHECKS } from '../wings/lost-answers/conformance/answer-checks.ts';
+import { ANSWER_SENTENCES } from '../wings/lost-answers/conformance/answers.ts';
 import { ELSEWHERE } from './elsewhere.ts';
 import { ANSWER_VECTORS, ROOTED_SETS, SCENARIOS, SIGNING_VECTORS, textOf } from './read.ts';
 import { sentencesOfSpec } from './sentences.ts';

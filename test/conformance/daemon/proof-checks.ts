@@ -2,7 +2,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import type { RawAnswer } from '../../env/raw-http.ts';
 import { CLAIM, type Claim, inputV2, netstrings, sha256 } from '../../vectors/proof.ts';
 import { INTERN_ID } from '../../vectors/scenario.ts';
-import { pathOf } from './answer-checks.ts';
+import { pathOf } from '../../wings/lost-answers/conformance/answer-checks.ts';
 import { type Bench, errorOf, newNonce, nowSeconds, textOf } from './bench.ts';
 import type { Check } from './checks.ts';
 

@@ -32,6 +32,8 @@ async function copy(): Promise<string> {
     'test/conformance',
     'test/vectors',
     'test/lab/sentences',
+    'test/wings/ports',
+    'test/wings/lost-answers/conformance',
   ])
     await cp(join(ROOT, folder), join(tree, folder), { recursive: true });
   const modules = join(tree, 'node_modules');
@@ -83,7 +85,7 @@ async function killerOfProof(tree: string, sentence: string): Promise<string | u
   const accused = said(tree, 'answer-vectors.ts', sentence);
   if (accused !== undefined) return accused;
   await using keyServer = await startKeyServer();
-  const daemon = join(tree, 'test/conformance/daemon/wrong-answers.mjs');
+  const daemon = join(tree, 'test/wings/lost-answers/conformance/wrong-answers.mjs');
   const daemons = startedBy([process.execPath, daemon, 'right', '{intern}', '{jwks}'], keyServer, 'ignore');
   const leftOut = ['slow', 'key sets', 'requests', 'races'] as const;
   const options = { path: '/api/invoke', bodyBytesMax: 100_000, isFetch: false, proofs: true, leftOut };

@@ -4,8 +4,8 @@ import { spentKey } from '@ori/verifier/redis';
 import { Redis } from 'ioredis';
 import { startRedis } from '../../env/redis.ts';
 import { openRoom } from '../../env/room.ts';
-import type { DaemonSettings } from '../../lab/exactly-once/cut-daemon.ts';
-import { type CutTally, callThroughCuts } from '../../lab/exactly-once/cuts.ts';
+import type { DaemonSettings } from './cut-daemon.ts';
+import { type CutTally, callThroughCuts } from './cuts.ts';
 import { ask, startLedger } from './postgres-single.ts';
 
 export const ANSWER_STORES = ['memory', 'redis', 'postgres'] as const;

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { openGuardWorld } from '@ori/test-env/guard-world';
 import { freePort } from '@ori/test-env/ports';
 import { expect, test } from 'vitest';
-import { INTERN_ID, openSignedInWorld } from '../e2e/cli-world.ts';
+import { INTERN_ID, openSignedInWorld } from '../../e2e/cli-world.ts';
 
 /** The program of @modelcontextprotocol/conformance, and the origin of the server that its repository has for it. */
 const { MCP_CONFORMANCE: suite, MCP_SERVER: origin } = process.env;

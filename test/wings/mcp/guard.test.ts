@@ -6,15 +6,15 @@ import { freePort } from '@ori/test-env/ports';
 import { openRoom, type Room } from '@ori/test-env/room';
 import { ServerProcess } from '@ori/test-env/server-process';
 import { expect, test } from 'vitest';
-import { INTERN_ID, openSignedInWorld } from '../e2e/cli-world.ts';
-import { connectClient, environmentOf, startRecorder } from '../wings/mcp/mcp-world.ts';
+import { INTERN_ID, openSignedInWorld } from '../../e2e/cli-world.ts';
+import { connectClient, environmentOf, startRecorder } from './mcp-world.ts';
 
 const isHere = spawnSync('python3', ['-c', 'import mcp.server.mcpserver']).status === 0;
 if (!isHere) console.warn('Skipped: the package mcp 2 of Python is not installed (pip install mcp).');
 
 /** The guard's example of a server. */
 async function startServer(room: Room): Promise<string> {
-  const example = new URL('../../services/guard/examples/mcp_server.py', import.meta.url);
+  const example = new URL('../../../services/guard/examples/mcp_server.py', import.meta.url);
   const port = await freePort();
   const file = join(room.directory, 'server.py');
   await writeFile(file, (await readFile(example, 'utf8')).replace('8000', String(port)));

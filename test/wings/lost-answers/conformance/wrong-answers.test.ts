@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { startKeyServer } from './key-server.ts';
-import { runSuite, startedBy } from './suite.ts';
+import { startKeyServer } from '../../../conformance/daemon/key-server.ts';
+import { runSuite, startedBy } from '../../../conformance/daemon/suite.ts';
 
 const DAEMON = fileURLToPath(new URL('wrong-answers.mjs', import.meta.url));
 const LISTED: [title: string, sentence: string][] = JSON.parse(

@@ -5,8 +5,8 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { createTestSigner, type TestSigner } from '@ori/verifier/testing';
 import { type Cut, startCuttingHop } from '../../env/cutting-hop.ts';
+import { createRandom, type Random } from '../../lab/exactly-once/random.ts';
 import { type DaemonSettings, STEPS, type Step } from './cut-daemon.ts';
-import { createRandom, type Random } from './random.ts';
 
 /** How calls over connections that are cut ended. */
 export interface CutTally {

@@ -1,4 +1,4 @@
-import { codeOf, errorOf, type Refusal, STATUSES } from './bench.ts';
+import { codeOf, errorOf, type Refusal, STATUSES } from '../../../conformance/daemon/bench.ts';
 
 /** What section 5 requires of every refusal. */
 const RULES: Readonly<Record<string, (refusal: Refusal) => string | undefined>> = {

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createLogKeys, renderVkeys } from '@ori/tlog/log-keys';
 import { expect, test } from 'vitest';
-import { openRoom } from '../env/room.ts';
+import { openRoom } from '../../env/room.ts';
 
-const PROGRAM = new URL('../../services/log/release-log.ts', import.meta.url).pathname;
+const PROGRAM = new URL('../../../services/log/release-log.ts', import.meta.url).pathname;
 const SEED = Buffer.alloc(32, 7).toString('base64');
 const ORIGIN = 'ori.example/releases';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RawAnswer } from '../../env/raw-http.ts';
-import { type Bench, type Change, errorOf, newNonce, textOf } from './bench.ts';
-import type { Check } from './checks.ts';
+import { type Bench, type Change, errorOf, newNonce, textOf } from '../../../conformance/daemon/bench.ts';
+import type { Check } from '../../../conformance/daemon/checks.ts';
+import type { RawAnswer } from '../../../env/raw-http.ts';
 
 export const pathOf = (nonce: string): string => `/.well-known/ori/calls/${nonce}`;
 const question = (nonce: string, user?: string): Change => ({

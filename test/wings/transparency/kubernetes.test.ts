@@ -3,9 +3,9 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { find, type Manifest, podOf, render } from '../../deploy/kubernetes/render.ts';
+import { ROOT } from '../../deploy/root.ts';
 import { openRoom } from '../../env/room.ts';
-import { ROOT } from '../root.ts';
-import { find, type Manifest, podOf, render } from './render.ts';
 
 const manifests = render('overlays/signing-log');
 const log = find(manifests, 'log');
