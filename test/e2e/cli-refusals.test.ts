@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { beforeEach, expect, it } from 'vitest';
 import { freePort } from '../env/ports.ts';
-import { runOri, startOri } from './cli-in-process.ts';
-import { INTERN_ID, listen, openSignedInWorld, send } from './cli-world.ts';
+import { runOri } from './cli-in-process.ts';
+import { INTERN_ID, listen, openSignedInWorld } from './cli-world.ts';
 
 const SIGN = ['sign', INTERN_ID, '--path', '/api/invoke', '--data', '{}'];
 const CALL = ['call', INTERN_ID, '/api/invoke', '--data', '{}'];
@@ -21,23 +21,6 @@ it('limits the size of responses: of the signer, of a list, and of a daemon unde
   await using daemon = await listen((_req, res) => res.end(Buffer.alloc(65 * 1024 * 1024)));
   const wrapped = await runOri(home, [...CALL, '--json', '--daemon', daemon.url]);
   expect(wrapped).toMatchObject({ exit: 6, stdout: '' });
-});
-
-// SPEC.md C4, C6.
-it('signs again once after the pause that the daemon requests, with a new proof of the same body', async () => {
-  const calls: { nonce: unknown; body: string }[] = [];
-  await using daemon = await listen(async (req, res) => {
-    const body = (await req.setEncoding('utf8').toArray()).join('');
-    calls.push({ nonce: req.headers['x-ori-invoke-nonce'], body });
-    const error = { code: 'proof_before_fence' };
-    send(res, { status: 401, headers: { 'retry-after': '1' }, body: { error } });
-  });
-  const result = await startOri(home, [...CALL.slice(0, 3), '--daemon', daemon.url], { stdin: '{"a":1}' })
-    .result;
-  expect(result).toMatchObject({ exit: 7, stdout: '{"error":{"code":"proof_before_fence"}}' });
-  expect(result.stderr).toContain('signing again in 1 s');
-  expect(calls.map(({ body }) => body)).toEqual(['{"a":1}', '{"a":1}']);
-  expect(new Set(calls.map(({ nonce }) => nonce)).size).toBe(2);
 });
 
 // SPEC.md C7.

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { text as bodyOf } from 'node:stream/consumers';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
@@ -15,7 +15,7 @@ import { type ApiRequest, listen, type Scripted, send, useCliWorld } from './cli
 //     document {"resource":"…"}    members that the API's document has from now on; `session` likewise
 //     issuer metadata {"issuer":"…"}    of the scripted issuer, here and below; "absent" leaves a member out
 //     issuer tokenAnswers 400 {"error":"x"}    its next answer
-//     write FILE TEXT, replace FILE FROM TO, remove FILE    in the home folder
+//     write FILE TEXT, replace FILE FROM TO, remove FILE, chmod 644 FILE    in the home folder
 //     $ NAME=value ori call x / < FILE    or sign-in, of which only a failure is told, or cat, or ls. PERSON=grace is at the
 //         browser, PERSON= is nobody, REDIRECT={"iss":"…"} changes what comes back from the scripted issuer
 //     output; `! ` before a line of stderr; `...` is anything; [4] at the end for an exit other than 0
@@ -23,7 +23,7 @@ import { type ApiRequest, listen, type Scripted, send, useCliWorld } from './cli
 //         `revocations`), `nothing`, or `not …`
 //
 // An empty line ends a command's output. Files follow at the end, each after `-- NAME --`. $API, $DAEMON, $ECHO, $ISSUER,
-// $PORT, $SCRIPTED, $SOON, $HOME and $TOKEN are values. `UPDATE_SCRIPTS=1 npx vitest run test/e2e/scripts.test.ts` writes what is printed now.
+// $PORT, $SCRIPTED, $SOON, $AGO, $LATER, $HOME and $TOKEN are values. `UPDATE_SCRIPTS=1 npx vitest run test/e2e/scripts.test.ts` writes what is printed now.
 
 const FOLDER = new URL('scripts/', import.meta.url);
 const UPDATES = process.env['UPDATE_SCRIPTS'] !== undefined;
@@ -67,6 +67,8 @@ for (const file of (await readdir(FOLDER)).filter((name) => name.endsWith('.txt'
       SCRIPTED: issuer.url,
       PORT: new URL(echo.url).port,
       SOON: String(Math.floor(Date.now() / 1000) + 20),
+      AGO: String(Math.floor(Date.now() / 1000) - 30),
+      LATER: String(Math.floor(Date.now() / 1000) + 3600),
       HOME: home.folder,
       TOKEN: accessToken,
     };
@@ -98,6 +100,8 @@ async function play(
     if (verb === 'api' || verb === 'daemon')
       (verb === 'api' ? world.scripted : answers).push(scriptedBy(filled(line, values)));
     else if (verb === 'write') await writeInto(join(home.folder, words[0] ?? ''), words.slice(1).join(' '));
+    else if (verb === 'chmod')
+      await chmod(join(home.folder, words[1] ?? ''), Number.parseInt(words[0] ?? '', 8));
     else if (verb === 'remove') await rm(join(home.folder, words[0] ?? ''), { recursive: true });
     else if (verb === 'replace')
       await replaceIn(join(home.folder, words[0] ?? ''), words[1] ?? '', words[2] ?? '');
