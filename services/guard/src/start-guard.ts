@@ -71,5 +71,3 @@ export async function startGuard(
     },
   };
 }
-
-export type RunningGuard = Awaited<ReturnType<typeof startGuard>>;

@@ -92,8 +92,6 @@ export async function openJournal(path: string) {
   };
 }
 
-export type Journal = Awaited<ReturnType<typeof openJournal>>['journal'];
-
 async function readOrClose(file: FileHandle, content: Buffer) {
   try {
     return readJournal(content);
