@@ -6,6 +6,7 @@ import { readTile, subtreesOf, TILE_WIDTH, type TileId, tilePath, tileWidth } fr
 import type { MadeTile } from '@ori/tlog/tree';
 import { ifThere, makeFolder, replaceFile } from './durable-file.ts';
 
+/** The tiles and bundles of a log, as files below one folder under the names of tlog-tiles. */
 export async function openTileFiles(folder: string) {
   await makeFolder(folder);
   return {
