@@ -29,6 +29,7 @@ const deep = [
   'test/{client,deploy,env,faults,fuzz,gateway,hardening,leaks,package,prometheus}/**/*.test.ts',
   'test/{runtimes,shipped}/**/*.test.ts',
   'test/contract/operations/{causes,process}.test.ts',
+  'test/contract/sign/500-internal-error.test.ts',
   'test/contract/management/matrix/forgetful.test.ts',
   'test/vectors/store-wire.test.ts',
   'libs/internal/store/src/open-pglite.test.ts',

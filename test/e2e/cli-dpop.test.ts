@@ -8,7 +8,6 @@ import { type Standalone, startStandalone } from '../../services/standalone/src/
 import { createDatabase } from '../env/postgres.ts';
 import { runOri } from './cli-in-process.ts';
 import { makeOriHome, type OriHome, type OriResult } from './cli-process.ts';
-import { startScriptedIssuer } from './cli-scripted-issuer.ts';
 import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
 
 const BODY = '{"prompt":"hello"}';
@@ -198,14 +197,6 @@ describe('ori headers', () => {
   });
 });
 
-// A server in between can leave the member out of the document.
-it('binds the session although the document of the API does not say that it takes DPoP', async () => {
-  await using home = await world.newHome();
-  expect(Object.keys(world.metadata)).not.toContain('dpop_signing_alg_values_supported');
-  expect(await world.signIn(home)).toMatchObject({ exit: 0 });
-  expect((await home.ori(['whoami'])).stdout).toMatch(/^ {2}bound +to a key/m);
-});
-
 describe('where a session is not bound', () => {
   const required = { dpop_bound_access_tokens_required: true };
 
@@ -219,17 +210,6 @@ describe('where a session is not bound', () => {
     const again = await world.signIn(home);
     world.metadata = before;
     expect(again).toMatchObject({ exit: 0, stderr: expect.stringContaining(', bound to a key') });
-  });
-
-  it('refuses to sign in where the API demands what the issuer does not offer', async () => {
-    await using issuer = await startScriptedIssuer();
-    const before = world.metadata;
-    world.metadata = { ...before, ...required, authorization_servers: [issuer.url] };
-    await using home = await world.newHome();
-    const refused = await home.ori(['login', '--no-browser', '--json']);
-    world.metadata = before;
-    expect(refused).toMatchObject({ exit: 4, stdout: '' });
-    expect(refused.stderr).toContain('"code":"binding_not_offered"');
   });
 
   it('says to sign in again when the API takes bound sessions only', async () => {
