@@ -79,7 +79,8 @@ export function ofRefresh(failure: CliError): CliError {
 }
 
 function toRefusal({ error, description, status }: OauthError, address: string, cause: unknown): CliError {
-  const why = description === undefined ? error : `${error}: ${description}`;
+  // Our sentences end with a full stop of their own.
+  const why = description === undefined ? error : `${error}: ${description.replace(/\.+$/, '')}`;
   if (status === 429 || (status ?? 0) >= 500 || BUSY.has(error))
     return new CliError('issuer_busy', { address, why }, { cause });
   if (error === 'invalid_grant') return new CliError('session_ended', { why }, { cause });

@@ -82,5 +82,7 @@ function report(context: Context, existed: boolean, session: Session | undefined
 }
 
 function reason(error: CliError): string {
+  // Its sentence is about signing in.
+  if (isCliError(error, 'issuer_refused')) return error.facts.why;
   return messageOf(error).what.replace(/\.$/, '');
 }

@@ -1,4 +1,4 @@
-import type { SigningErrorCode } from '@ori/api/refusals';
+import { PRESENTATIONS, type SigningErrorCode } from '@ori/api/refusals';
 import type { TokenFacts } from '@ori/identity/access-token';
 import { DpopError } from '@ori/identity/dpop/error';
 import type { VerifiedProof } from '@ori/identity/dpop/possession';
@@ -45,7 +45,7 @@ const boundSession = session({ keyThumbprint: 'thumb' });
 const entryOf = (subject: string) => passGate(orderOf(undefined, grantOf({ subject })), GATE);
 const draft = () => draftProof(unlockKey(entryOf('ada'), SIGNING_KEY), new ClockChecked(), NOW, NONCE);
 
-test.each<[string, SigningErrorCode, () => unknown]>([
+const ROWS: readonly [string, SigningErrorCode, () => unknown][] = [
   ['a regional host', 'regional_host_refused', () => checkHost('eu.test', new Set(['eu.test']))],
   ['an unknown credential', 'bearer_refused', () => callerOf(undefined)],
   ['a disabled API key', 'bearer_refused', () => callerOf({ apiKey: { ...API_KEY, disabled: true } })],
@@ -99,6 +99,11 @@ test.each<[string, SigningErrorCode, () => unknown]>([
     () => orderOf({ bodySha256: BODY_SHA256, user: 'ada' }),
   ],
   ['somebody who is not a member', 'not_found', () => passGate(orderOf(), { ...GATE, membership: null })],
+  [
+    'a session that was ended',
+    'insufficient_user_authentication',
+    () => passGate(orderOf(undefined, grantOf({ authenticatedAt: 1 })), { ...GATE, sessionsValidFrom: 2 }),
+  ],
   ['a removed member', 'access_revoked', () => passGate(orderOf(), { ...GATE, membership: 'removed' })],
   [
     'a subject that does not fit into a header',
@@ -111,6 +116,22 @@ test.each<[string, SigningErrorCode, () => unknown]>([
     'rate_limited',
     () => throttle(draft(), new TurnTaken({ ...VERDICT, allowed: false }, true)),
   ],
-])('a stage refuses %s: %s', (_, code, stage) => {
+];
+
+test.each(ROWS)('a stage refuses %s: %s', (_, code, stage) => {
   expect(stage).toThrow(expect.objectContaining({ code }));
+});
+
+/** What no stage refuses: whoever reads a token or a DPoP proof does, and a failure is no refusal. */
+const ELSEWHERE = [
+  'certificate_bound',
+  'dpop_nonce_required',
+  'dpop_proof_refused',
+  'dpop_proof_replayed',
+  'internal_error',
+] satisfies readonly SigningErrorCode[];
+
+test('each code of the signing table is refused with by a stage, or is known to come from elsewhere', () => {
+  const codes = new Set([...ROWS.map(([, code]) => code), ...ELSEWHERE]);
+  expect([...codes].sort()).toEqual(Object.keys(PRESENTATIONS).sort());
 });
