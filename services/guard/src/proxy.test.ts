@@ -60,6 +60,23 @@ it.each([
   expect(seen.rawHeaders).not.toContain('intruder');
 });
 
+it('refuses a proven call whose Connection would remove a header, or whose path begins with //', async () => {
+  await using world = await openGuardWorld({ env: { GUARD_OPEN_PATHS: '/healthz' } });
+  const codeOf = ({ status, body }: { status: number; body: string }) => [
+    status,
+    JSON.parse(body).error.code,
+  ];
+  const call = { path: '/a', body: '{}', user: 'user_ada' };
+  for (const name of ['content-type', 'x-ori-verified-user', 'close, x-ori-verified-nonce']) {
+    const answer = await world.raw(world.signed({ ...call, lines: `Connection: ${name}\r\n` }));
+    expect(codeOf(answer)).toEqual([400, 'connection_header']);
+  }
+  expect(codeOf(await world.raw(world.signed({ ...call, path: '//a' })))).toEqual([400, 'path_ambiguous']);
+  expect(world.seen).toEqual([]);
+  const connection = 'Connection: keep-alive, TE\r\nTE: trailers\r\n';
+  expect(await world.raw(world.signed({ ...call, lines: connection }))).toMatchObject({ status: 200 });
+});
+
 it('gives daemon and client the id of its log line, and neither that of the other', async () => {
   const { log, lines } = capturedLog();
   await using world = await openGuardWorld({

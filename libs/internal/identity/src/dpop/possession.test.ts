@@ -111,6 +111,17 @@ describe('a proof with a nonce', () => {
     expect(await refusal(prove(key.thumbprint, sent))).toBe('dpop_proof_replayed');
   });
 
+  test.each<[string, Partial<ProvenRequest>]>([
+    ['method', { method: 'POST' }],
+    ['origin', { origin: 'https://other.example.org' }],
+    ['path', { path: '/protected' }],
+    ['token', { tokenDigest: 'A'.repeat(43) }],
+  ])('is refused for another %s', async (_, other) => {
+    const { nonces, prove } = at(RFC.iat);
+    const sent = await proven(nonces.current());
+    expect(await refusal(prove(key.thumbprint, { ...sent, ...other }))).toBe('dpop_proof_refused');
+  });
+
   test.each([
     ['exp one second ahead', { exp: RFC.iat + 1 }, 'accepted'],
     ['exp now', { exp: RFC.iat }, 'dpop_proof_refused'],

@@ -6,11 +6,13 @@ import { expect, test } from 'vitest';
 import { BODY_BYTES_MAX, checkBodyHeaders } from './check-body-headers.ts';
 import { checkHost } from './check-host.ts';
 import { draftProof } from './draft-proof.ts';
-import { ClockChecked, TurnTaken } from './evidence.ts';
+import { ClockChecked, TurnTaken, Written } from './evidence.ts';
 import { passGate } from './pass-gate.ts';
+import { record } from './record.ts';
 import { requireContent } from './require-content.ts';
 import { requireHolder } from './require-holder.ts';
 import { requireScope } from './require-scope.ts';
+import { reserveNonce } from './reserve-nonce.ts';
 import {
   BODY_SHA256,
   callerOf,
@@ -134,4 +136,10 @@ const ELSEWHERE = [
 test('each code of the signing table is refused with by a stage, or is known to come from elsewhere', () => {
   const codes = new Set([...ROWS.map(([, code]) => code), ...ELSEWHERE]);
   expect([...codes].sort()).toEqual(Object.keys(PRESENTATIONS).sort());
+});
+
+test('no proof is signed on the written line of another', () => {
+  const turn = throttle(draft(), new TurnTaken(VERDICT, true));
+  const proof = reserveNonce(turn, true) ?? expect.unreachable();
+  expect(() => record(proof, 'its line', new Written('another line'))).toThrow(TypeError);
 });
