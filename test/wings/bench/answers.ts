@@ -36,7 +36,7 @@ async function compare(
   const bench = { ...given, rounds: 4 * count, load: { ...load, seconds: load.seconds / 3 } };
   await using stack = new AsyncDisposableStack();
   const open = async (side: string) => ({
-    ...stack.use(await startServer('answering', 'servers', [side, String(bytes)])),
+    ...stack.use(await startServer('../../../wings/bench/answering', 'servers', [side, String(bytes)])),
     generator: stack.use(startWorker<LoadOrder, LoadReport>('load-process.ts', 'others')),
   });
   const sides = [await open(ours), await open(theirs)];
