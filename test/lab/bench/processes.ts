@@ -31,7 +31,11 @@ export async function startServer(name: string, core: Core, args: readonly strin
   const child = fork(join(import.meta.dirname, `sides/${name}.ts`), args);
   const pid = requirePid(child, name);
   pin(pid, core);
-  const [port] = (await once(child, 'message')) as [number];
+  const ended = once(child, 'exit').then(() =>
+    Promise.reject(new Error(`${name} ended before it told its port`)),
+  );
+  const [port] = (await Promise.race([once(child, 'message'), ended])) as [number];
+  ended.catch(() => undefined);
   return { pid, port, [Symbol.asyncDispose]: async () => void child.kill('SIGKILL') };
 }
 

@@ -28,11 +28,11 @@ const request: ProvenRequest = {
   tokenDigest: RFC.tokenDigest,
 };
 
-function at(seconds: number) {
+function at(seconds: number, requireContent = false) {
   const now = () => seconds * 1000;
   const spent = memorySpentProofs(now);
   const nonces = createDpopNonces(() => [new Uint8Array(32)], now, spent.epoch);
-  const possession = createPossession({ nonces, spent, requireContent: false, now });
+  const possession = createPossession({ nonces, spent, requireContent, now });
   return {
     nonces,
     verify: possession.verify,
@@ -137,6 +137,12 @@ describe('a proof with a nonce', () => {
 });
 
 describe('the content', () => {
+  test('must be covered where it is required', async () => {
+    const { nonces, prove } = at(RFC.iat, true);
+    const sent = await proven(nonces.current(), { claims: { 'x-camara:bh': undefined } });
+    expect(await refusal(prove(key.thumbprint, sent))).toBe('dpop_content_refused');
+  });
+
   test('of a proof without the claim is not judged where none is required', async () => {
     const { nonces, prove } = at(RFC.iat);
     const sent = await proven(nonces.current(), { claims: { 'x-camara:bh': undefined } });

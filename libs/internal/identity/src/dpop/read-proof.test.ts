@@ -55,6 +55,8 @@ describe('claims', () => {
     ['a time beyond all numbers', JSON.stringify(honest).replace(/"iat":\d+/, '"iat":1e999')],
     ['bytes that are no UTF-8', Buffer.from(JSON.stringify({ ...honest, jti: 'é' }), 'latin1')],
     ['a longer jti', JSON.stringify({ ...honest, jti: 'x'.repeat(129) })],
+    ['an address that is no text', JSON.stringify({ ...honest, htu: 1 })],
+    ['a nonce that is no text', JSON.stringify({ ...honest, nonce: 1 })],
     ['null in their place', 'null'],
     ['a list in their place', '[]'],
     ['no JSON in their place', 'jti'],
