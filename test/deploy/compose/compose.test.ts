@@ -1,7 +1,11 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { connectRedis } from '@ori/redis/connection';
+import { Secret } from '@ori/runtime/secret';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import { startRedis } from '../../env/redis.ts';
 import { expectAccepted, runAdmin } from '../check-config.ts';
 import { exposedPorts, STAGES } from '../image/dockerfile.ts';
 import { prepare } from '../prepared.ts';
@@ -35,6 +39,23 @@ test('Redis writes what it gets to its disk, evicts nothing, and takes its users
   const command = service('redis').command?.join(' ');
   for (const setting of ['appendonly yes', 'maxmemory-policy noeviction', 'aclfile /run/secrets/redis.acl'])
     expect(command).toContain(`--${setting}`);
+});
+
+test('Redis keeps what scripts wrote when it is restarted, though the default user is off', async () => {
+  const acl = join(prepared.folder, 'secrets/redis.acl');
+  const [, ...words] = service('redis').command ?? [];
+  const own = words.slice(0, words.indexOf('--dir')).map((word) => (word.endsWith('redis.acl') ? acl : word));
+  await using server = await startRedis({ arguments: own });
+  const given = readFileSync(join(prepared.folder, 'secrets/signer-redis-url'), 'utf8');
+  const url = given.replace('redis:6379', new URL(server.url).host);
+  const client = connectRedis(new Secret(url), { purpose: 'test' });
+  onTestFinished(() => client.disconnect());
+  await once(client, 'ready');
+  const both = `redis.call('set', KEYS[1], 'kept') redis.call('set', KEYS[2], 'kept')`;
+  await client.eval(both, 2, 'ori:turns:one', 'ori:turns:two');
+  await server.restart();
+  await expect.poll(() => client.get('ori:turns:two').catch(() => 'not connected')).not.toBe('not connected');
+  expect(await client.get('ori:turns:two')).toBe('kept');
 });
 
 test('the services require bound sessions, and their own hardening', () => {

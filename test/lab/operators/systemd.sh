@@ -66,21 +66,12 @@ if [ "${1:-}" = probe ]; then
 fi
 
 for name in deploy node_modules; do ln -s "$root/$name" "$room/"; done
-cp "$root/test/lab/operators/checks.sh" "$room/"
 sed -n '/^organizations:/,/^```/{/^```/d; p}' "$root/README.md" > "$room/team.yaml"
-cat > "$room/issuer.ts" << I
-import { startOpenIdProvider } from '$root/services/standalone/src/openid-provider.ts';
-const users = [{ name: 'ada', subject: 'auth0|5f7c' }, { name: 'canary', subject: 'canary' }];
-await startOpenIdProvider({ users, port: 4000, resource: 'https://localhost/v1', signerClientSecret: 'unused' });
-I
-cat > "$room/browser.ts" << I
-import { walkThrough } from '$root/services/standalone/src/person.ts';
-await fetch(await walkThrough(new URL(process.argv[2] ?? ''), { user: process.env['WHO'] ?? 'ada' }));
-I
-printf '#!/bin/sh\nexec node /run/lab/browser.ts "$1"\n' > "$room/browser"; chmod 0755 "$room/browser"
+printf '#!/bin/sh\nexec node %s/browser.ts "$1"\n' "$root/test/lab/operators" > "$room/browser"; chmod 0755 "$room/browser"
 cat > "$room/environment" << V
 PATH=/usr/local/sbin:/usr/local/bin:$root/node_modules/.bin:/usr/sbin:/usr/bin:/sbin:/bin
 HOME=/run/lab
+LAB=$root/test/lab/operators
 BROWSER=/run/lab/browser
 ORI_SESSION_STORE=file
 ORI_BASE_URL=https://localhost/v1
@@ -96,11 +87,11 @@ page 'From nothing to the first proof' |
 awk '/^## Upgrade/{ inside = 1 } /^## Replace/{ inside = 0 } inside && /^    /' "$root/deploy/systemd/README.md" > "$room/upgrade.sh"
 cat > "$room/script.sh" << 'S'
 trap 'cat page.log >&2; journalctl --no-pager --quiet --no-hostname --lines=15 >&2' ERR
-. ./checks.sh
+. "$LAB/checks.sh"
 for name in apt-get npm; do ln -s /bin/true "/usr/local/bin/$name"; done
 pg_createcluster "$(ls /usr/lib/postgresql | tail -n 1)" main > /dev/null
 systemctl start "postgresql@$(ls /usr/lib/postgresql | tail -n 1)-main"
-systemd-run --quiet --unit=issuer "$(command -v node)" "$PWD/issuer.ts"
+systemd-run --quiet --unit=issuer "$(command -v node)" "$LAB/issuer.ts" http://127.0.0.1:4000 https://localhost/v1
 certificate() {
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
     -addext subjectAltName=DNS:localhost -keyout key.pem -out fullchain.pem 2> /dev/null

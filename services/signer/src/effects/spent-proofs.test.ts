@@ -5,6 +5,7 @@ import { redisSpentProofs } from './spent-proofs.ts';
 const answering = (answer: unknown) =>
   redisSpentProofs({
     defineCommand: () => undefined,
+    on: () => undefined,
     oriDpopEpoch: async () => answer,
     oriDpopSpend: async () => answer,
   } as unknown as RedisClient);

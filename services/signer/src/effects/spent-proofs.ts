@@ -47,6 +47,10 @@ export function redisSpentProofs(redis: RedisClient, eviction?: EvictionWatch): 
   scripted.defineCommand('oriDpopSpend', { numberOfKeys: 2, lua: SPEND_SCRIPT });
   const keptMs = PROOF_KEPT_SECONDS * 1000;
   let known: string | undefined;
+  // A Redis that was restarted has another epoch, and a signer that only issues nonces would never hear of it.
+  redis.on('ready', () => {
+    known = undefined;
+  });
 
   async function ask<T>(
     command: () => Promise<unknown>,

@@ -162,6 +162,16 @@ test.each(places)('a DPoP proof whose turn is refused is spent: %s', async (_, o
   expect(await options.spentProofs.spend(proof)).toBe('replayed');
 });
 
+test('a signer that spends nothing learns the epoch of a Redis that was restarted', async () => {
+  const server = await startRedis();
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const client = await connected(server.url);
+  const spentProofs = redisSpentProofs(client);
+  await spentProofs.learn();
+  await server.restart();
+  await expect.poll(spentProofs.epoch).toBeUndefined();
+});
+
 test.each(places)('a DPoP proof of another epoch takes no turn and is not spent: %s', async (_, open) => {
   const { who, reservation, turnsTaken } = subject();
   const options = { ...inRedis, ...open() };
