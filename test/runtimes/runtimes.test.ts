@@ -88,8 +88,8 @@ const SERVERS = [
 /** The row to which a cell belongs. */
 function serverOf(runtime: string, adapter: string): string {
   if (adapter === 'next') return 'Next';
-  if (adapter !== 'fetch' && adapter !== 'hono') return 'node:http, Express, Fastify, Koa';
-  return runtime.startsWith('Node') ? '@hono/node-server' : runtime;
+  if ((adapter === 'fetch' || adapter === 'hono') && !runtime.startsWith('Node')) return runtime;
+  return 'node:http, Express, Fastify, Koa, @hono/node-server';
 }
 
 // Concurrently: each waits until its store is older than the proofs.

@@ -13,11 +13,11 @@ const shown = new Set(
   [...SCENARIOS, ...SIGNING_VECTORS, ...ROOTED_SETS, ...ANSWER_VECTORS].flatMap(({ sentences }) => sentences),
 );
 
-/** Ids cited as `SPEC.md K1, K2.` in a comment of any test of this repository. */
+/** Ids cited as `SPEC.md K1, K2.` in a comment of any test or script of this repository. */
 function citedInTests(): Set<string> {
   const listed = execFileSync(
     'git',
-    ['ls-files', '--cached', '--others', '--exclude-standard', '*.test.ts'],
+    ['ls-files', '--cached', '--others', '--exclude-standard', '*.test.ts', 'test/e2e/scripts/*.txt'],
     {
       encoding: 'utf8',
     },
@@ -28,7 +28,7 @@ function citedInTests(): Set<string> {
     .map((file) => readFileSync(file, { encoding: 'utf8', flag: 'a+' }));
   return new Set(
     texts
-      .flatMap((text) => [...text.matchAll(/^\s*\/\/ SPEC\.md ([A-Z]\d+(?:, [A-Z]\d+)*)\.$/gm)])
+      .flatMap((text) => [...text.matchAll(/^\s*(?:\/\/|#) SPEC\.md ([A-Z]\d+(?:, [A-Z]\d+)*)\.$/gm)])
       .flatMap(([, ids = '']) => ids.split(', ')),
   );
 }
