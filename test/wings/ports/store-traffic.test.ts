@@ -54,7 +54,6 @@ const IN_PYTHON = `
 import sys, time
 from ori_proof import Refused
 from ori_proof.redis import RedisStore
-from ori_proof.signing_input import Claim
 from ori_proof.store import Call, Policy, Question, Spend
 url, mode, intern, nonce, user = sys.argv[1:]
 store = RedisStore(url, mode=mode, timeout_ms=5000, touch_seconds=5)
@@ -63,10 +62,10 @@ store.attach(policy_of(True))
 store.ready()
 now = int(time.time())
 def spend(answers, nonce, caller=None):
-    claim = Claim(b"", str(now).encode(), now, user.encode(), nonce and nonce.encode(), b"/")
-    claim.digest = b"0" * 64
+    asked = Spend(policy_of(answers), "", str(now), user, nonce, "/", time.time())
+    asked.digest, asked.caller = "0" * 64, caller
     try:
-        store.spend(Spend(policy_of(answers), claim, time.time(), caller))
+        store.spend(asked)
     except Refused:
         pass
 spend(False, nonce)

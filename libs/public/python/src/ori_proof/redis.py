@@ -116,7 +116,7 @@ class RedisStore(SharedStore):
             args += [nonce_bytes(nonce), spend.v1_id()]
             if self._mode == "redeem":
                 keys.append(issued_key(policy.intern_id, nonce))
-                digest = hashlib.sha256(spend.claim.signed()).digest()
+                digest = hashlib.sha256(spend.signed()).digest()
                 args.append(base64.urlsafe_b64encode(digest).rstrip(b"="))
             if policy.answers:
                 if spend.caller is not None:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from .refused import Refused
-from .signing_input import Claim
 
 BODY_SECONDS = 30
 TOLERANCE_SECONDS_MAX = 60
@@ -50,18 +49,38 @@ class Policy(NamedTuple):
 
 
 class Spend:
-    """A proof with a valid signature, to be spent. `now` is the verifier's clock in Unix seconds."""
+    """A proof to be spent, once its signature is verified. The values match their alphabets (SPEC.md, section 1)."""
 
-    __slots__ = ("caller", "claim", "nonce", "now", "policy", "timestamp")
+    __slots__ = ("caller", "digest", "intern", "nonce", "now", "path", "policy", "stamped", "timestamp", "user")
 
-    def __init__(self, policy: Policy, claim: Claim, now: float, caller: str | None) -> None:
-        self.policy, self.claim, self.now, self.caller = policy, claim, now, caller
-        self.timestamp = claim.timestamp
-        self.nonce = None if claim.nonce is None else claim.nonce.decode()
+    def __init__(
+        self, policy: Policy, intern: str, stamped: str, user: str, nonce: str | None, path: str, now: float
+    ) -> None:
+        #: `intern` is the netstring of the intern's id; `now` the verifier's clock in Unix seconds.
+        self.policy, self.intern, self.now = policy, intern, now
+        self.stamped, self.timestamp, self.user, self.nonce, self.path = stamped, int(stamped), user, nonce, path
+        #: Who can ask for the answer, if it is kept.
+        self.caller: str | None = None
+        #: Of the body, once it has been read.
+        self.digest = ""
+
+    def v1(self) -> bytes:
+        """The signing input of version 1 (SPEC.md, section 2)."""
+        stamped, user = self.stamped, self.user
+        text = f"13:ori-invoke-v1,{self.intern}{len(stamped)}:{stamped},{len(user)}:{user},64:{self.digest},"
+        return text.encode("ascii")
+
+    def signed(self) -> bytes:
+        """The signing input of this proof's version."""
+        if self.nonce is None:
+            return self.v1()
+        stamped, user, path = self.stamped, self.user, self.path
+        head = f"13:ori-invoke-v2,{self.intern}{len(stamped)}:{stamped},22:{self.nonce},{len(user)}:{user},"
+        return f"{head}4:POST,{len(path)}:{path},64:{self.digest},".encode("ascii")
 
     def v1_id(self) -> bytes:
         """SHA-256 of the version 1 signing input. A version 2 proof has one too."""
-        return hashlib.sha256(self.claim.v1()).digest()
+        return hashlib.sha256(self.v1()).digest()
 
 
 class Answer(NamedTuple):

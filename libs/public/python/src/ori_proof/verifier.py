@@ -13,7 +13,7 @@ from .answers import QUESTION_PATH, Answers, AnswersOptions, leads_to_question
 from .keys import Key
 from .outcome import LOG, Outcome, Reporter
 from .refused import Refused
-from .signing_input import Claim, netstrings
+from .signing_input import netstrings
 from .store import BODY_SECONDS, Policy, Spend, Store, require_spent
 
 # With re.ASCII, re.IGNORECASE folds only ASCII. Unlike `$`, fullmatch rejects a trailing line feed.
@@ -25,10 +25,10 @@ MEDIA_TYPE = rf'[ \t]*({TOKEN}/{TOKEN})(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8")
 is_media_type = re.compile(MEDIA_TYPE.encode(), FLAGS).fullmatch
 is_identity = re.compile(rb"[ \t]*identity[ \t]*", FLAGS).fullmatch
 is_path = re.compile(rb"/[\x21\x22\x24-\x3e\x40-\x7e]{0,2047}").fullmatch
-is_signature = re.compile(rb"[A-Za-z0-9+/]{85}[AQgw]==").fullmatch
-is_timestamp = re.compile(rb"0|[1-9][0-9]{0,11}").fullmatch
-is_user = re.compile(rb"[\x21-\x2b\x2d-\x7e]{1,255}").fullmatch
-is_nonce = re.compile(rb"[A-Za-z0-9_-]{21}[AQgw]").fullmatch
+SIGNATURE_BYTES = rb"[A-Za-z0-9+/]{85}[AQgw]=="
+# Values joined by line feeds, which no alphabet has: each call of a pattern has its price.
+are_first = re.compile(SIGNATURE_BYTES + rb"\n(?:0|[1-9][0-9]{0,11})\n[\x21-\x2b\x2d-\x7e]{1,255}").fullmatch
+are_second = re.compile(SIGNATURE_BYTES + rb"\n[A-Za-z0-9_-]{21}[AQgw]").fullmatch
 SIGNATURE, SIGNATURE_V2 = b"x-ori-invoke-signature", b"x-ori-invoke-signature-v2"
 TIMESTAMP, USER, NONCE = b"x-ori-invoke-timestamp", b"x-ori-invoke-user", b"x-ori-invoke-nonce"
 PROOF_HEADERS = frozenset((SIGNATURE, SIGNATURE_V2, TIMESTAMP, USER, NONCE))
@@ -110,7 +110,7 @@ class Verifier:
         self.answers = None if answers is False else Answers(self.policy, store, options)
         self.has_digests = on_accepted is not None or options.key is not None
         self.spend_async: Callable[[Spend], Awaitable[str]] | None = getattr(store, "spend_async", None)
-        self.intern = netstrings(intern_id)
+        self.intern = netstrings(intern_id).decode()
         self.content_type = content_type.encode("ascii")
         store.attach(self.policy)
 
@@ -146,7 +146,7 @@ class Verifier:
         signature, timestamp, user = found.get(SIGNATURE), found.get(TIMESTAMP), found.get(USER)
         if signature is None or timestamp is None or user is None:
             raise Refused("proof_missing", "a proof header is absent")
-        if is_repeated or not (is_signature(signature) and is_timestamp(timestamp) and is_user(user)):
+        if is_repeated or not are_first(b"\n".join((signature, timestamp, user))):
             raise Refused("proof_malformed", "a proof header is repeated or outside its alphabet")
         signature_v2, nonce = found.get(SIGNATURE_V2), found.get(NONCE)
         if signature_v2 is None or nonce is None:
@@ -154,26 +154,26 @@ class Verifier:
                 raise Refused("proof_malformed", "one version 2 header is without the other")
             if not self.policy.accept_v1:
                 raise Refused("proof_version_not_accepted", "a version 1 proof, and version 2 is required")
-        elif not (is_signature(signature_v2) and is_nonce(nonce)):
+        elif not are_second(b"\n".join((signature_v2, nonce))):
             raise Refused("proof_malformed", "a version 2 header is outside its alphabet")
         if method != "POST" or not is_path(target):
             raise Refused("request_not_coverable", "the request is not a POST to a path without a query")
         if not (types == 1 and self._is_typed(found[TYPE]) and is_plain):
             raise Refused("request_not_coverable", "a media type or content coding that no proof covers")
-        path = target.decode("latin-1")
+        path, caller, once = target.decode(), user.decode(), None if nonce is None else nonce.decode()
+        spend = Spend(self.policy, self.intern, timestamp.decode(), caller, once, path, now)
         if path.startswith(QUESTION_PATH):
             if self.answers is None:
                 raise Refused("answers_not_kept", "a client asks what became of a call, and no answers are kept")
         elif leads_to_question(path):
             raise Refused("request_not_coverable", "the path of a question, spelled in another way")
-        stamped = int(timestamp)
-        if stamped < now - self.policy.max_age_seconds:
+        elif self.answers is not None:
+            spend.caller = caller
+        if spend.timestamp < now - self.policy.max_age_seconds:
             raise Refused("proof_expired", "sign right before sending, and check the clocks")
-        if stamped > now + self.policy.clock_tolerance_seconds:
+        if spend.timestamp > now + self.policy.clock_tolerance_seconds:
             raise Refused("proof_not_yet_valid", "the timestamp is ahead of this clock: check the clocks")
-        return OpenProof(
-            self, signature_v2 or signature, Claim(self.intern, timestamp, stamped, user, nonce, target), now
-        )
+        return OpenProof(self, signature_v2 or signature, spend)
 
     def _is_typed(self, value: bytes) -> bool:
         if value == self.content_type:
@@ -185,10 +185,10 @@ class Verifier:
 class OpenProof:
     """The result of a head that passed. Feed the body to `update`, then call `finish` or `finish_async` once."""
 
-    __slots__ = ("_claim", "_digest", "_judged_at", "_signature", "_verifier")
+    __slots__ = ("_digest", "_signature", "_spend", "_verifier")
 
-    def __init__(self, verifier: Verifier, signature: bytes, claim: Claim, judged_at: float) -> None:
-        self._verifier, self._signature, self._claim, self._judged_at = verifier, signature, claim, judged_at
+    def __init__(self, verifier: Verifier, signature: bytes, spend: Spend) -> None:
+        self._verifier, self._signature, self._spend = verifier, signature, spend
         self._digest = hashlib.sha256()
 
     def update(self, piece: bytes) -> None:
@@ -198,15 +198,15 @@ class OpenProof:
         """Verifies the signature, spends the proof, and returns the caller. Raises Refused."""
         verifier = self._verifier
         try:
-            claim, signature, signed = self._close()
+            spend, signature, signed = self._close()
             keys = verifier.keys.usable()
             if keys is None:
                 keys = verifier.keys.current()
-            if not is_signed(keys, signature, signed, claim.timestamp):
-                require_signed(verifier.keys.current(renew=True), signature, signed, claim.timestamp)
-            spend = self._spend()
+            if not is_signed(keys, signature, signed, spend.timestamp):
+                require_signed(verifier.keys.current(renew=True), signature, signed, spend.timestamp)
+            self._require_in_time()
             require_spent(verifier.store.spend(spend))
-            return self._accepted(spend)
+            return self._accepted()
         except Exception as error:
             raise self._refused(error) from error.__cause__
 
@@ -214,47 +214,42 @@ class OpenProof:
         """The same, in an event loop."""
         verifier = self._verifier
         try:
-            claim, signature, signed = self._close()
+            spend, signature, signed = self._close()
             keys = verifier.keys.usable()
             if keys is None:
                 keys = await verifier.keys.current_async()
-            if not is_signed(keys, signature, signed, claim.timestamp):
+            if not is_signed(keys, signature, signed, spend.timestamp):
                 keys = await verifier.keys.current_async(renew=True)
-                require_signed(keys, signature, signed, claim.timestamp)
-            spend = self._spend()
+                require_signed(keys, signature, signed, spend.timestamp)
+            self._require_in_time()
             if verifier.spend_async is None:
                 require_spent(verifier.store.spend(spend))
             else:
                 require_spent(await verifier.spend_async(spend))
-            return self._accepted(spend)
+            return self._accepted()
         except Exception as error:
             raise self._refused(error) from error.__cause__
 
-    def _close(self) -> tuple[Claim, bytes, bytes]:
-        claim = self._claim
-        claim.digest = self._digest.hexdigest().encode()
-        return claim, a2b_base64(self._signature), claim.signed()
+    def _close(self) -> tuple[Spend, bytes, bytes]:
+        spend = self._spend
+        spend.digest = self._digest.hexdigest()
+        return spend, a2b_base64(self._signature), spend.signed()
 
-    def _spend(self) -> Spend:
-        verifier, claim = self._verifier, self._claim
-        now = verifier.now()
-        if now - self._judged_at > BODY_SECONDS:
+    def _require_in_time(self) -> None:
+        now = self._verifier.now()
+        if now - self._spend.now > BODY_SECONDS:
             raise Refused("proof_expired", f"the body took longer than {BODY_SECONDS} s")
-        caller = None
-        if verifier.answers is not None and not claim.path.startswith(QUESTION_PATH.encode()):
-            caller = claim.user.decode()
-        return Spend(verifier.policy, claim, now, caller)
+        self._spend.now = now
 
-    def _accepted(self, spend: Spend) -> Proof:
-        claim, intern_id = spend.claim, self._verifier.policy.intern_id
+    def _accepted(self) -> Proof:
+        spend, intern_id = self._spend, self._verifier.policy.intern_id
         if self._verifier.report.listener is not None:
-            self._verifier.report(None, "POST", claim.path, [(name, b"") for name in PROOF_HEADERS])
-        user = claim.user.decode()
-        digest = hashlib.sha256(claim.signed()).hexdigest() if self._verifier.has_digests else None
+            self._report(None)
+        digest = hashlib.sha256(spend.signed()).hexdigest() if self._verifier.has_digests else None
         if spend.nonce is None:
-            proof = Proof(user, intern_id, 1, spend.timestamp, None, None, digest)
+            proof = Proof(spend.user, intern_id, 1, spend.timestamp, None, None, digest)
         else:
-            proof = Proof(user, intern_id, 2, spend.timestamp, claim.path.decode(), spend.nonce, digest)
+            proof = Proof(spend.user, intern_id, 2, spend.timestamp, spend.path, spend.nonce, digest)
         if self._verifier.on_accepted is not None and digest is not None:
             try:
                 self._verifier.on_accepted(proof, digest)
@@ -268,8 +263,11 @@ class OpenProof:
             refused = Refused("replay_store_unavailable", "the key set or the replay store failed")
             refused.__cause__ = error
             error = refused
-        self._verifier.report(error, "POST", self._claim.path, [(name, b"") for name in PROOF_HEADERS])
+        self._report(error)
         return error
+
+    def _report(self, error: Refused | None) -> None:
+        self._verifier.report(error, "POST", self._spend.path.encode(), [(name, b"") for name in PROOF_HEADERS])
 
 
 def is_signed(keys: Sequence[Key], signature: bytes, signed: bytes, timestamp: int) -> bool:
