@@ -18,7 +18,7 @@ cat > "$room/machine.sh" << 'M'
 set -eu
 mount --make-rprivate /
 mount -t tmpfs run /run
-mkdir -p /run/lab /run/layers && mount --bind "$1" /run/lab && mount --bind "$2" /run/lab/dist
+mkdir -p /run/lab /run/layers /run/root && mount --bind "$1" /run/lab && mount --bind "$2" /run/lab/dist && mount --bind "$4" /run/root
 for folder in etc opt usr var; do
   mkdir "/run/layers/$folder" "/run/layers/$folder-work"
   mount -t overlay overlay -o "lowerdir=/$folder,upperdir=/run/layers/$folder,workdir=/run/layers/$folder-work" "/$folder"
@@ -27,6 +27,7 @@ mkdir /run/dev && mount -t tmpfs -o mode=0755 dev /run/dev && mkdir -m 1777 /run
 cp -a /dev/{null,zero,full,random,urandom,tty,ptmx,pts,fd,stdin,stdout,stderr} /run/dev/
 mount --move /run/dev /dev
 for folder in /tmp /dev/shm; do mount -t tmpfs -o mode=1777 tmpfs $folder; done
+case $4 in /tmp/*) mkdir -p "$4" && mount --bind /run/root "$4" ;; esac
 mount --bind /proc/sys /proc/sys && mount -o remount,ro,bind /proc/sys
 umount -l /sys/fs/cgroup && mount -t cgroup2 cgroup /sys/fs/cgroup
 ip link set lo up
@@ -57,7 +58,7 @@ mkdir "$group"
 start() (
   echo "$BASHPID" > "$group/cgroup.procs"
   timeout -s KILL 600 unshare --mount --pid --fork --mount-proc --uts --ipc --net --cgroup --kill-child \
-    bash "$room/machine.sh" "$room" "${ORI_DIST:-$root/dist}" "$1" > "$room/console" 2>&1
+    bash "$room/machine.sh" "$room" "${ORI_DIST:-$root/dist}" "$1" "$root" > "$room/console" 2>&1
 )
 : > "$room/environment"
 if [ "${1:-}" = probe ]; then
