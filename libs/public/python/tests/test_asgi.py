@@ -68,6 +68,12 @@ def test_paths_are_guarded_or_passed_on() -> None:
     app = ProofMiddleware(reply, signer.verifier(), paths=["/api/"])
     assert call(app, scope_of({}, "/health"), b"{}") == (200, b"nobody")
     assert call(app, scope_of({}), b"{}")[0] == 401
+    # The application finds its handler by `path`, which is decoded.
+    for raw in (b"/%61pi/invoke", b"http://daemon/api/invoke"):
+        assert call(app, {**scope_of({}), "raw_path": raw}, b"{}")[0] == 401
+    exact = ProofMiddleware(reply, signer.verifier(), paths=["/api/invoke"])
+    paths = ("/api/invoke/", "//api/invoke", "/api//invoke", "/api/invoke2")
+    assert [call(exact, scope_of({}, path), b"{}")[0] for path in paths] == [401, 401, 401, 200]
     again = ProofMiddleware(app, app._guard.verifier)
     for each in (app, again):
         assert call(each, scope_of(signer.headers("ada", "/api/invoke", b"{}")), b"{", b"}") == (200, b"ada{}")

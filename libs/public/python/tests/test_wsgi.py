@@ -182,3 +182,9 @@ def test_the_middleware_keeps_answers() -> None:
     assert read(question, signer.headers("ada", question, b""), b"") == ("201 Created", b"ada{}")
     assert read(question, signer.headers("eve", question, b""), b"")[0] == "404 Not Found"
     assert read("/api/invoke", {}, b"")[0] == "401 Unauthorized"
+    said: list[str] = []
+    # gunicorn takes a path out of these, by which the application finds its handler.
+    for target in ("/%61pi/invoke", "http://daemon/api/invoke"):
+        environ = {**environ_of({}, target, b""), "PATH_INFO": "/api/invoke"}
+        app(environ, lambda status, _: said.append(status))
+    assert said == ["401 Unauthorized"] * 2

@@ -31,13 +31,20 @@ class Guard:
     ) -> None:
         if not isinstance(verifier, Verifier):
             raise TypeError("expected the Verifier")
-        self.verifier, self.body_bytes_max, self.diagnose, self._paths = verifier, body_bytes_max, diagnose, paths
+        self.verifier, self.body_bytes_max, self.diagnose = verifier, body_bytes_max, diagnose
+        self._paths = None if paths is None else [merged(path.encode()) for path in paths]
 
-    def covers(self, path: bytes) -> bool:
-        if self._paths is None or path.startswith(QUESTIONS):
+    def covers(self, target: bytes, routed: bytes) -> bool:
+        """`routed` is the path by which the application finds a handler: an escape in the target would lead past it."""
+        if self._paths is None or target.startswith(QUESTIONS):
             return True
-        path = path.partition(b"?")[0]
-        return any(path.startswith(p.encode()) if p.endswith("/") else path == p.encode() for p in self._paths)
+        # Flask can answer the same at a path with a slash more.
+        asked = (merged(target.partition(b"?")[0]), merged(routed))
+        return any(a.startswith(p) if p.endswith(b"/") else a.rstrip(b"/") == p for a in asked for p in self._paths)
+
+
+def merged(path: bytes) -> bytes:
+    return re.sub(rb"/+", b"/", path)
 
 
 class Arrival:
