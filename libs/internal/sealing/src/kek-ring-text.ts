@@ -5,6 +5,7 @@ import type { KeyWrapper } from './key-wrapper.ts';
 import { SealingError } from './sealing-error.ts';
 
 const KEKS_MAX = 16;
+const KEK_BYTES = 32;
 const OTHER_KEY = 'kid: does not match the key';
 const EXPECTED_K = 'expected 256 bits in base64url (43 characters)';
 
@@ -76,7 +77,7 @@ export async function openKekRing(text: string, owner: KekOwner, kms: KeyWrapper
   const keys = new Map<string, KeyObject>();
   for (const { kid, wrapped = '' } of readRing(text, owner, 'wrapped')) {
     const bytes = await kms.unwrap(wrapped);
-    const isItsKey = kid === kidOf(owner, bytes);
+    const isItsKey = bytes.length === KEK_BYTES && kid === kidOf(owner, bytes);
     keys.set(kid, secretOf(bytes));
     if (!isItsKey) throw invalid([`keys[${keys.size - 1}].${OTHER_KEY}`]);
   }

@@ -2,7 +2,8 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { extendKekRing, generateKekRing, promoteKek, removeKek } from './change-kek-ring.ts';
 import { type KekOwner, kidOf } from './kek-ring.ts';
-import { parseKekRing } from './kek-ring-text.ts';
+import { openKekRing, parseKekRing } from './kek-ring-text.ts';
+import type { KeyWrapper } from './key-wrapper.ts';
 import { SealingError } from './sealing-error.ts';
 
 const K = 'c2VjcmV0LWNhbmFyeS1rZXktbWF0ZXJpYWwtMzJieXQ';
@@ -127,4 +128,20 @@ describe('a KEK ring', () => {
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(K.slice(0, 8));
     expect(error.cause).toBeUndefined();
   });
+});
+
+it('takes of a KMS only the key that was wrapped, of 256 bits', async () => {
+  const open = (named: Buffer, unwrapped: Buffer) => {
+    const key = { kty: 'oct', kid: kidOf('signer', named), wrapped: 'wrapped' };
+    const kms: KeyWrapper = {
+      wrap: async () => expect.unreachable(),
+      unwrap: async () => Buffer.from(unwrapped),
+    };
+    return openKekRing(JSON.stringify({ keys: [key] }), 'signer', kms);
+  };
+  const [kek, other, short] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2), Buffer.alloc(16, 1)];
+  expect((await open(kek, kek)).kids).toEqual([kidOf('signer', kek)]);
+  const problems = ['keys[0].kid: does not match the key'];
+  await expect(open(kek, other)).rejects.toMatchObject({ code: 'invalid_kek_ring', problems });
+  await expect(open(short, short)).rejects.toMatchObject({ code: 'invalid_kek_ring', problems });
 });
