@@ -49,5 +49,3 @@ export async function openTileFiles(folder: string) {
     }
   }
 }
-
-/** The tiles and bundles of a log, as files below one folder under the names of tlog-tiles. */

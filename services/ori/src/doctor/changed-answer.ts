@@ -1,5 +1,5 @@
 import type { DaemonAnswer } from '../delivery/daemon-answer.ts';
-import type { Change } from '../doctor/arrival.ts';
+import type { Change } from './arrival.ts';
 
 type Head = Pick<DaemonAnswer, 'status' | 'headers'>;
 

@@ -8,6 +8,7 @@ import type { Delivered } from '../delivery/deliver.ts';
 import { type CallOptions, prepareCall } from '../delivery/signed-call.ts';
 import type { Profile } from '../session/profile.ts';
 import { type Change, changesOf, readDiagnosis, type SentCall, tellChange } from './arrival.ts';
+import { changesOfAnswer } from './changed-answer.ts';
 
 /** Larger bodies are compared, but their change is not explained. */
 const GUESS_BYTES_MAX = 1024 * 1024;
@@ -61,7 +62,7 @@ export async function doctorCall(
   answer.end();
   const sent = { origin, path, contentType: ready.contentType, proof, body: ready.body };
   const { verdict, changes, failure } =
-    instead === undefined ? await judge(answer, sent, ready.body) : await judgeAnswer(answer, instead);
+    instead === undefined ? await judge(answer, sent, ready.body) : judgeAnswer(answer, instead);
   const clockSeconds = daemonAheadSeconds(answer, proof);
   const { status, code = null } = answer;
   if (json) {
@@ -80,8 +81,7 @@ export async function doctorCall(
 }
 
 /** What the daemon kept is not what came first. */
-async function judgeAnswer(kept: DaemonAnswer, came: NonNullable<Delivered['instead']>): Promise<Judgement> {
-  const { changesOfAnswer } = await import('../proven/changed-answer.ts');
+function judgeAnswer(kept: DaemonAnswer, came: NonNullable<Delivered['instead']>): Judgement {
   const changes = changesOfAnswer(kept, came);
   const failure = new CliError('answer_changed', { fields: changes.map(({ field }) => field) });
   return { verdict: 'answer_changed', changes, failure };
