@@ -1,9 +1,8 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createIssuerKey } from '@ori/test-env/issuer-keys';
 import { mintToken, type TokenOptions } from '@ori/test-env/issuer-tokens';
-import { PROVIDER_SHAPES, type ProviderShape, UNUSABLE_TOKENS } from '@ori/test-env/provider-shapes';
 import { type CryptoKey, importJWK } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { IdentityError } from './identity-error.ts';
@@ -18,6 +17,41 @@ const issuer = {
   },
 };
 const now = () => Math.floor(Date.now() / 1000);
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** A provider's access and ID token as its documentation shows them, and the entry of the file of issuers for it. */
+interface ProviderShape {
+  readonly name: string;
+  /** Without the `issuer` of an entry, and the `audience` if it is the first of the access token. */
+  readonly settings: Claims;
+  readonly typ?: string;
+  readonly access: Claims;
+  readonly idTyp?: string;
+  readonly id: Claims;
+  readonly expected: {
+    readonly subject: string;
+    readonly scopes: readonly string[];
+    readonly isDated: boolean;
+  };
+}
+
+/** Those of the file, with its `now-60` as a time; `unusable` are signed tokens that no settings may accept, of providers that have no other ones. */
+const {
+  shapes,
+  unusable,
+}: {
+  readonly shapes: readonly ProviderShape[];
+  readonly unusable: readonly {
+    readonly name: string;
+    readonly client: string;
+    readonly audience: string;
+    readonly claims: Claims;
+  }[];
+} = JSON.parse(readFileSync(new URL('provider-shapes.json', import.meta.url), 'utf8'), (_name, value) => {
+  const [, seconds] = /^now([+-]\d+)$/.exec(value) ?? [];
+  return seconds === undefined ? value : now() + Number(seconds);
+});
 
 /** The settings as the file of issuers gives them. */
 function settingsOf({ settings, access }: Pick<ProviderShape, 'settings' | 'access'>): IssuerSettings {
@@ -39,11 +73,7 @@ function settingsOf({ settings, access }: Pick<ProviderShape, 'settings' | 'acce
 }
 
 /** Exactly these claims and this type: what an honest token of the test issuer has besides is removed. */
-async function mint(
-  typ: string | undefined,
-  claims: Readonly<Record<string, unknown>>,
-  changes: TokenOptions = {},
-): Promise<string> {
+async function mint(typ: string | undefined, claims: Claims, changes: TokenOptions = {}): Promise<string> {
   const none = {
     client_id: undefined,
     scope: undefined,
@@ -165,7 +195,7 @@ function forgeries({ settings, access, id, typ, idTyp }: ProviderShape): Forgery
   ];
 }
 
-describe.each(PROVIDER_SHAPES)('tokens of $name', (shape) => {
+describe.each(shapes)('tokens of $name', (shape) => {
   const settings = settingsOf(shape);
 
   test('an access token yields its facts', async () => {
@@ -191,16 +221,13 @@ describe.each(PROVIDER_SHAPES)('tokens of $name', (shape) => {
   });
 });
 
-test.each(UNUSABLE_TOKENS)(
-  '$name is refused by the widest settings',
-  async ({ claims, client, audience }) => {
-    const widest = { clients: [client], tokenTypes: ['none', 'JWT', 'at+jwt'] };
-    const settings = settingsOf({ settings: widest, access: { ...claims, aud: audience } });
-    for (const typ of ['JWT', undefined])
-      expect(await verdictOf(await mint(typ, claims), settings)).toBe('bearer_refused');
-  },
-);
+test.each(unusable)('$name is refused by the widest settings', async ({ claims, client, audience }) => {
+  const widest = { clients: [client], tokenTypes: ['none', 'JWT', 'at+jwt'] };
+  const settings = settingsOf({ settings: widest, access: { ...claims, aud: audience } });
+  for (const typ of ['JWT', undefined])
+    expect(await verdictOf(await mint(typ, claims), settings)).toBe('bearer_refused');
+});
 
 test('more than 300 forgeries were tried', () => {
-  expect(PROVIDER_SHAPES.flatMap(forgeries).length).toBeGreaterThan(300);
+  expect(shapes.flatMap(forgeries).length).toBeGreaterThan(300);
 });

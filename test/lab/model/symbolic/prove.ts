@@ -32,7 +32,7 @@ export async function modelOf(
   const lines = (await readFile(SOURCE, 'utf8')).split('\n').flatMap((line) => {
     const [mark, negation, name = ''] = MARK.exec(line) ?? [];
     if (mark === undefined) return line;
-    return marks.has(name) === (negation === '') ? line.slice(0, -mark.length) : [];
+    return marks.has(name) === (negation === '') ? line.slice(0, -mark.length).trimEnd() : [];
   });
   let text = lines.join('\n');
   for (const [before, after] of Object.entries(change)) {
