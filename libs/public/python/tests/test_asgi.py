@@ -79,6 +79,26 @@ def test_paths_are_guarded_or_passed_on() -> None:
         assert call(each, scope_of(signer.headers("ada", "/api/invoke", b"{}")), b"{", b"}") == (200, b"ada{}")
 
 
+@pytest.mark.parametrize(
+    ("path", "root_path", "guarded"),
+    [
+        # uvicorn --root-path, whose path has it; FastAPI(root_path=…), whose path does not; a root within a segment.
+        ("/prefix/api/invoke", "/prefix", "/api/"),
+        ("/api/invoke", "/prefix", "/api/"),
+        ("/api/invoke", "/a", "/api/"),
+        # Mounted: as the client names it, as the application does, and below a prefix.
+        ("/daemon/api/invoke", "/daemon/api", "/daemon/"),
+        ("/daemon/api/invoke", "/daemon/api", "/invoke"),
+        ("/daemon/api/invoke", "/daemon/api", "/api/invoke"),
+    ],
+)
+def test_paths_are_guarded_wherever_an_application_is_mounted(path: str, root_path: str, guarded: str) -> None:
+    app = ProofMiddleware(reply, TestSigner().verifier(), paths=[guarded])
+    assert call(app, scope_of({}, path, root_path=root_path), b"{}")[0] == 401
+    sent = messages_of(app, scope_of({}, path, root_path=root_path, type="websocket"))
+    assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
 def test_a_diagnosis_has_digests_alone() -> None:
     signer = TestSigner()
     app = ProofMiddleware(reply, signer.verifier(), diagnose=True)

@@ -184,7 +184,15 @@ def test_the_middleware_keeps_answers() -> None:
     assert read("/api/invoke", {}, b"")[0] == "401 Unauthorized"
     said: list[str] = []
     # gunicorn takes a path out of these, by which the application finds its handler.
-    for target in ("/%61pi/invoke", "http://daemon/api/invoke"):
-        environ = {**environ_of({}, target, b""), "PATH_INFO": "/api/invoke"}
+    for target, script_name, path_info in (
+        ("/%61pi/invoke", "", "/api/invoke"),
+        ("http://daemon/api/invoke", "", "/api/invoke"),
+        # SCRIPT_NAME is of the environment, of a dispatcher, or of a header of the proxy.
+        ("/prefix/api/invoke", "/prefix", "/api/invoke"),
+        ("/prefix/%61pi/invoke", "/prefix/api", "/invoke"),
+        ("/%61pi/invoke", "/prefix", "/api/invoke"),
+        ("/xapi/invoke", "/x", "api/invoke"),
+    ):
+        environ = {**environ_of({}, target, b""), "SCRIPT_NAME": script_name, "PATH_INFO": path_info}
         app(environ, lambda status, _: said.append(status))
-    assert said == ["401 Unauthorized"] * 2
+    assert said == ["401 Unauthorized"] * 6

@@ -34,12 +34,15 @@ class Guard:
         self.verifier, self.body_bytes_max, self.diagnose = verifier, body_bytes_max, diagnose
         self._paths = None if paths is None else [merged(path.encode()) for path in paths]
 
-    def covers(self, target: bytes, routed: bytes) -> bool:
-        """`routed` is the path by which the application finds a handler: an escape in the target would lead past it."""
+    def covers(self, target: bytes, mount: bytes, path: bytes) -> bool:
+        """`path` is what an application at `mount` finds its handler by: an escape in the target would lead past it."""
         if self._paths is None or target.startswith(QUESTIONS):
             return True
-        # Flask can answer the same at a path with a slash more.
-        asked = (merged(target.partition(b"?")[0]), merged(routed))
+        # Whoever deploys it chooses the mount, or a part of it.
+        whole = mount + path.removeprefix(mount)
+        ways = [whole[at:] for at in range(len(mount) + 1) if at == len(mount) or whole[at : at + 1] == b"/"]
+        # Flask takes a path with a slash more, or without the first, for the same.
+        asked = [merged(b"/" + way) for way in (target.partition(b"?")[0], *ways)]
         return any(a.startswith(p) if p.endswith(b"/") else a.rstrip(b"/") == p for a in asked for p in self._paths)
 
 

@@ -54,8 +54,8 @@ class ProofMiddleware:
         if scope["type"] == "lifespan":
             return await self._app(scope, receive, send)
         guard, verifier = self._guard, self._guard.verifier
-        routed = scope["path"].encode("utf-8", "surrogatepass")
-        if not guard.covers(target_of(scope), routed) or proven_in(scope, verifier) is not None:
+        mount, path = (str(scope.get(name, "")).encode("utf-8", "surrogatepass") for name in ("root_path", "path"))
+        if not guard.covers(target_of(scope), mount, path) or proven_in(scope, verifier) is not None:
             scope.setdefault(PROVEN, None)
             return await self._app(scope, receive, send)
         if scope["type"] == "websocket":

@@ -61,8 +61,8 @@ class ProofMiddleware:
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         guard, verifier = self._guard, self._guard.verifier
-        routed = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
-        if not guard.covers(target_of(environ), routed.encode("latin-1")) or proven_in(environ, verifier) is not None:
+        mount, path = (environ.get(name, "").encode("latin-1") for name in ("SCRIPT_NAME", "PATH_INFO"))
+        if not guard.covers(target_of(environ), mount, path) or proven_in(environ, verifier) is not None:
             environ.setdefault(PROVEN, None)
             return self._app(environ, start_response)
         try:
