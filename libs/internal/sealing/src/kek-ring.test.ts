@@ -1,6 +1,13 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { extendKekRing, generateKekRing, promoteKek, removeKek } from './change-kek-ring.ts';
+import {
+  extendKekRing,
+  generateKekRing,
+  promoteKek,
+  removeKek,
+  unwrapKekRing,
+  wrapKekRing,
+} from './change-kek-ring.ts';
 import { type KekOwner, kidOf } from './kek-ring.ts';
 import { openKekRing, parseKekRing } from './kek-ring-text.ts';
 import type { KeyWrapper } from './key-wrapper.ts';
@@ -98,6 +105,8 @@ describe('a KEK ring', () => {
       { keys: [{ ...key, kid: 'kek-1' }] },
       /^keys\[0\]\.kid: expected one made by/,
     ],
+    ['a key of no bytes', { keys: [{ kty: 'oct', kid: key.kid }] }, /^keys\[0\]\.k: expected 256 bits/],
+    ['a key in two forms', { keys: [{ ...key, wrapped: 'x' }] }, /^keys\[0\]\.k: expected 256 bits/],
     ['a key without kid', { keys: [{ kty: 'oct', k: K }] }, /^keys\[0\]\.kid: expected a string$/],
     ['two keys of one kid', { keys: [key, key] }, /^keys\[1\]\.kid: expected a kid that no other key has$/],
     ['a key of another kind', { keys: [{ ...key, kty: 'OKP' }] }, /^keys\[0\]\.kty: expected "oct"$/],
@@ -144,4 +153,17 @@ it('takes of a KMS only the key that was wrapped, of 256 bits', async () => {
   const problems = ['keys[0].kid: does not match the key'];
   await expect(open(kek, other)).rejects.toMatchObject({ code: 'invalid_kek_ring', problems });
   await expect(open(short, short)).rejects.toMatchObject({ code: 'invalid_kek_ring', problems });
+});
+
+it('wraps only keys that are in plain, and unwraps only wrapped ones', async () => {
+  const kms: KeyWrapper = {
+    wrap: async (kek) => Buffer.from(kek).toString('base64'),
+    unwrap: async (text) => Buffer.from(text, 'base64'),
+  };
+  const plain = generateKekRing('signer');
+  const wrapped = await wrapKekRing(plain, kms);
+  const keysOf = (text: string) => JSON.parse(text).keys;
+  expect(keysOf(await wrapKekRing(wrapped, kms))).toEqual(keysOf(wrapped));
+  expect(keysOf(await unwrapKekRing(wrapped, kms))).toEqual(keysOf(plain));
+  expect(keysOf(await unwrapKekRing(plain, kms))).toEqual(keysOf(plain));
 });

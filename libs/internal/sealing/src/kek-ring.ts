@@ -11,7 +11,6 @@ export class KekRing {
   #revision = 0;
 
   constructor(keys: ReadonlyMap<string, KeyObject>) {
-    if (keys.size === 0) throw new TypeError('a KEK ring needs at least one key');
     this.#keys = keys;
   }
 

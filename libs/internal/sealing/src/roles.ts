@@ -40,9 +40,8 @@ export async function openRoleKey(file: WrappedFile): Promise<SigningKey> {
   if ((d === undefined) === (wrapped === undefined)) throw problem(file, 'expected "d" or "wrapped"');
   const seed = d === undefined ? await unwrap(file, wrapped ?? '') : Buffer.from(d, 'base64url');
   try {
-    const key = seed.length === 32 ? createSigningKey(seed) : undefined;
-    if (key === undefined || publicJwkOf(key).x !== x)
-      throw problem(file, '"x" does not match the private key');
+    const key = createSigningKey(seed);
+    if (publicJwkOf(key).x !== x) throw problem(file, '"x" does not match the private key');
     return key;
   } finally {
     seed.fill(0);

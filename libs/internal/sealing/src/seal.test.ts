@@ -92,6 +92,11 @@ describe('a sealed text', () => {
     }
   });
 
+  it('does not open with a sixth part', async () => {
+    const longer = `${await seal(ring, SEED, CONTEXT)}.AAAA`;
+    await expect(open(ring, longer, CONTEXT)).rejects.toMatchObject(refused('undecryptable'));
+  });
+
   it.each(['', 'x', 'a.b.c', 'a.b.c.d.e', '....', 'null'])(
     'that is malformed (%j) does not open',
     async (text) => {

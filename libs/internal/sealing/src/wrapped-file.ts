@@ -1,5 +1,5 @@
 import { ConfigError } from '@ori/runtime/config';
-import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
+import { readSecretFile, type SecretFileError } from '@ori/runtime/secret-file';
 import type { TransitConfig } from './kms-address.ts';
 
 /** A file of private keys, and the KMS that wrapped them, if any. */
@@ -16,6 +16,7 @@ export function readSecret({ path, variable }: WrappedFile): string {
   try {
     return readSecretFile(path);
   } catch (error) {
-    throw error instanceof SecretFileError ? new ConfigError([`${variable}: ${error.message}`]) : error;
+    const { message } = error as SecretFileError;
+    throw new ConfigError([`${variable}: ${message}`]);
   }
 }

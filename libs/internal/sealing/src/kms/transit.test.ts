@@ -149,7 +149,9 @@ it.each([
   ['unix:/run/ori%20kms/kms.sock', true],
   ['unix:/run/100%/kms.sock', true],
   ['unix:kms.sock', false],
+  ['bao.test', false],
   ['ftp://bao.test/v1/transit/keys/ori', false],
 ])('takes %s for the address of a key: %s', (url, expected) => {
   expect(isKmsUrl(url)).toBe(expected);
+  if (!expected) expect(() => createTransit({ kmsUrl: url })).toThrow(TypeError);
 });

@@ -1,4 +1,4 @@
-import { readSecretFile, SecretFileError } from '@ori/runtime/secret-file';
+import { readSecretFile, type SecretFileError } from '@ori/runtime/secret-file';
 import { systemErrorCode } from '@ori/runtime/system-error-code';
 import { z } from 'zod';
 import { type KeyWrapper, KmsError } from '../key-wrapper.ts';
@@ -45,8 +45,8 @@ function readToken(path: string): string {
   try {
     return readSecretFile(path).trim();
   } catch (error) {
-    if (!(error instanceof SecretFileError)) throw error;
-    throw new KmsError('refused', `no token for the KMS: ${error.message}`);
+    const { message } = error as SecretFileError;
+    throw new KmsError('refused', `no token for the KMS: ${message}`);
   }
 }
 
