@@ -100,3 +100,17 @@ test.each(Object.values(PROOF_HEADERS))('a second %s is refused, whatever its ca
     expect(twice).toThrow(expect.objectContaining({ code: 'proof_malformed' }));
   }
 });
+
+test.each<[string, keyof typeof PROOF_HEADERS, string?]>([
+  ['a timestamp of another alphabet', 'timestamp', '01789000000'],
+  ['a user of another alphabet', 'user', 'a,b'],
+  ['a signature of another alphabet', 'signature', '!'],
+  ['a version 2 signature of another alphabet', 'signatureV2', '!'],
+  ['a nonce of another alphabet', 'nonce', 'AAECAwQFBgcICQoLDA0ODx'],
+  ['no version 2 signature', 'signatureV2'],
+  ['no nonce', 'nonce'],
+])('%s is refused', (_what, header, value) => {
+  const at = RAW.indexOf(PROOF_HEADERS[header]);
+  const rawHeaders = value === undefined ? RAW.toSpliced(at, 2) : RAW.with(at + 1, value);
+  expect(() => parseProofHeaders(rawHeaders)).toThrow(expect.objectContaining({ code: 'proof_malformed' }));
+});

@@ -63,9 +63,14 @@ test('parses what it renders, in order, with the intervals', () => {
 
 test.each<[string, Record<string, unknown>]>([
   ['kty', { kty: 'RSA' }],
+  ['crv', { crv: 'Ed448' }],
+  ['use', { use: 'enc' }],
+  ['alg', { alg: 'ES256' }],
   ['key_ops', { key_ops: ['sign'] }],
-])('does not report a key with another %s', (_, change) => {
+  ['kind of key_ops', { key_ops: 'verify' }],
+])('leaves out a key with another %s, and does not report it', (_, change) => {
   expect(refusals([{ ...JWK, ...change }])).toEqual([]);
+  expect(parseJwkSet({ keys: [{ ...JWK, ...change }] })).toEqual([]);
 });
 
 // SPEC.md K10.
@@ -119,4 +124,14 @@ test.each([undefined, null, 'keys', [], { keys: {} }, { keys: [7] }, { keys: [nu
 test('says of 101 keys, of any kind, that they are too many', () => {
   const foreign = Array.from({ length: 100 }, () => ({ kty: 'RSA' }));
   expect(codeOf(() => parseJwkSet({ keys: [...foreign, JWK] }))).toBe('key_set_too_large');
+});
+
+test('an error that is not about a key is not taken for one', () => {
+  const broken = new TypeError('broken');
+  const entry = {
+    get kty() {
+      throw broken;
+    },
+  };
+  expect(() => parseJwkSet({ keys: [entry] })).toThrow(broken);
 });

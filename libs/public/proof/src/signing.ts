@@ -1,6 +1,5 @@
 import { createPrivateKey, createPublicKey, randomFillSync, sign } from 'node:crypto';
 import { ED25519 } from './algorithms.ts';
-import { base64url } from './base64.ts';
 import { engine as portable } from './engine-portable.ts';
 import { KeyError } from './errors.ts';
 import { createVerificationKey } from './load-key.ts';
@@ -28,9 +27,8 @@ export function createSigningKey(seed: Uint8Array): SigningKey {
   const der = Buffer.concat([PKCS8_PREFIX, seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   der.fill(0);
-  const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
-  const publicKey = base64url.decode(x ?? '', ED25519.publicKeyBytes);
-  if (publicKey === undefined) throw new KeyError('key_encoding', 'the public half could not be derived');
+  const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' });
+  const publicKey = new Uint8Array(spki.subarray(-ED25519.publicKeyBytes));
   return Object.freeze({
     kid: thumbprint(publicKey),
     publicKey,
