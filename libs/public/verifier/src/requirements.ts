@@ -12,8 +12,7 @@ import type { RequestHead } from './request.ts';
 
 /** Throws TypeError unless `request` has this shape: a mistake in the daemon, not in the request. */
 export function requireHead(request: RequestHead): void {
-  if (typeof request !== 'object' || request === null) throw new TypeError('expected a request');
-  if (!Array.isArray(request.rawHeaders)) {
+  if (!Array.isArray(request?.rawHeaders)) {
     throw new TypeError(
       "rawHeaders: expected node's flat list [name, value, …]; a Headers object hides duplicates",
     );

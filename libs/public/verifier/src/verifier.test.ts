@@ -1,5 +1,6 @@
 import { ProofError } from '@ori/proof';
 import { describe, expect, test } from 'vitest';
+import { keepAnswers } from './answers/keep-answers.ts';
 import { createLocalKeySet } from './keys/local.ts';
 import type { VerifierOptions } from './policy.ts';
 import { memoryReplayStore } from './replay/memory/store.ts';
@@ -60,6 +61,21 @@ test('returns no nonce, method or path with version 1, which has none', async ()
   });
 });
 
+test('a question is spent as one, and not as a call that has an answer', async () => {
+  const callers: unknown[] = [];
+  const replay: ReplayStore = {
+    ...memoryReplayStore(),
+    spend({ caller }) {
+      callers.push(caller);
+      return 'spent';
+    },
+  };
+  const { verifier, request } = world({ replay, answers: keepAnswers() });
+  await verifier.verify(request());
+  await verifier.verify(request({ path: `/.well-known/ori/calls/${'A'.repeat(22)}`, body: '' }));
+  expect(callers).toEqual(['user_2abc', undefined]);
+});
+
 test('the store is asked last, and only about timely proofs with a valid signature', async () => {
   const replay = spyStore();
   const { verifier, request } = world({ replay });
@@ -101,6 +117,19 @@ test('after every clock was ahead, a new key and an empty store end the refusals
   clock.ms = NOW * 1000 + hourMs + 10_000;
   await expect(recovered.verify(early)).rejects.toMatchObject({ code: 'signature_invalid' });
   await withFormerKey.verify(early);
+});
+
+test('a proof whose body arrives for longer than 30 s is not spent', async () => {
+  const replay = spyStore();
+  let aheadMs = 0;
+  const now = () => NOW * 1000 + aheadMs;
+  const { verifier, request } = world({ replay, now });
+  const [prompt, late] = [verifier.begin(request({ body: '' })), verifier.begin(request({ body: '' }))];
+  aheadMs = 30_000;
+  await prompt.finish();
+  aheadMs = 30_001;
+  await expect(late.finish()).rejects.toMatchObject({ code: 'proof_expired' });
+  expect(replay.spends).toBe(1);
 });
 
 describe('a streamed body', () => {
@@ -152,6 +181,7 @@ describe('misuse throws a TypeError before any input is read', () => {
 
   test.each([
     { internId: undefined },
+    { internId: 'int 1' },
     { keys: undefined },
     { keys: { keys: [] } },
     { replay: undefined },
@@ -160,6 +190,9 @@ describe('misuse throws a TypeError before any input is read', () => {
     { acceptV1: 'yes' },
     { contentType: 5 },
     { contentType: ['application/json'] },
+    { contentType: 'application/json; charset=utf-8' },
+    { contentType: 'multipart/form-data' },
+    { answers: true },
     { onOutcome: 'log' },
     { onAccepted: 'log' },
     { now: NOW },
@@ -169,7 +202,8 @@ describe('misuse throws a TypeError before any input is read', () => {
   });
 
   test('no options', () => {
-    expect(() => createVerifier(undefined as never)).toThrow(TypeError);
+    for (const none of [undefined, null])
+      expect(() => createVerifier(none as never)).toThrow('createVerifier: expected options');
   });
 });
 

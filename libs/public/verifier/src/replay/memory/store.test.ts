@@ -54,6 +54,16 @@ function world(entriesMax = 1000, errorSeconds = 0, createdMs = NOW * 1000) {
   return { clock, spend, spendV1, answer, ask, seconds, step };
 }
 
+test('judges the time of a proof by its own clock, at the spend', () => {
+  const { spend, seconds } = world();
+  seconds(400);
+  expect(() => spend(1, NOW + 403)).toThrow(expect.objectContaining({ code: 'proof_not_yet_valid' }));
+  expect(spend(1, NOW + 402)).toBe('spent');
+  // 60 s of age, 30 of a body, 2 of tolerance.
+  expect(() => spend(2, NOW + 400 - 92)).toThrow(expect.objectContaining({ code: 'proof_expired' }));
+  expect(spend(2, NOW + 400 - 91)).toBe('spent');
+});
+
 test('calls whose answers are kept count beside their proofs', () => {
   const { spend, seconds } = world(4);
   seconds(10);

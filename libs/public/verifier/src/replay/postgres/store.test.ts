@@ -273,6 +273,8 @@ describe('the caller', () => {
     pool,
     { ...pool, options: {} },
     { ...pool, options: { connectionTimeoutMillis: 0 } },
+    { ...pool, options: { connectionTimeoutMillis: 1 } },
+    () => ({}),
   ])('must pass a pool with a connection timeout, not %o', (pool) => {
     expect(() => postgresReplayStore(pool as never, { replicas: 0 })).toThrow(TypeError);
   });

@@ -12,7 +12,7 @@ import { createLocalKeySet } from '../../keys/local.ts';
 import { createVerifier } from '../../verifier.ts';
 import { type RedisClient, SCRIPT_SHA1 } from './client.ts';
 import { spentKey } from './keys.ts';
-import type { NodeRedisClient } from './node-redis.ts';
+import { adaptNodeRedis, type NodeRedisClient } from './node-redis.ts';
 import { issuedKey } from './reservation.ts';
 import { REDIS_SCRIPTS, type RedisScriptName } from './scripts.ts';
 import { type RedisReplayStoreOptions, redisReplayStore } from './store.ts';
@@ -292,6 +292,13 @@ describe('redeem', () => {
 
 describe('the client', () => {
   const nothing = (): void => undefined;
+  const whole = {
+    options: STRICT,
+    call: nothing,
+    pipeline: nothing,
+    on: nothing,
+    stream: { destroy: nothing },
+  };
 
   test.each([
     [{ enableOfflineQueue: true }, /enableOfflineQueue: false/],
@@ -311,13 +318,13 @@ describe('the client', () => {
   test.each([
     undefined,
     {},
-    { call: nothing },
-    { options: STRICT, call: nothing, on: nothing },
-    { options: STRICT, pipeline: nothing, on: nothing },
+    { ...whole, call: undefined },
+    { ...whole, pipeline: undefined },
+    { ...whole, on: undefined },
     { options: STRICT, call: nothing, pipeline: nothing, on: nothing },
     { options: { disableOfflineQueue: true }, isReady: true, sendCommand: '', on: nothing },
   ])('that is not a Redis client is refused: %o', (client) => {
-    expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(TypeError);
+    expect(() => redisReplayStore(client as never, { mode: 'spend' })).toThrow(/^redisReplayStore: /);
   });
 
   test.each([
@@ -435,6 +442,15 @@ describe('node-redis', () => {
     const { verifierOn, request } = await daemonOn(redis);
     const { verifier } = verifierOn(client, { replicas: 2, timeoutMs: 2000 });
     await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+  });
+
+  test('is not opened again if its owner closed it', async () => {
+    const client = await open();
+    const { stream } = adaptNodeRedis(client as never);
+    await client.close();
+    stream?.destroy();
+    expect(client.isOpen).toBe(false);
+    await client.connect();
   });
 
   test('loads missing scripts', async () => {
