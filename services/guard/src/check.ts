@@ -6,7 +6,7 @@ import type { Verifier } from '@ori/verifier';
 import type { GuardConfig } from './config.ts';
 import { identityOf } from './headers.ts';
 import { type Head, prove } from './prove.ts';
-import { refuse } from './refuse.ts';
+import { refuse, send } from './refuse.ts';
 
 export const CHECK_ROUTE = '{check}';
 
@@ -33,10 +33,8 @@ export function createCheck({ mode, verifier, bodyBytesMax }: CheckParts): Reque
     };
     try {
       const proof = await prove(req, headOf(req, mode), { verifier, bodyBytesMax, take, settle });
-      if (res.headersSent || res.destroyed) return;
-      res
-        .writeHead(200, [...identityOf(proof).flat(), 'content-length', '0', 'cache-control', 'no-store'])
-        .end();
+      const headers = { ...Object.fromEntries(identityOf(proof)), 'cache-control': 'no-store' };
+      send(res, { status: 200, headers, body: '' });
     } catch (error) {
       refuse(req, res, error);
     }

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { readdir, readlink } from 'node:fs/promises';
+import { mkdir, readdir, readlink, rmdir } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
 import { createServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
+import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { makeCertificate } from '@ori/test-env/certificate';
@@ -214,6 +215,17 @@ it('a large body waits on disk under no name until it is verified, and arrives u
   const tooLarge = await world.raw(world.signed({ ...CALL, body: `"${'x'.repeat(8_000_000)}"` }));
   expect(codeOf(tooLarge)).toBe('body_too_large');
   expect(world.seen).toHaveLength(1);
+});
+
+it('needs the folder only for what is larger than 64 KiB', async () => {
+  await using room = await openRoom('ori-guard');
+  const folder = join(room.directory, 'spool');
+  await mkdir(folder);
+  await using world = await openGuardWorld({ env: { GUARD_SPOOL_FOLDER: folder } });
+  await rmdir(folder);
+  const send = (bytes: number) => world.raw(world.signed({ ...CALL, body: 'x'.repeat(bytes) }));
+  expect(await send(65_536)).toMatchObject({ status: 200 });
+  expect(codeOf(await send(65_537))).toBe('body_not_kept');
 });
 
 it('a body that breaks off or is late is not spent', async () => {

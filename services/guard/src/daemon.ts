@@ -91,7 +91,7 @@ export type Daemon = ReturnType<typeof createDaemon>;
  * Passes an answer on. A client that reads nothing for {@link LIMITS.writeTimeoutMs} is cut off, as if it had left: its answer may be
  * kept.
  *
- * @param end called once, at the end of the answer or when the client disconnects; with the error if the daemon failed
+ * @param end called at the end of the answer, or when the client disconnects; with the error if the daemon failed. Its first call counts
  */
 function passOn(
   sent: ClientRequest,
@@ -103,10 +103,7 @@ function passOn(
   let failure: DaemonFailure = 'connect';
   let timer = setTimeout(() => sent.destroy(new Error('timed out connecting')), CONNECT_MS);
   let stalled: NodeJS.Timeout | undefined;
-  let isEnded = false;
   const settle = (error?: DaemonError) => {
-    if (isEnded) return;
-    isEnded = true;
     clearTimeout(timer);
     clearTimeout(stalled);
     res.off('close', leave);

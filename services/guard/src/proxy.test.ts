@@ -1,14 +1,32 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createSigningKey } from '@ori/proof/signing';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { headerOf, openGuardWorld } from '@ori/test-env/guard-world';
+import { rawClient } from '@ori/test-env/raw-client';
 import { openRoom } from '@ori/test-env/room';
+import { serveInTest } from '@ori/test-env/serve-in-test';
 import { expect, it } from 'vitest';
+
+/** A key set that arrives when the test says so. */
+async function slowKeys() {
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const source = { url: '' };
+  const server = createServer(async (_req, res) => {
+    asked.resolve();
+    await answered.promise;
+    res.end(await (await fetch(source.url)).text());
+  });
+  const { url } = await serveInTest(server);
+  const env = { GUARD_KEYS_URL: `${url}/v1/interns/int_guarded/daemon/jwks.json` };
+  return { env, source, asked: asked.promise, answer: answered.resolve };
+}
 
 const NO_KEYS = 'http://127.0.0.1:1/v1/interns/int_guarded/daemon/jwks.json';
 const CALL = { path: '/api/%2e/in%20voke;a=b', body: '{"prompt":"hé"}', user: 'user_ada' };
+const NEXT = { ...CALL, path: '/next' };
 
 it('passes a proven request on byte for byte, with the caller as headers, once', async () => {
   await using world = await openGuardWorld();
@@ -89,6 +107,49 @@ it('gives daemon and client the id of its log line, and neither that of the othe
   expect(body).toMatch(/^[0-9a-f-]{36}$/);
   expect(headers.get('x-request-id')).toBe(body);
   await expect.poll(() => lines).toContainEqual(expect.objectContaining({ requestId: body }));
+});
+
+it.each(['proxy', 'ext_authz'])(
+  'in mode %s, a call that was answered at its deadline does not reach the daemon when its proof is accepted',
+  async (mode) => {
+    const keys = await slowKeys();
+    const { log, lines } = capturedLog();
+    const answers = mode === 'proxy' ? { GUARD_ANSWERS: 'true' } : {};
+    const env = { ...keys.env, ...answers, GUARD_MODE: mode, GUARD_DEADLINE_MS: '100' };
+    await using world = await openGuardWorld({ env, log });
+    keys.source.url = world.keysUrl;
+    const request = world.signed(CALL);
+    using client = await rawClient(world.port);
+    client.send(request);
+    expect(await client.answer()).toMatchObject({ status: 408 });
+    keys.answer();
+    await expect.poll(async () => (await world.raw(request)).body).toContain('nonce_replayed');
+    await world.raw(world.signed(NEXT));
+    expect(world.seen.map(({ url }) => url)).toEqual(mode === 'proxy' ? [NEXT.path] : []);
+    if (mode === 'proxy') {
+      const nonce = /x-ori-invoke-nonce: *(\S+)/i.exec(request)?.[1];
+      const question = { ...CALL, path: `/.well-known/ori/calls/${nonce}`, body: '' };
+      expect((await world.raw(world.signed(question))).body).toContain('answer_lost');
+    }
+    expect(JSON.stringify(lines)).not.toContain('ERR_HTTP_HEADERS_SENT');
+  },
+);
+
+it('a call whose client left before its proof was accepted does not reach the daemon', async () => {
+  const keys = await slowKeys();
+  const { log, lines } = capturedLog();
+  await using world = await openGuardWorld({ env: keys.env, log });
+  keys.source.url = world.keysUrl;
+  const request = world.signed(CALL);
+  const client = await rawClient(world.port);
+  client.send(request);
+  await keys.asked;
+  client[Symbol.dispose]();
+  await expect.poll(() => JSON.stringify(lines)).toContain('{proven}');
+  keys.answer();
+  await expect.poll(async () => (await world.raw(request)).body).toContain('nonce_replayed');
+  await world.raw(world.signed(NEXT));
+  expect(world.seen.map(({ url }) => url)).toEqual([NEXT.path]);
 });
 
 it.each([

@@ -98,9 +98,8 @@ export function createProxy({ config, verifier, daemon, onFailure }: ProxyParts)
       });
       if (asked !== undefined) return send(res, await asked);
       // If the deadline passed during the spend, the client already has its answer, and the call is not sent.
-      if (res.headersSent) verifier.answers?.record(proof).lose();
-      else verifier.answers?.recordNode(res, proof);
-      if (res.headersSent || res.destroyed) return;
+      if (res.headersSent) return void verifier.answers?.record(proof).lose();
+      verifier.answers?.recordNode(res, proof);
       exchange.deadline.clear();
       const passed = { proof, bodyBytes: spool.length, ...settingsFor(exchange) };
       const headers = headersForDaemon(req.rawHeaders, passed);

@@ -66,6 +66,6 @@ export function send(
     body,
   }: { status: number; headers: Readonly<Record<string, string>>; body: string | Uint8Array },
 ): void {
-  if (res.headersSent || res.destroyed) return;
+  if (res.headersSent) return;
   res.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
 }
