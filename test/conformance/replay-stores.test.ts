@@ -64,7 +64,7 @@ async function withSilence(url: string) {
   onTestFinished(() => proxy[Symbol.asyncDispose]());
   return {
     url: url.replace(`:${port}`, `:${proxy.port}`),
-    under: { ...WAITING, silence: () => proxy.hush() },
+    under: { ...WAITING, silence: () => void proxy.hush() },
   };
 }
 

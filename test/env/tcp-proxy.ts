@@ -21,8 +21,11 @@ export interface TcpProxy extends AsyncDisposable {
   set(passage: Passage): void;
   /** Connects to this port from now on. */
   move(target: number): void;
-  /** Silences the open connections for ever, and closes none of them. New ones are served. */
-  hush(): void;
+  /**
+   * Silences the open connections for ever, and closes none of them. New ones are served.
+   * @returns ends the server's side of them, as keep-alive does in the end
+   */
+  hush(): () => void;
   /** Drops every connection without notifying the other side, like a router that lost its state. */
   cut(): void;
 }
@@ -88,8 +91,12 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
       target = next;
     },
     hush() {
-      for (const pair of pairs) for (const socket of pair) socket.pause();
+      const hushed = [...pairs];
+      for (const pair of hushed) for (const socket of pair) socket.pause();
       pairs.clear();
+      return () => {
+        for (const [, server] of hushed) server.destroy();
+      };
     },
     cut,
   };

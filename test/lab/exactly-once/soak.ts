@@ -19,6 +19,8 @@ const EVENT_EVERY_MS = 120_000;
 const FAILOVER_EVERY = 25;
 /** How long after an event a refusal counts as its outage. */
 const AFTER_MS = 30_000;
+/** When PostgreSQL ends the session of a client that no longer answers, as the README sets it for a daemon's role. */
+const KEEPALIVE_MS = 60_000;
 /** No proof is timely for longer, so its id can be forgotten. */
 const REMEMBERED_MS = 720_000;
 
@@ -118,7 +120,7 @@ export async function soak(
   } as unknown as Stage;
   let snapshot = await holdSnapshot(world.store);
   const events: Record<string, () => Promise<void>> = {
-    'connections fall silent': async () => address.hush(),
+    'connections fall silent': async () => void setTimeout(address.hush(), KEEPALIVE_MS).unref(),
     'a daemon computes': async () => {
       const ms = random.between(220, 900);
       daemons[random.below(DAEMONS)]?.tell({ order: 'compute', ms });

@@ -25,8 +25,8 @@ beforeAll(async () => {
     `DROP SCHEMA ori_replay CASCADE; CREATE ROLE owner LOGIN PASSWORD 'secret'; GRANT CREATE ON DATABASE postgres TO owner`,
   );
   await query(addressOf('owner', 'secret'), POSTGRES_REPLAY_SQL);
-  const lines = README.match(/^(?:CREATE ROLE|GRANT) .*ori_daemon.*;$/gm) ?? [];
-  expect(lines).toHaveLength(4);
+  const lines = README.match(/^(?:CREATE ROLE|ALTER ROLE|GRANT) .*ori_daemon.*;$/gm) ?? [];
+  expect(lines).toHaveLength(7);
   for (const line of lines) await query(server.url, line);
   daemonUrl = addressOf('ori_daemon', 'SECRET');
 });
@@ -49,6 +49,17 @@ test('the grants of the README, made by an owner without superuser rights, are e
   expect(await replay.answers.ask(call)).toBe('too_large');
   await query(daemonUrl, 'SELECT * FROM ori_replay.waiting()');
   await query(daemonUrl, 'SELECT * FROM ori_replay.forget(0, 2, 0)');
+});
+
+test('the server asks after a silent client of that role, and ends its connection after a minute', async () => {
+  const settings = await query(
+    daemonUrl,
+    `SELECT name, setting FROM pg_settings WHERE name LIKE 'tcp_keepalives_%'`,
+  );
+  const { tcp_keepalives_idle, tcp_keepalives_interval, tcp_keepalives_count } = Object.fromEntries(
+    settings.map(({ name, setting }) => [name, Number(setting)]),
+  );
+  expect(tcp_keepalives_idle + tcp_keepalives_interval * tcp_keepalives_count).toBe(60);
 });
 
 test.each([
