@@ -23,7 +23,7 @@ from .store import (
     Spend,
     require_spent,
 )
-from .workers import SEVERAL, is_alone, is_worker, require_alone
+from .workers import SEVERAL, is_alone, is_worker
 
 LOG = logging.getLogger("ori_proof")
 # Two clocks of one machine can drift apart by this much within seconds.
@@ -36,8 +36,8 @@ class MemoryStore:
     """Remembers spent proofs in this process: for one process, with any number of threads.
 
     It refuses every proof issued before it was made (`proof_before_fence`), because its predecessor may have accepted
-    them. When it is full, it refuses. `now` is in Unix seconds. In one of several workers of a server the verifier
-    raises RuntimeError; if the workers were forked later, all but one refuse each proof, and the log says why.
+    them. When it is full, it refuses. `now` is in Unix seconds. Of several workers of a server one accepts; the others
+    refuse each proof until it ends (`replay_store_unsafe`), and the log says why.
     """
 
     def __init__(
@@ -51,12 +51,13 @@ class MemoryStore:
         self._entries_max, self._now = entries_max, now
         self._uptime = uptime or (time.monotonic if now is time.time else now)
         self._policies: list[Policy] = []
-        self._is_forked, self._has_told = False, False
+        #: Whether no other process can accept a proof of these interns.
+        self._is_alone = True
+        self._lock = threading.Lock()
         self._forget()
         after_fork(self, MemoryStore._forked)
 
     def _forget(self) -> None:
-        self._lock = threading.Lock()
         self._created, self._created_up = self._now(), self._uptime()
         self._ledgers: dict[str, Ledger] = {}
         self._records = Records(self._uptime)
@@ -65,22 +66,21 @@ class MemoryStore:
             self._ledger_of(policy)
 
     def _forked(self) -> None:
-        # A server that loads the daemon before it forks replaces a worker by one that knows nothing of its proofs.
-        self._is_forked = True
-        self._forget()
+        self._lock, self._is_alone = threading.Lock(), False
 
     def attach(self, policy: Policy) -> None:
-        if is_worker():
-            require_alone(policy.intern_id)
         with self._lock:
             self._policies.append(policy)
             self._ledger_of(policy)
+            if is_worker():
+                self._is_alone = False
+                if not self._claim():
+                    LOG.error("%s", SEVERAL)
 
     def spend(self, spend: Spend) -> str:
         policy, timestamp, nonce = spend.policy, spend.timestamp, spend.nonce
         with self._lock:
-            if self._is_forked:
-                self._require_alone(policy)
+            self._require_alone()
             now = self._now()
             if timestamp > now + policy.clock_tolerance_seconds:
                 require_spent("not_yet_valid")
@@ -116,6 +116,7 @@ class MemoryStore:
     def ask(self, question: Question) -> Asked:
         call, timestamp = question[:2]
         with self._lock:
+            self._require_alone()
             record = self._records.of(call)
             if record is not None and record.user == call.user:
                 return record.end
@@ -138,13 +139,17 @@ class MemoryStore:
         created = by_now if by_now > self._created + DRIFT_SECONDS else self._created
         return created + policy.clock_tolerance_seconds
 
-    def _require_alone(self, policy: Policy) -> None:
-        if not is_alone(policy.intern_id):
-            if not self._has_told:
-                LOG.error("%s", SEVERAL)
-            self._has_told = True
+    def _claim(self) -> bool:
+        """Whether this is the only worker, or the only one that is left."""
+        if all(is_alone(policy.intern_id) for policy in self._policies):
+            # Another may have accepted what was issued up to now.
+            self._forget()
+            self._is_alone = True
+        return self._is_alone
+
+    def _require_alone(self) -> None:
+        if not (self._is_alone or self._claim()):
             raise Refused("replay_store_unsafe", SEVERAL)
-        self._is_forked = False
 
     def _require_room(self, needed: int, now: float) -> None:
         for ledger in self._ledgers.values():

@@ -7,10 +7,8 @@ import logging
 import multiprocessing
 import os
 import tempfile
-import time
 
 LOG = logging.getLogger("ori_proof")
-WAIT_SECONDS = 5
 SEVERAL = (
     "MemoryStore: another worker of this server has one, and each would accept the same proof once: "
     "use RedisStore or PostgresStore, or one worker"
@@ -52,12 +50,3 @@ def is_alone(intern_id: str) -> bool:
         # On Windows there is no fcntl.
         LOG.warning("MemoryStore: cannot tell whether this is the only worker: %s", error)
         return True
-
-
-def require_alone(intern_id: str) -> None:
-    """Raises RuntimeError. A server that reloads starts the new worker while the old one ends, so this waits for it."""
-    end = time.monotonic() + WAIT_SECONDS
-    while not is_alone(intern_id):
-        if time.monotonic() > end:
-            raise RuntimeError(SEVERAL)
-        time.sleep(0.05)
