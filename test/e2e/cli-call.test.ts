@@ -96,3 +96,12 @@ it('aborts the call if the file changed after it was signed; the daemon gets no 
   expect(result.stderr).toContain('changed between hashing and sending');
   expect(whole).toBe(0);
 });
+
+it('does not quote a malformed TRACEPARENT, which a new trace replaces', async () => {
+  await using daemon = await startRawDaemon();
+  const call = ['call', INTERN_ID, '/', '--data', '{}', '--daemon', daemon.url, '--verbose'];
+  const { exit, stdout, stderr } = await home.ori(call, { env: { TRACEPARENT: 'canary-secret' } });
+  expect([exit, stdout]).toEqual([0, 'ok']);
+  expect(stderr).toContain('Trace ');
+  expect(stderr).not.toContain('canary');
+});

@@ -4,6 +4,7 @@ import { text as bodyOf } from 'node:stream/consumers';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { walkThrough } from '../../services/standalone/src/person.ts';
 import { signIn } from '../../services/standalone/src/sign-in.ts';
+import { filled, like, named } from '../env/script.ts';
 import type { OriHome, OriResult } from './cli-process.ts';
 import { startScriptedIssuer } from './cli-scripted-issuer.ts';
 import { type ApiRequest, listen, type Scripted, send, useCliWorld } from './cli-world.ts';
@@ -20,7 +21,7 @@ import { type ApiRequest, listen, type Scripted, send, useCliWorld } from './cli
 //         browser, PERSON= is nobody, REDIRECT={"iss":"…"} changes what comes back from the scripted issuer
 //     output; `! ` before a line of stderr; `...` is anything; [4] at the end for an exit other than 0
 //     asked api POST /v1/x...{"body":1}    what the last command asked the API, $ECHO, the `issuer` (`page`,
-//         `revocations`), `nothing`, or `not …`
+//         `revocations`), `nothing`, or `not …`; a new $NAME is the word that stands there, from then on
 //
 // An empty line ends a command's output. Files follow at the end, each after `-- NAME --`. $API, $DAEMON, $ECHO, $ISSUER,
 // $PORT, $SCRIPTED, $SOON, $AGO, $LATER, $HOME and $TOKEN are values. `UPDATE_SCRIPTS=1 npx vitest run test/e2e/scripts.test.ts` writes what is printed now.
@@ -120,7 +121,11 @@ async function play(
       const [, of = '', pattern = ''] = /^asked (\S+) (.*)/.exec(filled(line, values)) ?? [];
       const told = askedOf(of);
       if (pattern.startsWith('not ')) expect(told, line).not.toMatch(like(pattern.slice(4), false));
-      else expect(told, line).toMatch(pattern === 'nothing' ? /^$/ : like(pattern, false));
+      else {
+        const wanted = pattern === 'nothing' ? /^$/ : like(pattern, false);
+        expect(told, line).toMatch(wanted);
+        Object.assign(values, wanted.exec(told)?.groups);
+      }
     } else if (verb === '$') {
       for (const queue of [world.requests, received, issuer.tokenRequests, issuer.revocations, pages])
         queue.length = 0;
@@ -130,7 +135,7 @@ async function play(
       const pattern = filled(wanted.join('\n'), values);
       const got = filled(actual.join('\n'), values);
       if (like(pattern).test(got)) right.push(...wanted);
-      else if (UPDATES) right.push(...actual);
+      else if (UPDATES) right.push(...actual.map((one) => one.replaceAll(/\b[0-9a-f]{32}\b/g, '...')));
       else expect(got, line).toBe(pattern);
     } else throw new Error(`a script has no line such as: ${line}`);
   }
@@ -200,24 +205,13 @@ const absent = (value: Record<string, unknown>): Record<string, undefined> =>
 
 /** Output, `! ` before each line of stderr, and `[exit]` unless it is 0. */
 function linesOf({ exit, stdout, stderr }: OriResult, values: Readonly<Record<string, string>>): string[] {
-  const named = (output: string) => {
-    // Ids of traces.
-    let named = output.replaceAll(/\b[0-9a-f]{32}\b/g, '...');
-    for (const [name, value] of Object.entries(values)) named = named.replaceAll(value, `$${name}`);
-    return named === '' ? [] : named.replace(/\n$/, '').replaceAll('\n\n', '\n \n').split('\n');
+  const lines = (output: string) => {
+    const told = named(output, values);
+    return told === '' ? [] : told.replace(/\n$/, '').replaceAll('\n\n', '\n \n').split('\n');
   };
   const code = exit === 0 ? [] : [`[${exit}]`];
-  return [...named(stdout), ...named(stderr).map((line) => `! ${line}`), ...code];
+  return [...lines(stdout), ...lines(stderr).map((line) => `! ${line}`), ...code];
 }
-
-/** `...` stands for anything, across lines too. */
-function like(pattern: string, isWhole = true): RegExp {
-  const parts = pattern.split('...').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(isWhole ? `^${parts.join('[^]*')}$` : parts.join('[^]*'));
-}
-
-const filled = (text: string, values: Readonly<Record<string, string>>) =>
-  text.replaceAll(/\$([A-Z]+)/g, (whole, name) => values[name] ?? whole);
 
 /** The words of a line as in a shell, without its expansions but for `$NAME`. */
 function wordsOf(line: string, values: Readonly<Record<string, string>>): string[] {

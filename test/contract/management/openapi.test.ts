@@ -4,7 +4,7 @@ import { useManagementWorld } from './world.ts';
 
 const world = await useManagementWorld();
 
-const get = (headers: readonly string[] = []) => world.call({ path: '/openapi.json', bearer: null, headers });
+const get = () => world.call({ path: '/openapi.json', bearer: null });
 
 /** The interface's operations, with the statuses that its tables list besides success. */
 const INTERFACE: readonly [string, string, string, number, readonly number[]][] = [
@@ -55,34 +55,18 @@ const INTERFACE: readonly [string, string, string, number, readonly number[]][] 
 ];
 
 describe('GET /openapi.json', () => {
-  it('serves an OpenAPI 3.1 document for the configured base address to anyone', async () => {
-    const { status, headers, json } = await get();
-    expect(status).toBe(200);
-    expect(headers).toMatchObject({
-      'content-type': 'application/json',
-      'cache-control': 'public, max-age=60',
-      'x-content-type-options': 'nosniff',
-    });
+  it('is an OpenAPI 3.1 document for the configured base address', async () => {
+    const { json } = await get();
     expect(json.openapi).toMatch(/^3\.1\.\d$/);
     expect(json.servers).toEqual([{ url: world.baseUrl }]);
     expect(json.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
   });
 
-  it('has a strong entity tag, and answers 304 to a client that has it', async () => {
-    const first = await get();
-    const etag = first.headers.etag ?? '';
-    expect(etag).toMatch(/^"[A-Za-z0-9_-]{43}"$/);
-    expect(await get(['If-None-Match', etag])).toMatchObject({ status: 304, text: '' });
-    expect((await get(['If-None-Match', '"other"'])).status).toBe(200);
-  });
-
-  it('answers HEAD with only the headers, and refuses other methods', async () => {
+  it('answers HEAD with only the headers', async () => {
     const { text } = await get();
     const head = await world.call({ method: 'HEAD', path: '/openapi.json', bearer: null });
     expect(head).toMatchObject({ status: 200, text: '' });
     expect(head.headers['content-length']).toBe(String(Buffer.byteLength(text)));
-    const { status, headers } = await world.call({ method: 'POST', path: '/openapi.json', bearer: null });
-    expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: 'GET, HEAD' });
   });
 
   it.each(INTERFACE)('describes %s: %s %s', async (operationId, method, path, success, refusals) => {
@@ -191,27 +175,4 @@ describe('GET /openapi.json', () => {
     }
     for (const length of [63, 65]) expect(bodySha256.test('a'.repeat(length))).toBe(false);
   });
-});
-
-it.each([
-  ['GET', '/interns?statuses=running'],
-  ['GET', '/interns?Limit=1'],
-  ['GET', '/byok?LIMIT=0'],
-  ['GET', '/guardrails?limit[]=0'],
-  ['GET', '/guardrails?sk-0123=x'],
-  ['GET', '/keys?cursor=x'],
-  ['GET', '/organization/members?role=admin'],
-  ['POST', '/keys?workspace_id=ws_1'],
-  ['PATCH', '/workspaces/workshop?name=x'],
-])('400: %s %s has a parameter that the document does not name', async (method, path) => {
-  const bearer = path.startsWith('/interns') ? world.ours.apiKey : world.ours.managementKey;
-  const reply = await world.call({ method, path, bearer, ...(method !== 'GET' && { json: { name: 'x' } }) });
-  expect([reply.status, reply.json.error.message]).toEqual([
-    400,
-    expect.stringMatching(/^(?!.*sk-0123).*unknown parameter/i),
-  ]);
-});
-
-it('ignores unknown parameters where an operation has no 400', async () => {
-  expect((await world.call({ path: '/key?x=1' })).status).toBe(200);
 });

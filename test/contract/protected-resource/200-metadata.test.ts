@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startSignerWorld, useSignerWorld } from '../signer-world.ts';
 
-const world = await useSignerWorld({ environment: { REGIONAL_HOSTS: 'eu.api.ori.test' } });
+const world = await useSignerWorld();
 const path = '/.well-known/oauth-protected-resource/v1';
 
 test('the metadata names the resource, its issuer and the scopes', async () => {
@@ -25,10 +25,6 @@ test('the metadata names the resource, its issuer and the scopes', async () => {
 test('the claim over the content is not announced where it is not required', async () => {
   await using lenient = await startSignerWorld({ environment: { DPOP_REQUIRE_CONTENT: 'false' } });
   expect((await lenient.request({ path })).json()).not.toHaveProperty('x-dpop_claims_required');
-});
-
-test('a regional hostname changes nothing, because this is not an intern operation', async () => {
-  expect((await world.request({ path, headers: { host: 'eu.api.ori.test' } })).status).toBe(200);
 });
 
 test('HEAD returns only the headers', async () => {

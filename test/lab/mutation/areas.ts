@@ -139,7 +139,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
     tests: beside(MANAGEMENT),
     slowTests: [
       'test/contract/management/{any-route,byok,conditions,dpop,endings,examples}.test.ts',
-      'test/contract/management/{guardrails,interns,keys,openapi,workspaces}.test.ts',
+      'test/contract/management/{guardrails,openapi,scripts}.test.ts',
     ],
     isStaticTriedSlowly: true,
     mark: 95,
