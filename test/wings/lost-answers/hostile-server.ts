@@ -24,6 +24,8 @@ const own = createAnswerKey(randomBytes(32));
 type Kind = 'JSON' | 'stream' | 'empty' | 'large';
 const KINDS: readonly Kind[] = ['JSON', 'stream', 'empty', 'large'];
 const isLarge = (kind: Kind) => kind === 'large';
+const typeOf = (kind: Kind) =>
+  kind === 'empty' ? null : kind === 'stream' ? 'text/event-stream' : 'application/json';
 const resultOf = (n: number, kind: Kind) => ({
   paid: n,
   receipt: 'x'.repeat(isLarge(kind) ? 300_000 : n % 400),
@@ -44,7 +46,7 @@ export async function startProvingDaemon(world: CliWorld) {
     ran.set(n, (ran.get(n) ?? 0) + 1);
     if (kind === 'empty') return res.writeHead(204).end();
     const text = bodyOf(n, kind);
-    res.setHeader('content-type', kind === 'stream' ? 'text/event-stream' : 'application/json');
+    res.setHeader('content-type', String(typeOf(kind)));
     if (kind !== 'stream') return res.end(text);
     res.write(text.slice(0, 9));
     res.end(text.slice(9));
@@ -99,6 +101,7 @@ const spoilt = ({ body }: Reply) => {
   other[other.length >> 1] = (other[other.length >> 1] ?? 0) ^ 1;
   return other;
 };
+const forged = () => `${own.x} ${randomBytes(64).toString('base64url')}`;
 const halfOf = (body: Buffer, { random }: Hop) => body.subarray(0, random.below(body.length));
 const chunked = (hop: Hop, { status, headers }: Reply, body: Buffer) => {
   const { 'content-length': _length, connection: _connection, ...others } = headers;
@@ -132,12 +135,20 @@ export const ON_ANSWERS: Readonly<Record<string, Attack>> = {
   'gives another media type': changed(({ headers }) => ({
     headers: { ...headers, 'content-type': 'text/html' },
   })),
+  'adds a second media type': changed(({ headers }) => {
+    const two: object = { 'content-type': [headers['content-type'] ?? '', 'text/html'] };
+    return { headers: { ...headers, ...two } };
+  }),
+  'adds a second proof': changed(({ headers }) => {
+    const honest = headers[ANSWER_PROOF] ?? [];
+    return { headers: { ...headers, [ANSWER_PROOF]: [String(honest), forged()] } };
+  }),
   'gives the answer of another call': changed((reply, { earlier, random }) =>
     earlier.length === 0 ? { body: spoilt(reply) } : random.pick(earlier),
   ),
   'signs with a key of its own': changed((reply) => ({
     body: spoilt(reply),
-    headers: { ...reply.headers, [ANSWER_PROOF]: `${own.x} ${randomBytes(64).toString('base64url')}` },
+    headers: { ...reply.headers, [ANSWER_PROOF]: forged() },
   })),
   'invents a refusal': invented(401, 'signature_invalid'),
   'invents a refusal that asks to be signed again': invented(401, 'proof_before_fence', {
@@ -218,8 +229,11 @@ export async function startHostileServer(url: string, random: Random, plan: Plan
   return { ...hop, deeds, touched };
 }
 
-/** How a call ended for its program: with an answer, whose text is given; told that it is lost; or otherwise. */
-type Ended = { readonly given: string } | { readonly lost: string } | { readonly other: unknown };
+/** How a call ended for its program: with an answer, whose text is given, and its media type if it was seen; told that it is lost; or otherwise. */
+type Ended =
+  | { readonly given: string; readonly type?: string | null }
+  | { readonly lost: string }
+  | { readonly other: unknown };
 type Program = (n: number, kind: Kind) => Promise<Ended>;
 
 /** `ori call`, `ori mcp` and `ori proxy`, which call what is at `url`. */
@@ -248,7 +262,7 @@ export async function startPrograms(home: OriHome, url: string) {
       try {
         const answer = await fetch(address + PATH, { method: 'POST', body: message(n, kind), headers });
         const text = await answer.text();
-        if (answer.ok) return { given: text };
+        if (answer.ok) return { given: text, type: answer.headers.get('content-type') };
         const isLost = answer.headers.get('x-ori-proxy-error') === 'answer_lost';
         return isLost ? { lost: text } : { other: `${answer.status} ${text.slice(0, 200)}` };
       } catch (error) {
@@ -264,6 +278,9 @@ export async function startPrograms(home: OriHome, url: string) {
     },
   };
 }
+
+const hasType = ({ type }: { readonly type?: string | null }, kind: Kind) =>
+  type === undefined || type === typeOf(kind);
 
 /** What a call comes to. */
 export interface CallEnd {
@@ -298,7 +315,7 @@ export function makeCalls(
     const expected = program === 'mcp' ? textOf(n, kind) : bodyOf(n, kind);
     const wrong = Object.entries({
       'carried out twice': times > 1,
-      'altered or half': 'given' in ended && ended.given !== expected,
+      'altered or half': 'given' in ended && !(ended.given === expected && hasType(ended, kind)),
       // Whatever else it is told is that the call was not carried out.
       'told wrongly': end === 'otherwise' && times > 0,
       'untouched and not given': !touched.has(n) && end !== 'given',
