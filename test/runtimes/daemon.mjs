@@ -1,12 +1,16 @@
 // A daemon with one adapter, started by the test on every runtime. Plain JavaScript, so that only the package is tested.
 import { createServer } from 'node:http';
 import { createRemoteKeySet, createVerifier, memoryReplayStore } from '@ori/verifier';
+import { keepAnswers } from '@ori/verifier/answers';
+import { answered } from './answered.mjs';
 
 const [adapter, internId, jwksUrl, port = 0] = process.argv.slice(2);
+const { ANSWER_KEY } = process.env;
 const verifier = createVerifier({
   internId,
   keys: createRemoteKeySet(jwksUrl),
   replay: memoryReplayStore(),
+  answers: ANSWER_KEY === undefined ? undefined : keepAnswers({ key: ANSWER_KEY }),
   onOutcome: ({ outcome }) => {
     ran.outcomes[outcome] = (ran.outcomes[outcome] ?? 0) + 1;
   },
@@ -15,10 +19,14 @@ const options = { bodyBytesMax: 100_000 };
 const PATH = '/api/invoke';
 const ran = { total: 0, withoutProof: 0, outcomes: {} };
 
-/** The response of each handler, and the counters. */
-function answer(given) {
+function count(given) {
   ran.total += 1;
   if (given?.proof?.user !== 'user_test') ran.withoutProof += 1;
+}
+
+/** The response of most handlers. */
+function answer(given) {
+  count(given);
   return JSON.stringify({ user: given?.proof?.user, bytes: given?.body?.byteLength });
 }
 
@@ -41,7 +49,11 @@ async function serveFetch(fetch) {
 const ADAPTERS = {
   async node() {
     const { requireProof } = await import('@ori/verifier/node');
-    const guarded = requireProof(verifier, options, (_req, res, given) => res.end(answer(given)));
+    const guarded = requireProof(verifier, options, async (_req, res, given) => {
+      count(given);
+      const { status, headers, text } = await answered(given);
+      res.writeHead(status, headers).end(text);
+    });
     listen(createServer((req, res) => (req.url === '/ran' ? res.end(tell()) : guarded(req, res))));
   },
   express: () => withExpress('express'),
@@ -73,7 +85,11 @@ const ADAPTERS = {
   },
   async fetch() {
     const { requireProof } = await import('@ori/verifier/fetch');
-    const guarded = requireProof(verifier, options, (_request, given) => new Response(answer(given)));
+    const guarded = requireProof(verifier, options, async (_request, given) => {
+      count(given);
+      const { text, ...init } = await answered(given);
+      return new Response(text, init);
+    });
     await serveFetch((request, ...rest) =>
       request.url.endsWith('/ran') ? new Response(tell()) : guarded(request, ...rest),
     );

@@ -16,7 +16,7 @@ const config :Workerd.Config = (
 const daemon :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "worker.mjs")],
   compatibilityDate = "2026-06-01",
-  bindings = [(name = "GREETING", text = "hello")],
+  bindings = [(name = "GREETING", text = "hello")BINDINGS],
 );
 `;
 
@@ -26,7 +26,9 @@ async function commandOf(runtime: string, adapter: string, internId: string, jwk
     const code = await readFile(join(WORKERS, 'worker.mjs'), 'utf8');
     const folder = await mkdtemp(join(WORKERS, 'worker-'));
     await writeFile(join(folder, 'worker.mjs'), code.replace(JWKS_URL, jwksUrl));
-    await writeFile(join(folder, 'config.capnp'), WORKERD);
+    const { ANSWER_KEY } = process.env;
+    const bindings = ANSWER_KEY === undefined ? '' : `, (name = "ANSWER_KEY", text = "${ANSWER_KEY}")`;
+    await writeFile(join(folder, 'config.capnp'), WORKERD.replace('BINDINGS', bindings));
     const require = createRequire(join(RUNTIMES, 'package.json'));
     const { default: workerd } = createRequire(require.resolve('miniflare'))('workerd');
     return [workerd, 'serve', '--control-fd=1', join(folder, 'config.capnp')];

@@ -6,7 +6,15 @@ import { gzipSync } from 'node:zlib';
 import { inLanes } from '@ori/test-env/in-lanes';
 import { overTcp, PATH, type Sent } from '@ori/test-env/verifier/guarded-daemons';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type Cell, judgeCell, LANES, RUNTIME_CELLS, readStates } from '../conformance/daemon/runtimes.ts';
+import {
+  type Cell,
+  HEAD_WITH_KEY,
+  judgeAnswers,
+  judgeCell,
+  LANES,
+  readStates,
+  SERVER_CELLS,
+} from '../conformance/daemon/runtimes.ts';
 import { INTERN_ID } from '../vectors/scenario.ts';
 import {
   bundleWorker,
@@ -152,19 +160,24 @@ test.concurrent.each(CELLS)(
   },
 );
 
-/** Each server once: the adapters that are left out see what node:http shows, and `--runtimes` tests them all. */
-const JUDGED = RUNTIME_CELLS.filter(({ name }) =>
-  ['node:http', 'Next', 'Bun', 'Deno', 'workerd'].includes(name),
-);
-
+// `--runtimes` tests the other adapters, too.
 test('each server meets the sentences of SPEC.md that the table of runtimes says', async () => {
   const expected = await readStates();
-  await inLanes(JUDGED.length, LANES, async (index) => {
-    const cell = JUDGED[index] as Cell;
+  await inLanes(SERVER_CELLS.length, LANES, async (index) => {
+    const cell = SERVER_CELLS[index] as Cell;
     // Next takes seconds to start.
     const states = await judgeCell(cell, cell.name === 'Next' ? ['slow', 'key sets'] : ['slow']);
     expect([cell.name, Object.keys(states).length]).toEqual([cell.name, expect.toSatisfy((n) => n > 25)]);
     expect({ [cell.name]: expected.get(cell.name) }).toMatchObject({ [cell.name]: states });
+  });
+}, 300_000);
+
+test('each server with an answer key meets the sentences about answers and their proofs that the table says', async () => {
+  const expected = await readStates(HEAD_WITH_KEY);
+  expect([...expected.keys()]).toEqual(SERVER_CELLS.map(({ name }) => name));
+  await inLanes(SERVER_CELLS.length, LANES, async (index) => {
+    const cell = SERVER_CELLS[index] as Cell;
+    expect({ [cell.name]: await judgeAnswers(cell) }).toEqual({ [cell.name]: expected.get(cell.name) });
   });
 }, 300_000);
 

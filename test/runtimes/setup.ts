@@ -23,6 +23,8 @@ const INSTALL = [
 /** Installs the runtimes, once, and the verifier as it is now, from its tarballs. */
 export async function setUpRuntimes(): Promise<void> {
   await mkdir(RUNTIMES, { recursive: true });
+  // What the daemons import.
+  await copyFile(fileURLToPath(new URL('./answered.mjs', import.meta.url)), join(RUNTIMES, 'answered.mjs'));
   const wanted = await readFile(MANIFEST, 'utf8');
   const stamp = join(RUNTIMES, 'installed.json');
   if ((await readFile(stamp, 'utf8').catch(() => '')) !== wanted) {

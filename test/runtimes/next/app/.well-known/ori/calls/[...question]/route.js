@@ -1,0 +1,2 @@
+export { POST } from '../../../../../guard.js';
+export const runtime = 'nodejs';
