@@ -89,7 +89,7 @@ export function createProgram(host: HostEnvironment, { json = false } = {}): Com
     .argument('[files...]', 'the public key of a root each, as the operator gives it')
     .option('--unset', 'believe what the API publishes')
     .action(async (files, options) =>
-      (await import('./commands/profile-root.ts')).profileRoot(profile(), files, options),
+      (await import('./proven/profile-root.ts')).profileRoot(profile(), files, options),
     );
   program
     .command('logout')

@@ -4,6 +4,7 @@ import { CliError } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
 import { type Profile, requireSession } from '../session/profile.ts';
 import { changeTrust, readTrust } from '../session/trust.ts';
+import { rootsOf } from './root.ts';
 
 /**
  * Sets the roots that vouch for the keys of the API, from files with a public JWK each, or forgets them with `unset`; prints those in
@@ -33,7 +34,7 @@ async function readRoot(file: string): Promise<string> {
   const { x } = (parseJson(text) ?? {}) as { x?: unknown };
   try {
     if (typeof x !== 'string') throw new TypeError('no key');
-    (await import('../proven/root.ts')).rootsOf([x]);
+    rootsOf([x]);
     return x;
   } catch {
     throw new CliError('usage', {
