@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { type AnswerKey, createAnswerKey } from '@ori/proof/answer-proof';
@@ -50,10 +50,12 @@ const GIVEN = { exit: 0, stdout: 'paid' };
 const BEGINS = `${INTERN_ID} proves its answers: from now on, this profile takes no others.`;
 const ENDS = `${INTERN_ID} proves its answers no more, says the API.`;
 
-describe.each<[string, readonly (readonly [publish: string, daemon: Daemon, told?: string, exit?: 9])[]]>([
-  ['an ori to which no key is known, as an older one, calls a newer daemon', [['none', 'first']]],
+type Step = readonly [publish: string, daemon: Daemon, told?: string, exit?: 9];
+/** The rows of the table in ori-admin's README. */
+const CHANGES: readonly (readonly [what: string, steps: readonly Step[]])[] = [
+  ['an `ori` to which no key is known, as an older one, calls a newer daemon', [['none', 'first']]],
   [
-    'a newer ori calls an older daemon',
+    'a newer `ori` calls an older daemon',
     [
       ['none', 'keeping'],
       ['none', 'plain'],
@@ -106,7 +108,21 @@ describe.each<[string, readonly (readonly [publish: string, daemon: Daemon, told
       ['first', 'first'],
     ],
   ],
-])('%s', (_name, steps) => {
+];
+
+it('the README of ori-admin says of each change what callers get', async () => {
+  const readme = await readFile(new URL('../../../services/ori-admin/README.md', import.meta.url), 'utf8');
+  const section = readme.split('\n## ').find((text) => text.startsWith('Keys that prove answers\n')) ?? '';
+  const rows = [...section.matchAll(/^\| (an? .+?) \| (.+?) \|$/gm)].map(([, what, get]) => [what, get]);
+  expect(rows).toEqual(
+    CHANGES.map(([what, steps]) => [
+      what,
+      steps.some(([, , , exit]) => exit === 9) ? expect.stringMatching(/^exit 9 until /) : 'their answers',
+    ]),
+  );
+});
+
+describe.each(CHANGES)('%s', (_name, steps) => {
   it('calls succeed, or say why not', async () => {
     for (const [name, daemon, told = '', exit] of steps) {
       publish(name);
