@@ -5,8 +5,6 @@ import type { Row } from '../../lab/bench/row.ts';
 
 /** More than a daemon answers in a second. */
 const CALLS_PER_SECOND = 4000;
-/** The answers of so many fill what is kept of one person. Until then each call may touch memory that is new to the process. */
-const BYTES_OF_A_FULL_BUFFER = 32 * 1024 * 1024;
 
 const PAIRS = [
   { ours: 'kept', theirs: 'plain', bytes: 1024, atMost: 1.05 },
@@ -50,8 +48,8 @@ async function compare(
   // Both at once, on one core: what disturbs one disturbs the other.
   const measureBoth = () => Promise.all(sides.map((side) => measure(side, Array.from({ length }, signed))));
   bench.progress('warming up');
-  const warmCalls = bench.isQuick ? bench.warmProofs : BYTES_OF_A_FULL_BUFFER / bytes;
-  for (let calls = 0; calls < warmCalls; ) calls += (await measureBoth())[0]?.answers ?? 0;
+  // More than fill what is kept of one person, and for V8 to be done with what they run through.
+  for (let calls = 0; calls < bench.warmProofs; ) calls += (await measureBoth())[0]?.answers ?? 0;
   const rounds: number[][] = [];
   for (let round = 1; round <= bench.rounds; round++) {
     bench.progress(`round ${round} of ${bench.rounds}`);
