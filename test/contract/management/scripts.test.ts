@@ -104,6 +104,7 @@ function judged(
     expect(text, line).not.toContain(filled(wanted, values));
     return line;
   }
+  if (name !== '') expect(headers, line).toHaveProperty([name.slice(0, -2)]);
   const actual = name === '' ? `${status} ${text}`.trim() : String(headers[name.slice(0, -2)]);
   const match = like(whole(filled(wanted, values))).exec(actual);
   Object.assign(values, match?.groups);
