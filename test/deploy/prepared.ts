@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -7,10 +7,15 @@ import { promisify } from 'node:util';
 import { shipped } from '../env/programs.ts';
 import { ROOT } from './root.ts';
 
-/** Runs `prepare.sh` unchanged, with the shipped `ori-admin`. */
+/** Runs `prepare.sh` unchanged, with the shipped `ori-admin`, in a checkout that only its owner can read. */
 export async function prepare(issuer: string) {
-  const folder = await mkdtemp(join(tmpdir(), 'ori-compose-'));
-  await copyFile(`${ROOT}deploy/docker/prepare.sh`, join(folder, 'prepare.sh'));
+  const deploy = await mkdtemp(join(tmpdir(), 'ori-compose-'));
+  const made = ['secrets', 'state', '.env'].map((name) => `${ROOT}deploy/docker/${name}`);
+  const filter = (source: string) => !made.includes(source);
+  for (const name of ['docker', 'grafana', 'prometheus'])
+    await cp(`${ROOT}deploy/${name}`, join(deploy, name), { recursive: true, filter });
+  await promisify(execFile)('chmod', ['-R', 'go=', deploy]);
+  const folder = join(deploy, 'docker');
   const { PATH, HOME } = process.env;
   const ORI_ADMIN = `${process.execPath} ${await shipped('admin/ori-admin')}`;
   await promisify(execFile)('sh', [join(folder, 'prepare.sh'), issuer], { env: { PATH, HOME, ORI_ADMIN } });
@@ -23,6 +28,6 @@ export async function prepare(issuer: string) {
     ),
     /** The text of a file in `secrets/`. */
     secret: (name: string) => readFile(join(folder, 'secrets', name), 'utf8'),
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+    [Symbol.asyncDispose]: () => rm(deploy, { recursive: true }),
   };
 }

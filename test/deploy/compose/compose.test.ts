@@ -175,6 +175,26 @@ describe('the configuration', () => {
   });
 });
 
+test('what is mounted of the checkout can be read by the user that all runs as, also where only root could read it', () => {
+  const mounted = services
+    .flatMap(([, { volumes = [] }]) => volumes)
+    .map((volume) => volume.split(':')[0] ?? '');
+  const ours = mounted
+    .filter((path) => !/^\.\/(secrets|state)\//.test(path))
+    .map((path) => join(prepared.folder, path));
+  const files = ours.flatMap((path) =>
+    statSync(path).isDirectory()
+      ? [path, ...readdirSync(path, { recursive: true }).map((name) => join(path, String(name)))]
+      : [path],
+  );
+  expect(files.length).toBeGreaterThan(ours.length);
+  const unreadable = files.filter((path) => {
+    const { uid, mode } = statSync(path);
+    return uid !== Number(prepared.env['ORI_UID']) && (mode & 0o004) === 0;
+  });
+  expect(unreadable).toEqual([]);
+});
+
 describe('addresses', () => {
   const share = (one: string, other: string) =>
     networksOf(service(one)).some((network) => networksOf(service(other)).includes(network));

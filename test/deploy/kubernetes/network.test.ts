@@ -1,4 +1,8 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { ROOT } from '../root.ts';
 import { type Manifest, podOf, render } from './render.ts';
 
 const pods = (manifests: readonly Manifest[]) =>
@@ -14,7 +18,7 @@ function allowed(manifests: readonly Manifest[]): string[] {
     ipBlock
       ? [ipBlock.cidr, ...(ipBlock.except ?? []).map((cidr: string) => `not ${cidr}`)].join(' ')
       : namespaceSelector
-        ? `${namespaceSelector.matchLabels['kubernetes.io/metadata.name']}/${podSelector?.matchLabels['k8s-app'] ?? '*'}`
+        ? `${namespaceSelector.matchLabels['kubernetes.io/metadata.name']}/${podSelector?.matchExpressions[0].values ?? '*'}`
         : name(podSelector);
   return policies(manifests)
     .flatMap(({ spec }) => {
@@ -64,6 +68,22 @@ test('a site allows exactly the connections of the architecture', () => {
       'admin -> management 9082',
     ].toSorted(),
   );
+});
+
+test('a label that a site adds to every selector is not asked of the name servers, which are not its own', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ori-labels-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const resources = [relative(folder, `${ROOT}deploy/kubernetes/overlays/example`)];
+  const labels = [{ pairs: { team: 'a' }, includeSelectors: true }];
+  writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify({ resources, labels }));
+  const peers = policies(render(folder))
+    .flatMap(({ spec }) => spec.egress ?? [])
+    .flatMap(({ to }) => to);
+  const own = peers.filter(({ podSelector, namespaceSelector }) => podSelector && !namespaceSelector);
+  for (const { podSelector } of own) expect(podSelector.matchLabels).toMatchObject({ team: 'a' });
+  const foreign = peers.filter(({ namespaceSelector }) => namespaceSelector);
+  expect(JSON.stringify(foreign)).toContain('kube-dns');
+  expect(JSON.stringify(foreign)).not.toContain('team');
 });
 
 test('stores in the cluster can be reached by the services that use them', () => {
