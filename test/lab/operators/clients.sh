@@ -4,8 +4,8 @@
 #
 #   bash test/lab/operators/clients.sh [TOOL…]           DOCUMENT=openapi.json: another document than that of the demo
 #
-# Needs Node, Python, Go, Java with Maven, and Rust. Not here: kiota and Fern, whose generators are .NET programs and images of
-# other registries; progenitor 0.15.1, which reads OpenAPI 3.0 alone.
+# Needs Node, Python, Go, Java with Maven, and Rust. Not here: kiota, whose package of npm downloads a .NET program; Fern, whose
+# generators are container images; progenitor 0.15.1, which reads OpenAPI 3.0 alone.
 set -u -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../../..
