@@ -8,7 +8,7 @@ import { type Standalone, startStandalone } from '../../services/standalone/src/
 import { createDatabase } from '../env/postgres.ts';
 import { runOri } from './cli-in-process.ts';
 import { makeOriHome, type OriHome, type OriResult } from './cli-process.ts';
-import { type CliWorld, INTERN_ID, startCliWorld } from './cli-world.ts';
+import { type CliWorld, startCliWorld } from './cli-world.ts';
 
 const BODY = '{"prompt":"hello"}';
 const database = await createDatabase({ migrated: false });
@@ -210,16 +210,5 @@ describe('where a session is not bound', () => {
     const again = await world.signIn(home);
     world.metadata = before;
     expect(again).toMatchObject({ exit: 0, stderr: expect.stringContaining(', bound to a key') });
-  });
-
-  it('says to sign in again when the API takes bound sessions only', async () => {
-    await using home = await world.newSignedIn();
-    const metadata = { reason: 'dpop_required', retryable: false };
-    world.scripted.push({ status: 403, body: { error: { code: 403, message: 'Bound only.', metadata } } });
-    const called = await home.ori(['sign', INTERN_ID, '--path', '/', '--data', '', '--json']);
-    expect(called).toMatchObject({ exit: 4, stdout: '' });
-    expect(JSON.parse(called.stderr)).toMatchObject({
-      error: { code: 'bound_session_required', status: 403 },
-    });
   });
 });
