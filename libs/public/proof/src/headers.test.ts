@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { renderProof } from './headers.ts';
-import { parseProofHeaders } from './read-headers.ts';
-import { headersOf, issuedVersions, PROOF_HEADERS } from './versions.ts';
+import { newestSignature, parseProofHeaders } from './read-headers.ts';
+import { ALL_VERSIONS, headersOf, isSingleUse, issuedVersions, PROOF_HEADERS } from './versions.ts';
 
 const signature = fc.uint8Array({ minLength: 64, maxLength: 64 });
 const proof = fc.record(
@@ -48,6 +48,18 @@ test('rendered headers are parsed back, among other headers and in any case', ()
       });
     }),
   );
+});
+
+test.each(ALL_VERSIONS)('a proof of version %i is judged by the signature of that version', (version) => {
+  const of = (one: number) => new Uint8Array(64).fill(one);
+  const signatures = ALL_VERSIONS.filter((one) => one <= version).map((one) => ({
+    version: one,
+    signature: of(one),
+  }));
+  const { nonce } = EXAMPLE.v2;
+  const values = renderProof({ timestamp: 1, user: 'a', nonce, signatures });
+  const newest = newestSignature(parseProofHeaders(Object.entries(values).flat()));
+  expect(newest).toEqual({ version, signature: of(version), ...(isSingleUse(version) && { nonce }) });
 });
 
 test('the signing response has three keys, or five with version 2', () => {

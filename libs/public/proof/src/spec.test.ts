@@ -16,6 +16,7 @@ import {
   thumbprint,
   type UnavailableErrorCode,
 } from './index.ts';
+import { PROOF_HEADERS, VERSIONS } from './versions.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '..', name), 'utf8');
 const SPEC = read('SPEC.md');
@@ -51,6 +52,12 @@ function patternOf(rule: string): string {
 function bash(commands: string): string {
   return execFileSync('bash', ['-c', commands], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
+
+test('SPEC.md has the header and the label of each version', () => {
+  const labels = Object.values(VERSIONS).map(({ label }) => label.replace(/^\d+:/, ''));
+  const absent = [...Object.values(PROOF_HEADERS), ...labels].filter((name) => !SPEC.includes(name));
+  expect(absent).toEqual([]);
+});
 
 test('the openssl commands of README.md verify the worked example of SPEC.md unchanged', () => {
   expect(bash(COMMANDS)).toBe('Signature Verified Successfully\nSignature Verified Successfully\n');
