@@ -29,10 +29,12 @@ interface Cell {
 }
 
 const CELLS: readonly Cell[] = [
-  ...['uvicorn-h11', 'uvicorn-httptools', 'hypercorn', 'granian', 'gunicorn-asgi'].map((server) => ({
-    server,
-    kind: 'asgi',
-  })),
+  ...['uvicorn-h11', 'uvicorn-httptools', 'hypercorn', 'granian', 'gunicorn-asgi', 'gunicorn-uvicorn'].map(
+    (server) => ({
+      server,
+      kind: 'asgi',
+    }),
+  ),
   ...['fastapi', 'mounted', 'django-asgi'].map((kind) => ({ server: 'uvicorn-h11', kind })),
   ...['wsgi', 'django', 'flask'].map((kind) => ({ server: 'gunicorn-wsgi', kind })),
   ...['redis', 'psycopg', 'asyncpg'].flatMap((store) => [

@@ -36,6 +36,8 @@ verifier = Verifier(
     open_store(os.environ.get("STORE", "memory")),
     answers="ANSWERS" in os.environ,
 )
+if (ready := getattr(verifier.store, "ready", None)) is not None:
+    ready(30_000)
 app: Any
 
 

@@ -19,7 +19,8 @@ COMMANDS = {
     "uvicorn-httptools": [*uvicorn, "--http", "httptools"],
     "hypercorn": ["hypercorn", "daemons:app", "--bind", at, "--log-level", "error"],
     "granian": ["granian", "daemons:app", "--interface", "asgi", "--port", str(port), "--log-level", "error"],
-    "gunicorn-asgi": [*gunicorn, "--worker-class", "uvicorn_worker.UvicornWorker"],
+    "gunicorn-asgi": [*gunicorn, "--worker-class", "asgi"],
+    "gunicorn-uvicorn": [*gunicorn, "--worker-class", "uvicorn_worker.UvicornWorker"],
     "gunicorn-wsgi": [*gunicorn, "--threads", "32", "--timeout", "60"],
 }
 os.setsid()
