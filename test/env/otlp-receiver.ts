@@ -74,7 +74,8 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   return receiver;
 }
 
-function spansOf({ resourceSpans }: OtlpTraces): ReceivedSpan[] {
+/** The spans of a request to a collector, or of a line that one exports. */
+export function spansOf({ resourceSpans }: OtlpTraces): ReceivedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const service = String(attributesOf(resource.attributes)['service.name']);
     return scopeSpans.flatMap(({ spans }) =>

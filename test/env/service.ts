@@ -28,7 +28,7 @@ export interface Service extends AsyncDisposable {
 export interface ServiceOptions {
   readonly name: 'signer' | 'management';
   readonly address: string;
-  /** Names without the prefix. The value of a `_FILE` name is the contents of a file to create with mode 0600. */
+  /** Names without the prefix, except `OTEL_…`. The value of a `_FILE` name is the contents of a file to create with mode 0600. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -49,7 +49,7 @@ export async function createService({ name, address, environment }: ServiceOptio
     [`${prefix}_OPS_PORT`]: String(opsPort),
   };
   for (const [word, value] of Object.entries(environment)) {
-    own[`${prefix}_${word}`] = word.endsWith('_FILE')
+    own[word.startsWith('OTEL_') ? word : `${prefix}_${word}`] = word.endsWith('_FILE')
       ? await writeSecret(room.directory, word, value)
       : value;
   }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -7,6 +8,8 @@ import { findProgram } from '../../env/room.ts';
 
 const run = promisify(execFile);
 const VERSION = 'v1.36.3';
+const COLLECTOR = 'v0.161.0';
+const VMAGENT = 'github.com/VictoriaMetrics/VictoriaMetrics/app/vmagent@v1.151.0';
 const CACHE = join(import.meta.dirname, '../../../node_modules/.cache/ori-operators');
 
 /** The custom resources that our manifests use, by module. */
@@ -35,6 +38,29 @@ export async function findBinaries() {
     engines: await build('engines', ['.'], await copyEngines()),
     definitions: await Promise.all(definitions),
   };
+}
+
+/** An OpenTelemetry Collector, made by its builder, and vmagent; built and kept. @throws Error without Go */
+export async function findTelemetry() {
+  const folder = join(CACHE, 'collector');
+  await mkdir(folder, { recursive: true });
+  const [own, contrib] = [
+    'go.opentelemetry.io/collector',
+    'github.com/open-telemetry/opentelemetry-collector-contrib',
+  ];
+  const manifest = {
+    dist: { name: 'collector', module: 'ori.example/collector', output_path: folder },
+    receivers: [{ gomod: `${own}/receiver/otlpreceiver ${COLLECTOR}` }],
+    exporters: [{ gomod: `${contrib}/exporter/fileexporter ${COLLECTOR}` }],
+    extensions: [{ gomod: `${contrib}/extension/bearertokenauthextension ${COLLECTOR}` }],
+  };
+  await writeFile(join(CACHE, 'collector.json'), JSON.stringify(manifest));
+  const program = join(folder, 'collector');
+  const builder = ['run', `${own}/cmd/builder@${COLLECTOR}`, '--config', join(CACHE, 'collector.json')];
+  if (!existsSync(program)) await go(CACHE, ...builder);
+  const vmagent = join(CACHE, 'vmagent');
+  if (!existsSync(vmagent)) await run('go', ['install', VMAGENT], { env: { ...process.env, GOBIN: CACHE } });
+  return { collector: program, vmagent };
 }
 
 async function buildKubernetes() {
@@ -73,9 +99,9 @@ async function build(name: string, packages: readonly string[], cwd: string): Pr
   const built = await readFile(marker, 'utf8').catch(() => '');
   if (built === version) return path;
   console.log(`building ${name} …`);
-  const go = (...words: string[]) => run('nice', ['-n', '15', 'go', ...words], { cwd, maxBuffer: 1 << 26 });
-  await go('mod', 'tidy');
+  await go(cwd, 'mod', 'tidy');
   await go(
+    cwd,
     'build',
     '-trimpath',
     '-ldflags',
@@ -86,6 +112,10 @@ async function build(name: string, packages: readonly string[], cwd: string): Pr
   );
   await writeFile(marker, version);
   return path;
+}
+
+function go(cwd: string, ...words: string[]) {
+  return run('nice', ['-n', '15', 'go', ...words], { cwd, maxBuffer: 1 << 26 });
 }
 
 async function download(module: string): Promise<{ Dir: string; GoMod: string }> {
