@@ -62,7 +62,7 @@ if [ "$uid" -eq 0 ]; then
   uid=65532 gid=65532
   chown -R "$uid:$gid" secrets state
   # What compose.yaml mounts of the checkout, which root with a umask of 077 has alone.
-  chmod -R go+rX gateway-site blackbox.yml prometheus-targets ../prometheus ../grafana
+  [ ! -e compose.yaml ] || chmod -R go+rX gateway-site blackbox.yml prometheus-targets ../prometheus ../grafana
 fi
 log_origin=${base_url#*://}
 printf 'ORI_UID=%s\nORI_GID=%s\nORI_ISSUER=%s\nORI_BASE_URL=%s\nORI_LOG_ORIGIN=%s\n' \
