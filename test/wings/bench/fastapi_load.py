@@ -15,7 +15,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import Depends, FastAPI, Request
 
-sys.path.insert(0, str(Path(__file__).parents[4] / "libs/public/python/src"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "libs/public/python/src"))
 
 from ori_proof.fastapi import Proven, require_proof
 from ori_proof.testing import TestSigner

@@ -296,3 +296,14 @@ test.skipIf(PYTHON === undefined).each([
     encoding: 'utf8',
   });
 });
+
+test.skipIf(PYTHON === undefined).each([
+  ['lab/bench/sides/verify.py', '2', '5'],
+  ['wings/bench/fastapi_load.py', '5'],
+])('%s of the benchmark prints its figures', (program, ...args) => {
+  const file = join(ROOT, 'test', program);
+  const figures = JSON.parse(
+    execFileSync(PYTHON ?? '', [file, ...args], { encoding: 'utf8', stdio: 'pipe' }),
+  );
+  expect(figures.length).toBeGreaterThan(1);
+});
