@@ -191,7 +191,8 @@ full audit 'audit/signer-1 audit/signer-2' accepted_once
 # The log: signing goes on without it, and with room again every line is in its tree.
 ops() { podman exec orilab_log_1 /usr/local/bin/node -e "fetch('http://127.0.0.1:9084/$1').then((r) => r.text()).then(console.log)"; }
 complains() { accepted && ops metrics | grep -E '^log_failures_total [1-9]' && podman logs --tail 3 orilab_log_1 2>&1 | grep -m 1 ENOSPC; }
-complete() { [ "$(cat state/audit/*/audit.jsonl | wc -l)" = "$(ops metrics | sed -n 's/^log_checkpoint_leaves //p')" ]; }
+# An empty line is a line break before the first write after a failed one. A line that was cut off is in the tree, as torn.
+complete() { [ "$(cat state/audit/*/audit.jsonl | grep -c .)" = "$(ops metrics | sed -n 's/^log_checkpoint_leaves //p')" ]; }
 check 'the log has every audit line' complete
 fill log
 check 'log full: it says so, and a call is accepted' complains
@@ -202,7 +203,7 @@ check '  with room again it has every audit line' complete
 # PostgreSQL: signing, which only reads, goes on; what management said it made is there with room again, and nothing else.
 organization=$(operator org list --json 2> "$lab/said" | grep -oE -m 1 'org_[A-Za-z0-9]+' | head -n 1)
 key=$(operator key create --kind management --organization "$organization" --name console 2> "$lab/said" | tail -n 1)
-manage() { curl -s -w '\n%{http_code}' -H "authorization: Bearer $key" -H 'content-type: application/json' "$@"; }
+manage() { curl -s --cacert "$lab/authorities.crt" -w '\n%{http_code}' -H "authorization: Bearer $key" -H 'content-type: application/json' "$@"; }
 tries=0
 made() { # one guardrail more
   tries=$((tries + 1))
@@ -218,10 +219,6 @@ fill postgres
 check 'PostgreSQL full: management refuses' refuses
 echo "       $(head -n 1 "$lab/words") after $(wc -l < "$lab/made") of $tries"
 check '  and a call is accepted' accepted
-podman exec orilab_postgres_1 psql -qU postgres -c 'select pg_switch_wal()' -c 'create table wal as select 1' > "$lab/words" 2>&1 || :
-echo "       $(podman logs --tail 20 orilab_postgres_1 2>&1 | grep -m 1 PANIC)"
-check '  no room for its log: a call is refused' not accepted_once
-echo "       $(head -n 1 "$lab/words")"
 rm state/postgres/filler
 check '  with room again a call is accepted' accepted
 sort "$lab/made" > "$lab/made.sorted"
