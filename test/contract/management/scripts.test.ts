@@ -134,7 +134,7 @@ async function answerTo(world: ManagementWorld, request: string, lines: readonly
   if (verb === 'operator') {
     const operate = operatorOf(world)[name];
     if (operate === undefined) throw new Error(`no operator does ${name}`);
-    return result(await operate(JSON.parse(rest)));
+    return result(await operate(JSON.parse(rest) as never));
   }
   const [, who, subject = ''] = lines.find((line) => line.startsWith('as '))?.split(' ') ?? [];
   const headers = lines.flatMap((line) => /^(\S+): ?(.*)$/.exec(line)?.slice(1) ?? []);
@@ -150,8 +150,7 @@ async function answerTo(world: ManagementWorld, request: string, lines: readonly
   });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a script gives what the function wants
-type Operate = (json: any) => Promise<unknown>;
+type Operate = (json: never) => Promise<unknown>;
 
 const operatorOf = ({ store, ours }: ManagementWorld): Readonly<Record<string, Operate>> => ({
   addMember: (json) => addMember(store, json),
@@ -164,7 +163,7 @@ const operatorOf = ({ store, ours }: ManagementWorld): Readonly<Record<string, O
   deleteWorkspace: (json) => deleteWorkspace(store, json),
   disableApiKey: (json) => disableApiKey(store, json),
   removeMember: (json) => removeMember(store, json),
-  setIcon: (json) => setIcon(store, { ...json, bytes: PNG }),
+  setIcon: (json: { internId: string }) => setIcon(store, { ...json, bytes: PNG }),
   setProgramme: (json) => setProgramme(store, json),
 });
 

@@ -48,10 +48,13 @@ const {
     readonly audience: string;
     readonly claims: Claims;
   }[];
-} = JSON.parse(readFileSync(new URL('provider-shapes.json', import.meta.url), 'utf8'), (_name, value) => {
-  const [, seconds] = /^now([+-]\d+)$/.exec(value) ?? [];
-  return seconds === undefined ? value : now() + Number(seconds);
-});
+} = JSON.parse(
+  readFileSync(new URL('provider-shapes.fixture.json', import.meta.url), 'utf8'),
+  (_name, value) => {
+    const [, seconds] = /^now([+-]\d+)$/.exec(value) ?? [];
+    return seconds === undefined ? value : now() + Number(seconds);
+  },
+);
 
 /** The settings as the file of issuers gives them. */
 function settingsOf({ settings, access }: Pick<ProviderShape, 'settings' | 'access'>): IssuerSettings {
