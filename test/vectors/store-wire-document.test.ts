@@ -89,10 +89,12 @@ describe.each(STORES)(
       for (const [script = '', keys = '', list = ''] of rowsOf('| Script | Keys | Arguments 7 on |')) {
         const isMore = !script.startsWith('`');
         if (!isMore) [name = ''] = quoted(script);
-        const own = list
-          .replaceAll(/`1` if [^;]+/g, 'flag')
-          .split(/, | and |; /)
-          .filter((each) => each !== '…').length;
+        const own = list.includes(' for each of several')
+          ? 0
+          : list
+              .replaceAll(/`1` if [^;]+/g, 'flag')
+              .split(/, | and |; /)
+              .filter((each) => each !== '…').length;
         args = isMore ? args + own : 6 + own;
         counts.set(name, [keys.split(', ').length, args]);
       }

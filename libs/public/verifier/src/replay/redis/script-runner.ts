@@ -13,7 +13,7 @@ export interface Answer extends Verdict {
   readonly outcome?: string;
 }
 
-type Argument = string | number | Buffer;
+export type Argument = string | number | Buffer;
 
 /** Runs the scripts, and turns every failure into an UnavailableError. With replicas, `WAIT` follows each spend. */
 export function createScriptRunner(
@@ -35,24 +35,23 @@ export function createScriptRunner(
     }
   }
 
-  const call: ScriptRunner['touch'] = async (name, keys, args) =>
-    toAnswer(await inTime(redis.call('EVALSHA', SCRIPT_SHA1[name], keys.length, ...keys, ...args)));
+  const call: Send = async (name, keys, args) =>
+    toAnswers(await inTime(redis.call('EVALSHA', SCRIPT_SHA1[name], keys.length, ...keys, ...args)));
 
   /** One pipeline, because `WAIT` applies to the connection that wrote. */
-  const callAndWait: ScriptRunner['spend'] = async (name, keys, args) => {
+  const callAndWait: Send = async (name, keys, args) => {
     const pipeline = redis.pipeline([
       ['evalsha', SCRIPT_SHA1[name], keys.length, ...keys, ...args],
       ['wait', replicasMin, waitMs],
     ]);
     const [answer, wait] = (await inTime(pipeline.exec())) ?? [];
     if (answer?.[0]) throw answer[0];
-    const verdict = toAnswer(answer?.[1]);
-    if (verdict.verdict !== 'spent' && verdict.verdict !== 'not_received') return verdict;
+    const answers = toAnswers(answer?.[1]);
+    if (!answers.some(isSpend)) return answers;
     if (wait?.[0]) throw wait[0];
-    if (!(Number(wait?.[1]) >= replicasMin)) {
-      throw new UnavailableError('replay_store_unsafe', 'too few replicas acknowledged the spend');
-    }
-    return verdict;
+    if (Number(wait?.[1]) >= replicasMin) return answers;
+    const [first, ...others] = answers;
+    return [withoutAcks(first), ...others.map(withoutAcks)];
   };
   const callOnce = replicasMin === 0 ? call : callAndWait;
 
@@ -67,8 +66,11 @@ export function createScriptRunner(
   };
 
   return {
-    /** Sends a script once. Without an answer in time it counts as done. A missing script is loaded for the next call. */
-    async spend(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer> {
+    /**
+     * Sends a script once; `spendMany` gives an answer for each spend. Without an answer in time it counts as done. A missing script is
+     * loaded for the next call.
+     */
+    async spend(...[name, keys, args]: Parameters<Send>): Promise<Answers> {
       try {
         return await callOnce(name, keys, args);
       } catch (error) {
@@ -85,13 +87,14 @@ export function createScriptRunner(
       }
     },
     /** The same for a script that may run twice: if it is missing, it is loaded and sent again. */
-    async touch(name: RedisScriptName, keys: readonly string[], args: readonly Argument[]): Promise<Answer> {
+    async touch(keys: readonly string[], args: readonly Argument[]): Promise<Answer> {
       try {
-        return await call(name, keys, args).catch(async (error: unknown) => {
+        const [answer] = await call('touch', keys, args).catch(async (error: unknown) => {
           if (!isUnknownScript(error)) throw error;
           await loadScripts();
-          return call(name, keys, args);
+          return call('touch', keys, args);
         });
+        return answer;
       } catch (error) {
         throw toUnavailable(error, lastError());
       }
@@ -99,7 +102,20 @@ export function createScriptRunner(
   };
 }
 
-export type ScriptRunner = ReturnType<typeof createScriptRunner>;
+type Answers = readonly [Answer, ...Answer[]];
+type Send = (name: RedisScriptName, keys: readonly string[], args: readonly Argument[]) => Promise<Answers>;
+
+const UNACKNOWLEDGED: Answer = { verdict: 'unsafe', detail: 'too few replicas acknowledged the spend' };
+
+const isSpend = ({ verdict }: Answer): boolean => verdict === 'spent' || verdict === 'not_received';
+const withoutAcks = (answer: Answer): Answer => (isSpend(answer) ? UNACKNOWLEDGED : answer);
+
+/** One answer, or one for each spend of several. */
+function toAnswers(reply: unknown): Answers {
+  if (!Array.isArray(reply) || !Array.isArray(reply[0])) return [toAnswer(reply)];
+  const [first, ...others]: unknown[] = reply;
+  return [toAnswer(first), ...others.map(toAnswer)];
+}
 
 function toAnswer(reply: unknown): Answer {
   if (!Array.isArray(reply))

@@ -82,7 +82,7 @@ end
 `;
 
 /** One spend in 16 forgets, by the first byte of the id, which is random. */
-const FORGET_SOMETIMES = `if string.byte(ARGV[8]) < 16 then ${forget(64)} end
+const FORGET_SOMETIMES = `if string.byte(id) < 16 then ${forget(64)} end
 `;
 
 /**
@@ -104,11 +104,11 @@ return {'touched', fence_text}
 `;
 
 /**
- * Checks the proof's timestamp, ARGV[7], against the fence, the floor and the server's clock. The first version 1 proof starts the
+ * Checks the proof's timestamp, `stamp`, against the fence, the floor and the server's clock. The first version 1 proof starts the
  * recording, and it and all earlier ones are refused.
  */
 const judge = (version: 1 | 2): string => `
-local timestamp = tonumber(ARGV[7])
+local timestamp = tonumber(stamp)
 if timestamp > now + tolerance then return {'not_yet_valid', fence_text} end
 local horizon = math.floor(now - tonumber(ARGV[3]))
 if timestamp <= horizon or timestamp <= (mark('floor') or -1) then return {'expired', fence_text} end
@@ -118,15 +118,33 @@ local bound = math.ceil(since + tolerance)
 if timestamp <= bound then return {'before_fence', fence_text, math.max(1, math.ceil(bound + 1 - now))} end
 `;
 
-/**
- * Version 2: ARGV[8] is the 16 bytes of the nonce, ARGV[9] the 32 bytes of the version 1 id. ARGV[11] is absent for a verifier that keeps
- * no answers, and empty for a question. Otherwise it is the person, ARGV[12] this process, and the last key the record of the call.
- */
+/** Spends a version 2 proof: `id` is the 16 bytes of the nonce, `v1_id` the 32 bytes of the version 1 id. */
 const SPEND_V2 = `
-local v1_id, marks_v1 = ARGV[9], mark('v1')
+local marks_v1 = mark('v1')
 if marks_v1 and redis.call('ZSCORE', spent, '1' .. v1_id) then return {'replayed', fence_text} end
-if redis.call('ZADD', spent, 'NX', ARGV[7], '2' .. ARGV[8]) == 0 then return {'replayed', fence_text} end
-if marks_v1 then redis.call('ZADD', spent, 'NX', ARGV[7], 'm' .. v1_id) end
+if redis.call('ZADD', spent, 'NX', stamp, '2' .. id) == 0 then return {'replayed', fence_text} end
+if marks_v1 then redis.call('ZADD', spent, 'NX', stamp, 'm' .. v1_id) end
+`;
+
+/** ARGV[7], [8], [9], and so on by threes, are a version 2 proof each, of a verifier that keeps no answers. */
+const SPEND_MANY = `${OPEN}
+local function spend(stamp, id, v1_id)
+${judge(2)}${FORGET_SOMETIMES}${SPEND_V2}${UNRECORDED}return {'spent', fence_text}
+end
+local answers = {}
+for first = 7, #ARGV, 3 do answers[#answers + 1] = spend(ARGV[first], ARGV[first + 1], ARGV[first + 2]) end
+return answers
+`;
+
+const PROOF_V2 = `
+local stamp, id, v1_id = ARGV[7], ARGV[8], ARGV[9]
+`;
+
+/**
+ * ARGV[11] is absent for a verifier that keeps no answers, and empty for a question. Otherwise it is the person, ARGV[12] this process,
+ * and the last key the record of the call.
+ */
+const RECORD_CALL = `
 if not ARGV[11] then
   ${UNRECORDED}elseif ARGV[11] ~= '' then
   redis.call('SET', KEYS[#KEYS], ARGV[11] .. '\\n' .. ARGV[12] .. '\\nrunning', 'EX', ${RUNNING_SECONDS_MAX})
@@ -163,10 +181,10 @@ end
 return unknown()
 `;
 
-/** Version 1: ARGV[8] is the 32 bytes of its id. */
+/** Version 1: `id` is the 32 bytes of its id. */
 const SPEND_V1 = `
-if redis.call('ZSCORE', spent, 'm' .. ARGV[8]) then return {'replayed', fence_text} end
-if redis.call('ZADD', spent, 'NX', ARGV[7], '1' .. ARGV[8]) == 0 then return {'replayed', fence_text} end
+if redis.call('ZSCORE', spent, 'm' .. id) then return {'replayed', fence_text} end
+if redis.call('ZADD', spent, 'NX', stamp, '1' .. id) == 0 then return {'replayed', fence_text} end
 ${UNRECORDED}return {'spent', fence_text}
 `;
 
@@ -178,10 +196,11 @@ if redis.call('GET', KEYS[2]) ~= ARGV[10] then return {'not_issued', fence_text}
 /** The scripts of the Redis store by name. The signer loads them for daemons that may only call EVALSHA. */
 export const REDIS_SCRIPTS: Readonly<Record<RedisScriptName, string>> = {
   touch: TOUCH,
-  spendV1: `${OPEN}${judge(1)}${FORGET_SOMETIMES}${SPEND_V1}`,
-  spendV2: `${OPEN}${judge(2)}${FORGET_SOMETIMES}${SPEND_V2}`,
-  redeem: `${OPEN}${judge(2)}${REQUIRE_ISSUED}${FORGET_SOMETIMES}${SPEND_V2}`,
+  spendV1: `${OPEN}local stamp, id = ARGV[7], ARGV[8]${judge(1)}${FORGET_SOMETIMES}${SPEND_V1}`,
+  spendV2: `${OPEN}${PROOF_V2}${judge(2)}${FORGET_SOMETIMES}${SPEND_V2}${RECORD_CALL}`,
+  spendMany: SPEND_MANY,
+  redeem: `${OPEN}${PROOF_V2}${judge(2)}${REQUIRE_ISSUED}${FORGET_SOMETIMES}${SPEND_V2}${RECORD_CALL}`,
   ask: ASK,
 };
 
-export type RedisScriptName = 'touch' | 'spendV1' | 'spendV2' | 'redeem' | 'ask';
+export type RedisScriptName = 'touch' | 'spendV1' | 'spendV2' | 'spendMany' | 'redeem' | 'ask';

@@ -10,6 +10,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { keepAnswers } from '../../answers/keep-answers.ts';
 import { createLocalKeySet } from '../../keys/local.ts';
 import { createVerifier } from '../../verifier.ts';
+import type { ReplayPolicy } from '../replay-store.ts';
 import { type RedisClient, SCRIPT_SHA1 } from './client.ts';
 import { spentKey } from './keys.ts';
 import { adaptNodeRedis, type NodeRedisClient } from './node-redis.ts';
@@ -102,6 +103,82 @@ describe('spend', () => {
     await expect(verifier.verify(request({ timestamp }))).rejects.toMatchObject({
       code: 'replay_store_unsafe',
     });
+  });
+});
+
+describe('spends of one turn of the event loop', () => {
+  const nonceFrom = (first: number) => Buffer.from([first, ...randomBytes(15)]).toString('base64url');
+  /** A store of an intern, and what becomes of its spends that are made together: 'spent', or the code of the error. */
+  const storeOn = async () => {
+    const { replay, internId, key } = await daemonOn(redis);
+    const policy = { ...POLICY, internId };
+    const timestamp = Math.floor(Date.now() / 1000);
+    const spendAll = (...proofs: { nonce: string; at?: number; v1?: string }[]) =>
+      Promise.all(
+        proofs.map(async ({ nonce, at = timestamp, v1 = randomBytes(32).toString('hex') }) => {
+          const signingInput = new Uint8Array();
+          const proof = { timestamp: at, nonce, signingInput, v1Id: () => v1, nowMs: Date.now() };
+          try {
+            return await replay.spend({ ...proof, policy });
+          } catch (error) {
+            return (error as { code?: unknown }).code;
+          }
+        }),
+      );
+    return { key, timestamp, spendAll };
+  };
+
+  test('get a verdict each, in their order', async () => {
+    const { key, timestamp, spendAll } = await storeOn();
+    const [first, second, late] = [nonceFrom(255), nonceFrom(255), nonceFrom(255)];
+    await redis.zadd(key, -(timestamp - 50), 'floor');
+    const verdicts = await spendAll(
+      { nonce: first },
+      { nonce: first },
+      { nonce: nonceFrom(255), at: timestamp - 50 },
+      { nonce: nonceFrom(255), at: timestamp + 60 },
+      { nonce: second },
+      { nonce: late, at: timestamp - 49 },
+    );
+    expect(verdicts).toEqual([
+      'spent',
+      'nonce_replayed',
+      'proof_expired',
+      'proof_not_yet_valid',
+      'spent',
+      'spent',
+    ]);
+    expect(await spendAll({ nonce: late }, { nonce: second }, { nonce: first })).toEqual([
+      'nonce_replayed',
+      'nonce_replayed',
+      'nonce_replayed',
+    ]);
+  });
+
+  test('leave what one spend leaves: the ids, those of version 1 where they count, the latest time', async () => {
+    const { key, timestamp, spendAll } = await storeOn();
+    await redis.zadd(key, -(timestamp - 100), 'v1');
+    const [known, other] = ['5a'.repeat(32), '5b'.repeat(32)];
+    await redis.zadd(key, timestamp, Buffer.concat([Buffer.from('1'), Buffer.from(known, 'hex')]));
+    const verdicts = await spendAll(
+      { nonce: nonceFrom(255), v1: known },
+      { nonce: nonceFrom(255), at: timestamp - 1, v1: other },
+      { nonce: nonceFrom(255), at: timestamp - 2 },
+    );
+    expect(verdicts).toEqual(['nonce_replayed', 'spent', 'spent']);
+    const mark = Buffer.concat([Buffer.from('m'), Buffer.from(other, 'hex')]);
+    expect(await redis.zscore(key, mark)).toBe(String(timestamp - 1));
+    expect(-Number(await redis.zscore(key, 'unrecorded'))).toBe(timestamp - 1);
+    expect(await redis.zcount(key, 0, '+inf')).toBe(1 + 2 * 2);
+  });
+
+  test('forget as often as single ones', async () => {
+    const { key, spendAll } = await storeOn();
+    const old = Math.floor(Date.now() / 1000) - 2000;
+    await redis.zadd(key, ...Array.from({ length: 200 }, (_, index) => [old + index, `old-${index}`]).flat());
+    await spendAll({ nonce: nonceFrom(16) }, { nonce: nonceFrom(15) }, { nonce: nonceFrom(0) });
+    expect(await redis.zcount(key, 0, '+inf')).toBe(200 - 2 * 64 + 3);
+    expect(-Number(await redis.zscore(key, 'floor'))).toBe(old + 127);
   });
 });
 
@@ -476,7 +553,12 @@ const SPENT = ['spent', '1.000000'];
 
 /** A store over a client of this kind, whose server answers each command as `says` says, and throws an Error. */
 function fakeWorld(kind: (typeof CLIENTS)[number], options: Partial<RedisReplayStoreOptions> = {}) {
-  const says: Record<string, unknown> = { touch: ['touched', '1.000000'], spendV2: SPENT };
+  const says: Record<string, unknown> = {
+    touch: ['touched', '1.000000'],
+    spendV2: SPENT,
+    redeem: SPENT,
+    spendMany: [SPENT, SPENT],
+  };
   /** The names of the scripts and other commands. */
   const sent: string[] = [];
   /** The last arguments of each. */
@@ -531,10 +613,10 @@ function fakeWorld(kind: (typeof CLIENTS)[number], options: Partial<RedisReplayS
   onTestFinished(() => store.close());
   store.attach(POLICY);
   /** 'spent', or the code of the error. */
-  const spend = (): Promise<unknown> =>
+  const spend = (policy: ReplayPolicy = POLICY): Promise<unknown> =>
     store
       .spend({
-        policy: POLICY,
+        policy,
         timestamp: 2,
         nowMs: 2000,
         nonce: 'AAECAwQFBgcICQoLDA0ODw',
@@ -574,6 +656,53 @@ describe.each(CLIENTS)('over %s, the store', (kind) => {
     store.close();
     client.emit('ready');
     expect(sent).toEqual(['touch', 'touch']);
+  });
+});
+
+describe('what is spent together', () => {
+  test('is what one policy spends in one turn, and at most 64', async () => {
+    const { spend, says, sent, given } = fakeWorld('ioredis', { timeoutMs: 1000 });
+    says['spendMany'] = Array(64).fill(SPENT);
+    const other = { ...POLICY, clockToleranceSeconds: 5 };
+    const verdicts = await Promise.all([
+      ...Array.from({ length: 65 }, () => spend()),
+      spend(other),
+      new Promise((resolve) => setImmediate(resolve)).then(() => spend(other)),
+    ]);
+    expect(new Set(verdicts)).toEqual(new Set(['spent']));
+    expect(sent).toEqual(['touch', 'spendMany', 'spendV2', 'spendV2', 'spendV2']);
+    expect(given['spendMany']).toHaveLength(6 + 64 * 3);
+  });
+
+  test.each([
+    ['redeems', 'redeem', POLICY],
+    ['keeps answers', 'spend', { ...POLICY, answers: {} }],
+  ] as const)('is no spend of a verifier that %s', async (_title, mode, policy) => {
+    const { spend, sent } = fakeWorld('ioredis', { mode });
+    expect(await Promise.all([spend(policy), spend(policy)])).toEqual(['spent', 'spent']);
+    const script = mode === 'redeem' ? 'redeem' : 'spendV2';
+    expect(sent).toEqual(['touch', script, script]);
+  });
+
+  test.each([
+    [['unsafe', 'the clocks are apart'], 'replay_store_unsafe'],
+    [[SPENT], 'replay_store_unavailable'],
+    [[SPENT, SPENT, SPENT], 'replay_store_unavailable'],
+    [SPENT, 'replay_store_unavailable'],
+    [new Error('OOM command not allowed'), 'replay_store_full'],
+  ])('answered by %o is refused: %s', async (answer, code) => {
+    const { spend, says } = fakeWorld('ioredis');
+    says['spendMany'] = answer;
+    expect(await Promise.all([spend(), spend()])).toEqual([code, code]);
+  });
+
+  test('is not spent without the acknowledgements; what was refused stays refused', async () => {
+    const { spend, says, sent } = fakeWorld('ioredis', { replicas: 1 });
+    Object.assign(says, { spendMany: [['replayed', '1.000000'], SPENT], wait: 0 });
+    expect(await Promise.all([spend(), spend()])).toEqual(['nonce_replayed', 'replay_store_unsafe']);
+    says['wait'] = 1;
+    expect(await Promise.all([spend(), spend()])).toEqual(['nonce_replayed', 'spent']);
+    expect(sent).toEqual(['touch', 'spendMany', 'wait', 'spendMany', 'wait']);
   });
 });
 
@@ -652,7 +781,7 @@ test('a server that does not answer is not waited for', async () => {
 });
 
 test('the server is checked every 2 s, and no timer is left once the store is closed', async () => {
-  vi.useFakeTimers();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { spend, store, sent } = fakeWorld('ioredis');
   await vi.advanceTimersByTimeAsync(2000);
