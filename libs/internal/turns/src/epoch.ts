@@ -19,7 +19,9 @@ export interface Epoch {
  */
 export const EPOCH_LUA = `
 local function run_and_epoch(key)
-  local run = string.match(redis.call('info', 'server'), 'run_id:(%x+)')
+  local server = redis.call('info', 'server')
+  local _, before_run = string.find(server, 'run_id:', 1, true)
+  local run = string.sub(server, before_run + 1, before_run + 40)
   local known = redis.call('get', key)
   if known and string.sub(known, 1, #run + 1) == run .. ' ' then return run, string.sub(known, #run + 2) end
   return run, nil

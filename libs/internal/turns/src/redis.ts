@@ -37,10 +37,10 @@ local function ttl_of(key)
 end
 local function charge(key, ttl)
   if ttl ~= -2 then
-    redis.call('incrby', key, 1)
+    redis.call('incrby', key, '1')
     return ttl
   end
-  redis.call('set', key, 1, 'PX', window)
+  redis.call('set', key, '1', 'PX', window)
   return window
 end
 local user, organization = tonumber(redis.call('get', KEYS[1]) or 0), tonumber(redis.call('get', KEYS[2]) or 0)

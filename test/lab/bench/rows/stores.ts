@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createTurnLimiter } from '@ori/turns/limiter';
 import { postgresReplayStore } from '@ori/verifier/postgres';
 import { POSTGRES_REPLAY_SQL } from '@ori/verifier/postgres/schema';
 import { type RedisClient, redisReplayStore, type SharedReplayStore } from '@ori/verifier/redis';
@@ -19,7 +20,11 @@ const TOGETHER = 50;
 export const storesRow: Row = {
   name: 'stores',
   missing: () => (findPostgres() === undefined ? 'no PostgreSQL on this machine' : undefined),
-  run: async (bench) => [...(await spendsInRedis(bench)), ...(await spendsInPostgres(bench))],
+  run: async (bench) => [
+    ...(await spendsInRedis(bench)),
+    ...(await turnsInRedis(bench)),
+    ...(await spendsInPostgres(bench)),
+  ],
 };
 
 function spendIn(store: SharedReplayStore): () => Promise<unknown> {
@@ -66,12 +71,7 @@ async function spendsInRedis(bench: Bench): Promise<Finding[]> {
   const server = stack.use(await startRedis());
   const redis = openAdmin(server.url);
   stack.defer(() => redis.disconnect());
-  const cpuSeconds = async () => {
-    const cpu = await redis.info('cpu');
-    return (
-      Number(/_user_main_thread:([\d.]+)/.exec(cpu)?.[1]) + Number(/_sys_main_thread:([\d.]+)/.exec(cpu)?.[1])
-    );
-  };
+  const cpuSeconds = () => cpuSecondsOf(redis);
   const open = (client: RedisClient) => {
     const store = redisReplayStore(client, { mode: 'spend', timeoutMs: 5000 });
     stack.defer(() => store.close());
@@ -110,6 +110,61 @@ async function spendsInRedis(bench: Bench): Promise<Finding[]> {
     };
   };
   return [finding('pipelined', 4), finding('one at a time', 2.5), finding('50 at once', 3.5)];
+}
+
+async function cpuSecondsOf(redis: Redis): Promise<number> {
+  const cpu = await redis.info('cpu');
+  return (
+    Number(/_user_main_thread:([\d.]+)/.exec(cpu)?.[1]) + Number(/_sys_main_thread:([\d.]+)/.exec(cpu)?.[1])
+  );
+}
+
+/** What a signer asks of Redis for a proof, 50 at once, beside two counters without a limit and a nonce. */
+async function turnsInRedis(bench: Bench): Promise<Finding[]> {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(await startRedis());
+  const redis = openAdmin(server.url);
+  stack.defer(() => redis.disconnect());
+  const [, run] = /run_id:(\w+)/.exec(await redis.info('server')) ?? [];
+  await redis.set('epoch', `${run} begun`);
+  const epoch = { key: 'epoch', expected: 'begun', from: 0, until: 1e12 };
+  const limits = { turnsPerUser: 1e9, turnsPerOrganization: 1e9, windowSeconds: 60 };
+  const limiter = createTurnLimiter({ redis, ...limits });
+  const claim = (kind: string) => ({
+    key: `ori:{int_7Qm2}:${kind}:${randomBytes(16).toString('base64url')}`,
+    value: V1_ID,
+    keptMs: 155_000,
+  });
+  const userId = () => `user_${randomInt(1000)}`;
+  const turn = (isBound: boolean) => async () => {
+    const first = isBound ? { ...claim('dpop'), epoch } : undefined;
+    const who = { userId: userId(), organizationId: 'org_1' };
+    const taken = await limiter.takeAndClaim?.(who, { first, allowed: claim('issued') });
+    if (typeof taken !== 'object' || !taken.claimed) throw new Error('a turn was refused');
+  };
+  const { call } = pipelining(redis);
+  const naive = () => {
+    const { key, value, keptMs } = claim('naive');
+    return Promise.all([
+      call('INCR', `naive:{${userId()}}`),
+      call('INCR', 'naive:{org_1}'),
+      call('SET', key, value, 'PX', keptMs, 'NX'),
+    ]);
+  };
+  const count = bench.isQuick ? 500 : 3000;
+  const cost = (one: () => Promise<unknown>) => () => costOf(() => cpuSecondsOf(redis), count, one, together);
+  const measured = await alternate(bench, {
+    unbound: cost(turn(false)),
+    bound: cost(turn(true)),
+    naive: cost(naive),
+  });
+  return (['unbound', 'bound'] as const).map((session) => ({
+    title: `CPU of Redis, a proof of an ${session} session`.replace('an bound', 'a bound'),
+    unit: 'µs for each',
+    ours: { name: 'turns and claims', rounds: measured[session] },
+    theirs: { name: 'INCR, INCR, SET NX', rounds: measured.naive },
+    mark: { atMost: 1.8 },
+  }));
 }
 
 /** Sends the commands of one turn of the event loop as one pipeline. */
