@@ -62,9 +62,9 @@ BEGIN
   PERFORM set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') <> 'remote_apply';
   LOCK TABLE ori_replay.ledger IN ROW SHARE MODE;
   SELECT * INTO book FROM ori_replay.ledger l;
-  identity := ori_replay.identity();
+  identity := book.identity;
   lsn := pg_current_wal_insert_lsn()::text;
-  IF book.identity IS DISTINCT FROM identity OR book.event < known_event
+  IF identity <> split_part(identity, ':', 1) || ':' || ori_replay.run() OR book.event < known_event
     OR (known_identity = identity AND lsn::pg_lsn < known_lsn::pg_lsn) THEN
     detail := 'the server is not where it was: older proofs are being fenced off'; RETURN;
   END IF;

@@ -7,16 +7,21 @@ const FORGET_APART_SECONDS = 30;
 /** Functions run as the owner of the schema, so a daemon's role needs no table privileges. Unqualified names resolve in pg_catalog only. */
 export const OWNED = `LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp`;
 
-/** The server's clock, and what identifies the server, its run and its timeline. */
+/**
+ * The server's clock; its timeline and start; and what identifies it: these, after the cluster's identifier. PostgreSQL reads that from a
+ * file each time, a fifth of a spend, so spends leave it to `touch`: another cluster has another start, too.
+ */
 const IDENTITY = `
 CREATE OR REPLACE FUNCTION ori_replay.clock() RETURNS double precision LANGUAGE sql VOLATILE
 AS $$ SELECT extract(epoch FROM pg_catalog.clock_timestamp())::double precision $$;
 
-CREATE OR REPLACE FUNCTION ori_replay.identity() RETURNS text LANGUAGE sql VOLATILE
+CREATE OR REPLACE FUNCTION ori_replay.run() RETURNS text LANGUAGE sql VOLATILE
 AS $$ SELECT pg_catalog.concat_ws(':',
-  (SELECT system_identifier FROM pg_catalog.pg_control_system()),
   pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8),
   extract(epoch FROM pg_catalog.pg_postmaster_start_time())) $$;
+
+CREATE OR REPLACE FUNCTION ori_replay.identity() RETURNS text LANGUAGE sql VOLATILE
+AS $$ SELECT pg_catalog.concat_ws(':', (SELECT system_identifier FROM pg_catalog.pg_control_system()), ori_replay.run()) $$;
 `;
 
 /** Why this server cannot be trusted to keep spends, or null. Its callers have the owner's rights and names already: having them again costs. */
