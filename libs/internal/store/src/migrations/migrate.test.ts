@@ -51,6 +51,22 @@ describe('migrate', () => {
     expect(await relations(empty.db)).toEqual(before);
   });
 
+  it('has the server end the connection of a silent client after a minute, whoever logs in', async () => {
+    await using empty = await emptyDatabase();
+    const after = async () => {
+      const { rows } = await sql<{ name: string; setting: string }>`
+        select name, setting from pg_settings where name like 'tcp_keepalives_%'`.execute(
+        empty.open().kysely,
+      );
+      const of = (what: string) =>
+        Number(rows.find(({ name }) => name === `tcp_keepalives_${what}`)?.setting);
+      return of('idle') + of('interval') * of('count');
+    };
+    expect(await after()).toBeGreaterThan(7000);
+    await migrate(empty.db);
+    expect(await after()).toBe(60);
+  });
+
   it('refuses a database with foreign tables or views, and leaves it unchanged', async () => {
     await using foreign = await emptyDatabase();
     for (const [make, drop] of [

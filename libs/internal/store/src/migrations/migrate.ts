@@ -8,7 +8,7 @@ import { MIGRATIONS } from './all.ts';
 import { applyGrants } from './apply-grants.ts';
 import { MigrationError } from './migration-error.ts';
 import { requireOurs, requirePolicies, requireUtf8 } from './ownership.ts';
-import { ensureRoles, forbidLargeObjects, forbidTemporaryTables } from './roles.ts';
+import { endSilentConnections, ensureRoles, forbidLargeObjects, forbidTemporaryTables } from './roles.ts';
 
 export { GRANTS_AS_OF } from '../privileges/grant.ts';
 export { MigrationError, type MigrationErrorCode } from './migration-error.ts';
@@ -25,7 +25,7 @@ export interface MigrateOptions {
 
 /**
  * Brings the database to this version: creates missing group roles, runs missing migrations, grants each role its
- * privileges, revokes PUBLIC's privileges. All of that is one transaction under one advisory lock, so it is atomic and
+ * privileges, revokes PUBLIC's privileges, ends silent connections. All of that is one transaction under one advisory lock, so it is atomic and
  * concurrent runs wait for each other. Run it as the owner of the database, which must be allowed to create roles or
  * have created them before; never as a service's role.
  *
@@ -51,6 +51,7 @@ export async function migrate(db: Database, options: MigrateOptions = {}): Promi
     await applyGrants(tx);
     await forbidTemporaryTables(tx);
     await forbidLargeObjects(tx);
+    await endSilentConnections(tx);
     return applied;
   });
   const applied = await migrating.catch((error) => {

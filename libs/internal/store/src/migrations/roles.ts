@@ -74,3 +74,18 @@ export async function forbidLargeObjects(db: Kysely<Schema>): Promise<void> {
       end if;
     end $$`.execute(db);
 }
+
+/**
+ * After a minute the server ends a connection that a router on the way forgot; by default after two hours, until when it counts against
+ * `max_connections`, while the pool that lost it opens others. For every login of this database; set on every run, because a copy or a
+ * restored database has no settings. Skipped for one that does not own the database.
+ */
+export async function endSilentConnections(db: Kysely<Schema>): Promise<void> {
+  await sql`
+    do $$ begin
+      execute format('alter database %I set tcp_keepalives_idle = 30', current_database());
+      execute format('alter database %I set tcp_keepalives_interval = 10', current_database());
+      execute format('alter database %I set tcp_keepalives_count = 3', current_database());
+    exception when insufficient_privilege then null;
+    end $$`.execute(db);
+}
