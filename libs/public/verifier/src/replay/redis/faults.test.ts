@@ -134,6 +134,40 @@ test('requires half of the configured replicas to be in sync', async () => {
   await expect(one.verify(request())).rejects.toMatchObject({ code: 'replay_store_unsafe' });
 });
 
+test('counts a replica that is online and was heard of in the last two seconds, before it spends', async () => {
+  const { primary, redis, replica } = await pair();
+  const { verifier, verifierOn, request } = await daemonOn(redis);
+  const cautious = verifierOn(redis, { replicas: 1 }).verifier;
+  const isRefusedUnspent = async () => {
+    const signed = request();
+    await expect(cautious.verify(signed)).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+    await expect(verifier.verify(signed)).resolves.toBeDefined();
+  };
+  await replica.freeze();
+  await expect
+    .poll(() => redis.info('replication'), { timeout: 10_000 })
+    .toMatch(/slave0:.*state=online.*lag=[3-9]/);
+  await isRefusedUnspent();
+  await replica.kill();
+  await redis.config('SET', 'repl-diskless-sync-delay', '60');
+  await server('--replicaof', '127.0.0.1', String(primary.port));
+  await expect.poll(() => redis.info('replication')).toMatch(/slave0:.*state=(?!online).*lag=[0-2]\b/);
+  await isRefusedUnspent();
+});
+
+test('a spend while the server hands over to a replica is not answered in time, and is spent', async () => {
+  const { redis, replica } = await pair();
+  const { verifier, request } = await daemonOn(redis, { timeoutMs: 300 });
+  await replica.freeze();
+  // What the replica has to have before it takes over.
+  await redis.set('another', 'key');
+  await redis.call('FAILOVER', 'TIMEOUT', '1000');
+  const signed = request();
+  await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'replay_store_unavailable' });
+  await expect.poll(() => redis.info('replication')).toContain('master_failover_state:no-failover');
+  await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'nonce_replayed' });
+});
+
 test('refuses a spend that no replica acknowledged, and the proof stays spent', async () => {
   const { redis, replica } = await pair();
   const { verifier, request } = await daemonOn(redis, { replicas: 1, timeoutMs: 500 });

@@ -14,7 +14,6 @@ local spent = KEYS[1]
 local replication = redis.call('INFO', 'replication')
 local function has(line) return string.find(replication, line, 1, true) end
 if not has('\\nrole:master\\r') then return {'unsafe', 'the server is not a primary'} end
-if not has('\\nmaster_failover_state:no-failover\\r') and has('\\nmaster_failover_state:') then return {'unsafe', 'a failover is under way'} end
 if ARGV[5] ~= '0' then
   local fresh = 0
   for state, lag in string.gmatch(replication, '\\nslave%d+:[^\\r\\n]*state=(%a+)[^\\r\\n]*lag=(%d+)') do

@@ -106,6 +106,22 @@ describe('spend', () => {
   });
 });
 
+test('the clocks may differ by a second even for a verifier that tolerates nothing', async () => {
+  const { replay, internId } = await daemonOn(redis);
+  const policy = { ...POLICY, internId, clockToleranceSeconds: 0 };
+  const spendAt = (nowMs: number) =>
+    replay.spend({
+      policy,
+      timestamp: Math.floor(Date.now() / 1000),
+      nowMs,
+      nonce: randomBytes(16).toString('base64url'),
+      signingInput: new Uint8Array(),
+      v1Id: () => '00'.repeat(32),
+    });
+  await expect(spendAt(Date.now() - 700)).resolves.toBe('spent');
+  await expect(spendAt(Date.now() - 1500)).rejects.toMatchObject({ code: 'replay_store_unsafe' });
+});
+
 describe('spends of one turn of the event loop', () => {
   const nonceFrom = (first: number) => Buffer.from([first, ...randomBytes(15)]).toString('base64url');
   /** A store of an intern, and what becomes of its spends that are made together: 'spent', or the code of the error. */
@@ -131,6 +147,7 @@ describe('spends of one turn of the event loop', () => {
   test('get a verdict each, in their order', async () => {
     const { key, timestamp, spendAll } = await storeOn();
     const [first, second, late] = [nonceFrom(255), nonceFrom(255), nonceFrom(255)];
+    expect(await spendAll({ nonce: first, at: timestamp - 93 })).toEqual(['proof_expired']);
     await redis.zadd(key, -(timestamp - 50), 'floor');
     const verdicts = await spendAll(
       { nonce: first },
@@ -242,13 +259,36 @@ describe('the fence', () => {
     await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
   });
 
-  test('of another server is ignored and removed', async () => {
-    const { verifier, request, key } = await daemonOn(redis);
+  test('is no earlier than the clock of the verifier, nor than one that it has seen', async () => {
+    const { verifierOn, key } = await daemonOn(redis);
+    const { replay } = verifierOn(redis, { now: () => Date.now() + 900 });
+    const id = /master_replid:(\w+)/.exec(await redis.info('replication'))?.[1];
+    const fence = async () => -Number(await redis.zscore(key, `fence:${id}`));
+    const before = Date.now() / 1000;
     await redis.del(key);
-    await redis.zadd(key, -(Date.now() / 1000 - 100), `fence:${'0'.repeat(40)}`);
-    await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
-    expect(await redis.zscore(key, `fence:${'0'.repeat(40)}`)).toBeNull();
+    await replay.touch();
+    expect(await fence()).toBeGreaterThan(before + 0.8);
+    const later = Date.now() / 1000 + 5;
+    await redis.zadd(key, -later, `fence:${id}`);
+    await replay.touch();
+    await redis.del(key);
+    await replay.touch();
+    expect(await fence()).toBeGreaterThan(later);
   });
+
+  test.each([-100, 5])(
+    'of another server, of %i s from now, is ignored and removed, and the new one is later',
+    async (s) => {
+      const { verifier, request, key } = await daemonOn(redis);
+      await redis.del(key);
+      const theirs = Date.now() / 1000 + s;
+      await redis.zadd(key, -theirs, `fence:${'0'.repeat(40)}`);
+      await expect(verifier.verify(request())).rejects.toMatchObject({ code: 'proof_before_fence' });
+      const [name, score] = await redis.zrange(key, '0', '-1', 'WITHSCORES');
+      expect(name).not.toBe(`fence:${'0'.repeat(40)}`);
+      expect(-Number(score)).toBeGreaterThan(theirs);
+    },
+  );
 });
 
 describe('a question', () => {
