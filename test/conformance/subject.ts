@@ -87,7 +87,7 @@ export function createSubject(): (command: Command) => Verdict | Promise<Verdict
         };
       case 'start':
         return refusable(() => {
-          keys = parseJwkSet(command.jwks);
+          keys = keysOf(command.jwks);
           open.clear();
           policies.length = 0;
           entriesMax = command.storeEntriesMax;
@@ -97,7 +97,7 @@ export function createSubject(): (command: Command) => Verdict | Promise<Verdict
         });
       case 'keys':
         return refusable(() => {
-          keys = parseJwkSet(command.jwks);
+          keys = keysOf(command.jwks);
         });
       case 'verifier':
         return refusable(() => use(command.verifier));
@@ -161,6 +161,15 @@ function joined(rawHeaders: readonly string[]): Record<string, string> {
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
   }
   return headers;
+}
+
+/** By their text: many scripts have the same keys, and a key is judged once. */
+const known = new Map<string, readonly VerificationKey[]>();
+function keysOf(jwks: unknown): readonly VerificationKey[] {
+  const text = JSON.stringify(jwks);
+  const keys = known.get(text) ?? parseJwkSet(jwks);
+  known.set(text, keys);
+  return keys;
 }
 
 const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64');

@@ -57,7 +57,6 @@ async function openOnServer(): Promise<TestStore> {
   };
   // Tests prepare many rows at once.
   const owner = own(openPostgres({ url: database.url, poolMax: 8, statementTimeoutMs: 30_000 }));
-  await migrate(owner); // privileges on the database itself are not copied from the template
   const views = {
     ori_signer: own(openPostgres({ url: database.signerUrl, poolMax: 4 })),
     ori_management: own(openPostgres({ url: database.url, role: 'ori_management', poolMax: 4 })),

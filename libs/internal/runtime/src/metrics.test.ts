@@ -40,7 +40,7 @@ function finish(url: string, method: string, status: number, route: string | und
   observe(req, res, { exchange, endedAt: performance.now(), sinks: { metrics } });
 }
 
-it('keeps the number of series constant for 100,000 random paths, methods and unknown routes', async () => {
+it('keeps the number of series constant for 1,000 random paths, methods and unknown routes', async () => {
   metrics = createMetrics({ service: 'test', routes: ['/a/{id}'] });
   for (const status of [200, 404]) {
     finish('/a/1', 'GET', status, '/a/{id}');
@@ -48,7 +48,7 @@ it('keeps the number of series constant for 100,000 random paths, methods and un
     finish('/a/1', 'BREW', status, undefined);
   }
   const before = await series();
-  for (let request = 0; request < 100_000; request++) {
+  for (let request = 0; request < 1_000; request++) {
     const path = `/a/${Math.random()}`;
     finish(
       path,
