@@ -327,6 +327,31 @@ describe('a question', () => {
   });
 });
 
+describe('the signs of life of processes that keep answers', () => {
+  const alive = async (key: string) =>
+    (await redis.zrangebyscore(key, '-inf', '(0')).filter((name) => name.startsWith('alive:'));
+
+  test('of a day ago are removed by a check, and those of others stay', async () => {
+    const { replay, internId, key } = await daemonOn(redis);
+    replay.attach({ ...POLICY, internId, answers: {} });
+    const now = Date.now() / 1000;
+    await redis.zadd(key, -(now - 86_401), 'alive:gone', -(now - 86_000), 'alive:silent');
+    await replay.touch();
+    expect(await alive(key)).toEqual([expect.stringMatching(/^alive:[\da-f-]{36}$/), 'alive:silent']);
+  });
+
+  test('are left by a call too, so that it runs although checks are late', async () => {
+    const { replay, internId, key } = await daemonOn(redis);
+    const policy = { ...POLICY, internId, answers: {} };
+    const [user, timestamp, nowMs] = ['ada', Math.floor(Date.now() / 1000), Date.now()];
+    const call = { policy, user, nonce: 'A'.repeat(22), timestamp, nowMs };
+    const signingInput = new Uint8Array();
+    await replay.spend({ ...call, caller: user, signingInput, v1Id: () => '00'.repeat(32) });
+    expect(await alive(key)).toHaveLength(1);
+    expect(await replay.answers.ask(call)).toBe('running');
+  });
+});
+
 test('a question voids its call for every verifier, however much that tolerates', async () => {
   const { replay, internId, key } = await daemonOn(redis);
   const policy = { ...POLICY, internId, answers: {} };
