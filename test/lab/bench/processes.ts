@@ -27,8 +27,14 @@ export interface Server extends AsyncDisposable {
   readonly port: number;
 }
 
-export async function startServer(name: string, core: Core, args: readonly string[] = []): Promise<Server> {
-  const child = fork(join(import.meta.dirname, `sides/${name}.ts`), args);
+/** @param flags of Node */
+export async function startServer(
+  name: string,
+  core: Core,
+  args: readonly string[] = [],
+  flags: readonly string[] = [],
+): Promise<Server> {
+  const child = fork(join(import.meta.dirname, `sides/${name}.ts`), args, { execArgv: [...flags] });
   const pid = requirePid(child, name);
   pin(pid, core);
   const ended = once(child, 'exit').then(() =>
