@@ -58,9 +58,12 @@ function createAnswers(policy: AnswersPolicy, limits: Limits, key: AnswerKey | u
   const keep = createKeeper(store);
   const signed = new WeakMap<VerifiedProof, Uint8Array>();
 
+  /** Once for each proof: a map of all calls since the last garbage collection takes longer than one of those that run. */
   function proverFor(proof: VerifiedProof): Prover | undefined {
     const bytes = signed.get(proof);
-    return key === undefined || bytes === undefined ? undefined : { key, call: bodySha256(bytes) };
+    if (key === undefined || bytes === undefined) return undefined;
+    signed.delete(proof);
+    return { key, call: bodySha256(bytes) };
   }
 
   function record(proof: VerifiedProof): Recorder {
