@@ -5,6 +5,7 @@ import type { Route } from '@ori/http/routes';
 import { parseTarget } from '@ori/http/target';
 import type { DpopNonces } from '@ori/identity/dpop/nonces';
 import { isInternId } from '@ori/proof/fields';
+import { ALL_VERSIONS, PROOF_HEADERS, VERSIONS, type Version } from '@ori/proof/versions';
 import { rateLimitHeaders } from '@ori/turns/rate-limit-headers';
 import { DependencyError } from '../core/dependency-error.ts';
 import type { SigningAnswer, SigningParts, signProof } from '../core/sign-proof.ts';
@@ -63,7 +64,7 @@ export function signRoute(
       giveNonce();
       send(res, answer);
       facts['bound'] = answer.bound;
-      metrics.proofIssued('x-ori-invoke-nonce' in answer.proof ? 'v2' : 'v1', answer.bound);
+      metrics.proofIssued(newestIn(answer.proof), answer.bound);
     } catch (error) {
       giveNonce();
       const reason = reasonOf(error);
@@ -86,6 +87,10 @@ function send(res: ServerResponse, { proof, turns }: SigningAnswer): void {
   });
   res.end(body);
 }
+
+/** The newest version whose signature is in the proof. */
+export const newestIn = (proof: SigningAnswer['proof']): Version =>
+  ALL_VERSIONS.filter((version) => PROOF_HEADERS[VERSIONS[version].signature] in proof).at(-1) ?? 1;
 
 /** An id that does not decode, or is not a valid intern id, becomes undefined; the gate refuses it. */
 export function internIdIn({ internId = '' }: Readonly<Record<string, string>>): string | undefined {

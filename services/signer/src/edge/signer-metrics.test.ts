@@ -44,7 +44,7 @@ test('has every series from the start, and counts each event in its own', async 
     ...['one', 'two'].map((name) => `tokens_unbound_total{issuer="https://${name}.test"} 0`),
     'bindings_lost_total 0',
   ]);
-  metrics.proofIssued('v2', true);
+  metrics.proofIssued(2, true);
   metrics.refused('busy');
   metrics.dependencyFailed('audit');
   metrics.nonceTaken();

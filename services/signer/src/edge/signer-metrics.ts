@@ -1,3 +1,4 @@
+import { ALL_VERSIONS, type Version } from '@ori/proof/versions';
 import { instrumentsOf } from '@ori/runtime/instruments';
 import { createMetrics } from '@ori/runtime/metrics';
 import { Counter } from 'prom-client';
@@ -61,8 +62,8 @@ export function createSignerMetrics(
     'People whose session was bound to a key and now is not, as far as this instance saw both.',
   );
   for (const issuer of issuers) unbound.inc({ issuer }, 0);
-  for (const version of ['v1', 'v2']) {
-    for (const bound of ['true', 'false']) proofs.inc({ version, bound }, 0);
+  for (const version of ALL_VERSIONS) {
+    for (const bound of ['true', 'false']) proofs.inc({ version: `v${version}`, bound }, 0);
   }
   for (const reason of reasons) refusals.inc({ reason }, 0);
   for (const dependency of ['redis', 'postgresql', 'issuer', 'audit', 'clock'])
@@ -70,7 +71,8 @@ export function createSignerMetrics(
   return {
     http,
     /** @param bound whether the session is bound to a key */
-    proofIssued: (version: 'v1' | 'v2', bound: boolean) => proofs.inc({ version, bound: String(bound) }),
+    proofIssued: (version: Version, bound: boolean) =>
+      proofs.inc({ version: `v${version}`, bound: String(bound) }),
     /** @param reason one of a closed set, never text of the request */
     refused: (reason: string) => refusals.inc({ reason }),
     dependencyFailed: (dependency: Dependency) => failures.inc({ dependency }),
