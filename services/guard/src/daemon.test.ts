@@ -228,6 +228,13 @@ it('needs the folder only for what is larger than 64 KiB', async () => {
   expect(codeOf(await send(65_537))).toBe('body_not_kept');
 });
 
+it('keeps the whole of a body in memory without a folder', async () => {
+  await using world = await openGuardWorld();
+  const body = 'x'.repeat(65_537);
+  expect(await world.raw(world.signed({ ...CALL, body }))).toMatchObject({ status: 200 });
+  expect(world.seen[0]?.body.toString()).toBe(body);
+});
+
 it('a body that breaks off or is late is not spent', async () => {
   await using world = await openGuardWorld({ env: { GUARD_DEADLINE_MS: '300' } });
   const request = world.signed(CALL);

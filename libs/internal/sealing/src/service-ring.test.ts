@@ -3,14 +3,16 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { capturedLog } from '@ori/test-env/captured-log';
 import { serveInTest } from '@ori/test-env/serve-in-test';
 import { Registry } from 'prom-client';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { extendKekRing, generateKekRing, wrapKekRing } from './change-kek-ring.ts';
 import { parseKekRing } from './kek-ring-text.ts';
+import { KmsError } from './key-wrapper.ts';
 import { createTransit } from './kms/transit.ts';
-import { checkServiceRing, collectKeks, openServiceRing } from './service-ring.ts';
+import { checkServiceRing, collectKeks, openServiceRing, untilKmsAnswers } from './service-ring.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'ori-ring-'));
 afterAll(() => rm(folder, { recursive: true }));
@@ -119,6 +121,25 @@ it('keeps the former ring while the KMS does not unwrap a new one, and takes it 
   } finally {
     opened.close();
   }
+});
+
+it('keeps the process alive while it starts without its KMS, and not later; closed, it asks no more', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const asked = async (signal?: AbortSignal) => {
+    const open = vi.fn().mockRejectedValueOnce(new KmsError('unavailable', 'sealed')).mockResolvedValue('open');
+    const before = timers();
+    const opening = untilKmsAnswers('it', open, capturedLog().log, signal);
+    await turnOfTheLoop();
+    return { opening, more: timers() - before };
+  };
+  const start = await asked();
+  const closing = new AbortController();
+  const later = await asked(closing.signal);
+  expect([start.more, later.more]).toEqual([1, 0]);
+  const closed = expect(later.opening).rejects.toThrow('aborted');
+  closing.abort();
+  await closed;
+  await expect(start.opening).resolves.toBe('open');
 });
 
 it.each([

@@ -114,6 +114,16 @@ test('an empty kept answer with status 204 has no length', async () => {
   expect([status, headers.get('content-length')]).toEqual([204, null]);
 });
 
+test('writes nothing to a client that broke off, whose body may have been cut', async () => {
+  const answer = { status: 200, headers: {}, body: 'not for it' };
+  const { url } = await serveInTest(
+    createServer((request, response) =>
+      answerNode({ answer, isAborted: true, closes: false }, request, response, 100),
+    ),
+  );
+  await expect(fetch(url)).rejects.toThrow('fetch failed');
+});
+
 test('a refusal has a length also behind middleware that removed it', async () => {
   const { guarded } = await world(() => undefined);
   const { url } = await serveInTest(

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
+import { UnavailableError } from '@ori/proof/wire';
 import { serveInTest } from '@ori/test-env/serve-in-test';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ReplayPolicy } from './replay-store.ts';
@@ -54,6 +55,16 @@ function attended(touchSeconds: number) {
   onTestFinished(() => attendance.close());
   return attendance;
 }
+
+it('waits until it is ready for nothing but a store that is unavailable', async () => {
+  const wrong = new RangeError('a bug');
+  const look = vi.fn().mockRejectedValueOnce(new UnavailableError('replay_store_unavailable', 'down'));
+  const attendance = attend(5, look.mockRejectedValue(wrong));
+  onTestFinished(() => attendance.close());
+  attendance.policies.set('int_1', POLICY);
+  await expect(attendance.ready(5000)).rejects.toBe(wrong);
+  expect(look).toHaveBeenCalledTimes(2);
+});
 
 it('wants signs of life of a process that keeps answers at least every five seconds', () => {
   expect(() => attended(5.1).attach({ ...POLICY, answers: ANSWERS })).toThrow(

@@ -152,3 +152,16 @@ test('a person whose answers take all that they may loses none of another, who g
   end('c', { ...ANSWER, body: new Uint8Array(31 * MIB) });
   expect(isKept('c')).toBe(true);
 });
+
+test('an answer that has no room does not prolong how long the others take theirs', () => {
+  const { records, at, begin, end, endOf } = world();
+  begin('a', 'b');
+  end('a', { ...ANSWER, body: new Uint8Array(20 * MIB) });
+  at(300);
+  end('b', { ...ANSWER, body: new Uint8Array(33 * MIB) });
+  records.begin('int_1', 'c', 'grace');
+  at(601);
+  expect(endOf('b')).toBe('lost');
+  end('c', { ...ANSWER, body: new Uint8Array(31 * MIB) });
+  expect(typeof endOf('c')).toBe('object');
+});

@@ -41,9 +41,10 @@ export function createRecords(uptime: () => number) {
     for (const calls of interns.values()) forgetRunning(calls, nowMs - RUNNING_SECONDS_MAX * 1000);
   }
 
+  /** One that ended so long ago was forgotten before. */
   function forgetRunning(calls: Map<string, Timed>, untilMs: number): void {
     for (const record of calls.values()) {
-      if (record.end !== 'running' || record.atMs > untilMs) return;
+      if (record.atMs > untilMs) return;
       drop(record);
     }
   }
