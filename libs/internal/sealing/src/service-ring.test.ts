@@ -126,7 +126,10 @@ it('keeps the former ring while the KMS does not unwrap a new one, and takes it 
 it('keeps the process alive while it starts without its KMS, and not later; closed, it asks no more', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const asked = async (signal?: AbortSignal) => {
-    const open = vi.fn().mockRejectedValueOnce(new KmsError('unavailable', 'sealed')).mockResolvedValue('open');
+    const open = vi
+      .fn()
+      .mockRejectedValueOnce(new KmsError('unavailable', 'sealed'))
+      .mockResolvedValue('open');
     const before = timers();
     const opening = untilKmsAnswers('it', open, capturedLog().log, signal);
     await turnOfTheLoop();

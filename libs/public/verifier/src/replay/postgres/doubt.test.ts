@@ -153,6 +153,18 @@ test.each([
   expect(await spend()).toBe(then);
 });
 
+test.each([
+  [sqlError('57P01'), 'the server refused: the server is shutting down (SQLSTATE 57P01)'],
+  [Object.assign(new Error(), { code: 'ECONNRESET' }), 'the store did not answer: ECONNRESET'],
+  [Object.assign(new Error(), { code: 'canary of a pool' }), 'the store did not answer'],
+  [Object.assign(new Error(), { code: 7 }), 'the store did not answer'],
+])('quotes of %o nothing but a code', async (error, message) => {
+  const { store, says } = await fakeWorld();
+  says['touch'] = () => Promise.reject(error);
+  const quoted: Error = await store.touch().catch((refused) => refused);
+  expect(quoted.message.split(' (see ')[0]).toBe(message);
+});
+
 /** As PostgreSQL sends it with `lc_messages = 'de_DE.UTF-8'`. */
 const CANCELED = {
   severity: 'WARNUNG',

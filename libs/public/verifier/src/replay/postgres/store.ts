@@ -71,7 +71,7 @@ export function postgresReplayStore(
 
   /** Updated only by successful answers: an unsafe server returns no state. */
   function learn({ event = 0, identity = '', lsn = '0/0' }: PostgresAnswer): void {
-    if (event === 0 || event < known.event) return;
+    if (event < known.event) return;
     const isAsBefore = event === known.event && toPosition(lsn) < toPosition(known.lsn);
     known = { event, identity, lsn: isAsBefore ? known.lsn : lsn };
   }
