@@ -188,7 +188,7 @@ function proveLate(response: Recorded, chunk: Uint8Array | undefined, isLast: bo
   const body = wholeOf(begun.headers, chunk, isLast);
   const proof = body && recorder.prove(begun.status, begun.headers, body);
   if (proof !== undefined)
-    response._header = head.replace(LINE, '\r\n').replace(/\r\n$/, `${ANSWER_PROOF}: ${proof}\r\n\r\n`);
+    response._header = `${head.replace(LINE, '\r\n').slice(0, -2)}${ANSWER_PROOF}: ${proof}\r\n\r\n`;
 }
 
 const LINE = new RegExp(`\\r\\n${ANSWER_PROOF}: [^\\r]*\\r\\n`, 'i');
