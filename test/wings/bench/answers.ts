@@ -9,8 +9,8 @@ const CALLS_PER_TURN = 400;
 /** A turn ends with its calls. */
 const SECONDS_AT_MOST = 60;
 /** Of the rounds and the warm-up of a row whose rounds are longer, for each pair of processes. */
-const ROUNDS_SHARE = 3;
-const WARM_SHARE = 0.6;
+const ROUNDS_SHARE = 2;
+const WARM_SHARE = 0.4;
 /** As V8 compiles and lays out the same program in one way or another, two processes of a side differ by some percent. */
 const PAIRS_OF_PROCESSES = 3;
 /**
@@ -20,6 +20,7 @@ const PAIRS_OF_PROCESSES = 3;
  */
 const YOUNG_GENERATION = ['--min-semi-space-size=4', '--max-semi-space-size=4'];
 
+const NAMES = { plain: 'not kept', signed: 'kept, and one signature' };
 /** As `startServer` finds it. */
 const SIDE = '../../../wings/bench/answering';
 const PAIRS = [
@@ -27,12 +28,15 @@ const PAIRS = [
   { ours: 'kept', theirs: 'plain', bytes: 1024, mark: { atMost: 1.05 } },
   { ours: 'proven', theirs: 'kept', bytes: 1024, mark: { atMost: 1.25 } },
   { ours: 'proven', theirs: 'kept', bytes: 65_536, mark: { atMost: 1.25 } },
+  { ours: 'proven', theirs: 'signed', bytes: 1024, mark: undefined },
+  { ours: 'proven', theirs: 'signed', bytes: 65_536, mark: undefined },
 ];
 
 /**
  * An accepted call of a daemon that keeps its answers in memory, against one that keeps none, and of one that proves them, too, against
- * one that does not. The first line, of a daemon against itself, says how far the others can be trusted. Each is a process of its own
- * behind HTTP: what a call costs without a connection is the cost of no daemon.
+ * one that does not. The first line, of a daemon against itself, says how far the others can be trusted; the last two, what proofs cost
+ * beside the one digest and the one signature that they are. Each is a process of its own behind HTTP: what a call costs without a
+ * connection is the cost of no daemon.
  */
 export const answersRow: Row = {
   name: 'answers',
@@ -78,12 +82,12 @@ async function compare(
       return { ours: await measure(our), theirs };
     };
     bench.progress(`${ours}, ${theirs}, ${bytes}: warming up pair ${pair}`);
-    // More than fill what is kept of one person, and for V8 to be done with what they run through.
+    // For V8 to be done with what they run through.
     for (let calls = 0; calls < WARM_SHARE * bench.warmProofs; calls += CALLS_PER_TURN) await take(0);
     bench.progress(`${ours}, ${theirs}, ${bytes}: measuring pair ${pair}`);
     for (let round = 0; round < ROUNDS_SHARE * bench.rounds; round++) rounds.push(await take(round));
   }
-  const name = (side: string) => (side === 'plain' ? 'not kept' : `answers ${side}`);
+  const name = (side: string) => NAMES[side as keyof typeof NAMES] ?? `answers ${side}`;
   return {
     title: `an accepted call, ${bytes / 1024} KiB`,
     unit: 'CPU µs',
