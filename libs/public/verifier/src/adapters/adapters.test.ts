@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { rawClient } from '@ori/test-env/raw-client';
 import { ADAPTERS, type Adapter, PATH } from '@ori/test-env/verifier/guarded-daemons';
@@ -40,6 +41,20 @@ async function world(start: Adapter['start'], { keys, replay, answers }: Parts =
   onTestFinished(() => daemon.stop());
   return { daemon, ran, reports };
 }
+
+const { exports: entries } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+const adapters = Object.entries<string>(entries).flatMap(([entry, file]) =>
+  file.startsWith('./src/adapters/') ? [entry.slice(2)] : [],
+);
+
+test('every adapter of the package is tested here, and the README shows it', () => {
+  const tested = ADAPTERS.map(({ name }) => /^\w+/.exec(name)?.[0].toLowerCase());
+  expect([...new Set(tested)].toSorted()).toEqual(adapters.toSorted());
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  expect(
+    adapters.filter((entry) => !new RegExp(`(?:@ori/verifier|examples)/${entry}\\b`).test(readme)),
+  ).toEqual([]);
+});
 
 for (const { name, start, startBehindParser } of ADAPTERS) {
   test(`${name}: calls the handler with the proof and the signed bytes, once`, async () => {
