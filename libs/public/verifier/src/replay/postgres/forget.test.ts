@@ -130,6 +130,53 @@ test.each([-300, 300])(
   },
 );
 
+const FORGET = 'SELECT verdict, detail FROM ori_replay.forget(ori_replay.clock(), 2, 0)';
+const plantOldRow = () => sql(`INSERT INTO ori_replay.spent VALUES ('int', 'old', 1000)`);
+
+test('forgets nothing where a spend would not be safe', async () => {
+  await plantOldRow();
+  const client = await openPool(server.url).connect();
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+  const { rows } = await client.query(FORGET);
+  await client.query('COMMIT');
+  client.release();
+  expect(rows).toEqual([{ verdict: 'unsafe', detail: 'transactions are not read committed' }]);
+  expect(await rowsLeft()).toBe(1);
+  expect(await sql(FORGET)).toEqual([{ verdict: 'forgot', detail: null }]);
+  expect(await rowsLeft()).toBe(0);
+});
+
+test('leaves it to the one who is at it', async () => {
+  await plantOldRow();
+  const other = await openPool(server.url).connect();
+  await other.query('BEGIN; SELECT pg_advisory_xact_lock(7309426, 1)');
+  expect(await sql(FORGET)).toEqual([{ verdict: 'forgot', detail: null }]);
+  expect(await rowsLeft()).toBe(1);
+  await other.query('COMMIT');
+  other.release();
+  await sql(FORGET);
+  expect(await rowsLeft()).toBe(0);
+});
+
+test('waits briefly for locks, and for a standby no longer than until it has written', async () => {
+  const client = await openPool(server.url).connect();
+  await client.query(`BEGIN; SET LOCAL synchronous_commit = 'remote_apply'`);
+  await client.query(FORGET);
+  const { rows } = await client.query(
+    `SELECT current_setting('lock_timeout') AS lock, current_setting('synchronous_commit') AS commit`,
+  );
+  await client.query('ROLLBACK');
+  client.release();
+  expect(rows).toEqual([{ lock: '50ms', commit: 'on' }]);
+});
+
+test('forgets answers although it forgot later ones before the clock went back', async () => {
+  await sql(`UPDATE ori_replay.ledger SET answers = ori_replay.clock() + 1000;
+    INSERT INTO ori_replay.answer VALUES ('int', 'earlier', 'ada', 'p', 'lost', ori_replay.clock() - 40)`);
+  await sql(FORGET);
+  expect(await sql(`SELECT FROM ori_replay.answer WHERE nonce = 'earlier'`)).toEqual([]);
+});
+
 test('does not forget a row from the future', async () => {
   const { spend, seconds, step } = await steppable();
   await step(800);
