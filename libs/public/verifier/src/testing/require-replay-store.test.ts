@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ProofError } from '@ori/proof';
 import { expect, test } from 'vitest';
 import { memoryReplayStore } from '../replay/memory/store.ts';
@@ -120,6 +122,33 @@ test('refuses a store that loses its data without a fence', async () => {
   };
   const losing = { open: (now: () => number) => open(now), restart, ...injected };
   await expect(requireReplayStore(losing)).rejects.toThrow(/\(N4\)/);
+});
+
+test('refuses a store that accepts nothing after a loss, or is none', async () => {
+  const open = opening();
+  let isLost = false;
+  const restart = () => {
+    isLost = true;
+  };
+  const dead = {
+    open: (now: () => number) => (isLost ? ('dead' as never) : open(now)),
+    restart,
+    ...injected,
+  };
+  await expect(requireReplayStore(dead)).rejects.toThrow("expected 'spent' for a new nonce");
+});
+
+test('every shared store of the package is held to this', async () => {
+  const { exports: entries } = JSON.parse(
+    await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
+  );
+  const files = Object.values<string>(entries).filter((file) => file.startsWith('./src/replay/'));
+  const modules = await Promise.all(files.map((file) => import(join('../..', file))));
+  const stores = modules.flatMap(Object.keys).filter((name) => name.endsWith('ReplayStore'));
+  expect(stores).toContain('redisReplayStore');
+  const held = new URL('../../../../../test/conformance/replay-stores.test.ts', import.meta.url);
+  const text = await readFile(held, 'utf8');
+  expect(stores.filter((name) => !text.includes(`${name}(`))).toEqual([]);
 });
 
 test('tests no store whose clock it neither sets nor waits for', async () => {

@@ -24,7 +24,8 @@ const OPTION_NAMES: readonly (keyof ReplayStoreUnderTest)[] = [
  * Tests what a verifier relies on (REPLAY-STORES.md): of many concurrent callers, through two open stores, exactly one spends a nonce;
  * nonces are remembered for as long as their proofs could be accepted, and after that refused by age, also when the clock goes back;
  * what is too far ahead is refused; interns do not share nonces; version 1 proofs, unless `attach` refuses them; a process that computes
- * for 0.3 s loses no spend; silent connections are replaced; and after a loss every earlier proof is refused.
+ * for 0.3 s loses no spend; silent connections are replaced; and after a loss every earlier proof is
+ * refused, and new ones are not.
  * @throws {Error} says what the store does wrong.
  * @throws {TypeError} for invalid options.
  */
@@ -232,4 +233,5 @@ async function requireFence(bench: Bench, { open, restart }: ReplayStoreUnderTes
       throw new Error('spend: accepted a proof again that was spent before a loss (N4)');
     }
   }
+  await untilSpent({ ...bench, stores: [latest] }, policy);
 }
