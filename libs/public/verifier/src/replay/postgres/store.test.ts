@@ -6,6 +6,7 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
   daemonOn,
+  openPool,
   plantOldEvent,
   query,
   type SpentProof,
@@ -130,6 +131,21 @@ describe('the fence', () => {
       await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'replay_store_unsafe' });
     await replay.touch();
     await expect(verifier.verify(signed)).rejects.toMatchObject({ code: 'proof_before_fence' });
+  });
+
+  test('is written as soon as a standby has it, or refused in the time of the verifier', async () => {
+    const client = await openPool(server.url).connect();
+    await client.query(
+      `BEGIN; SET LOCAL synchronous_commit = 'remote_apply'; UPDATE ori_replay.ledger SET identity = ''`,
+    );
+    const touch = `ori_replay.touch('int_1', false, ori_replay.clock(), 0, '', '0/0', 2, 0, 123, NULL)`;
+    expect((await client.query(`SELECT verdict FROM ${touch}`)).rows).toEqual([{ verdict: 'touched' }]);
+    const { rows } = await client.query(
+      `SELECT current_setting('lock_timeout') AS lock, current_setting('synchronous_commit') AS commit`,
+    );
+    await client.query('ROLLBACK');
+    client.release();
+    expect(rows).toEqual([{ lock: '123ms', commit: 'on' }]);
   });
 
   test('is ignored if it is older than one this verifier has seen', async () => {
