@@ -166,17 +166,18 @@ describe('migrate on a new server', () => {
   });
 
   it('refuses a database that cannot represent every name', async () => {
-    await using server = await startPostgres();
-    await using database = await createDatabase({ migrated: false, server });
+    await using database = await createDatabase({ migrated: false });
     const admin = openPostgres({ url: database.url, poolMax: 1 });
-    const create = "create database latin encoding 'LATIN1' locale 'C' template template0";
-    await sql.raw(create).execute(admin.kysely);
-    const latin = openPostgres({ url: database.url.replace(/[^/]+$/, 'latin'), poolMax: 1 });
+    const name = sql.id(`${database.name}_latin`);
+    await sql`create database ${name} encoding 'LATIN1' locale 'C' template template0`.execute(admin.kysely);
+    const latin = openPostgres({ url: `${database.url}_latin`, poolMax: 1 });
     await expect(migrate(latin)).rejects.toMatchObject({
       ...refused('database_not_utf8'),
       message: expect.stringContaining('LATIN1'),
     });
-    await Promise.all([admin.close(), latin.close()]);
+    await latin.close();
+    await sql`drop database ${name} with (force)`.execute(admin.kysely);
+    await admin.close();
   });
 
   it('can be run by a database owner without superuser rights, which can then act as the roles', async () => {
