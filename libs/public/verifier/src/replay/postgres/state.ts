@@ -13,7 +13,7 @@ export const OWNED = `LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_cat
  */
 const IDENTITY = `
 CREATE OR REPLACE FUNCTION ori_replay.clock() RETURNS double precision LANGUAGE sql VOLATILE
-AS $$ SELECT extract(epoch FROM pg_catalog.clock_timestamp())::double precision $$;
+AS $$ SELECT pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) $$;
 
 CREATE OR REPLACE FUNCTION ori_replay.run() RETURNS text LANGUAGE sql VOLATILE
 AS $$ SELECT pg_catalog.concat_ws(':',

@@ -125,8 +125,21 @@ if redis.call('ZADD', spent, 'NX', stamp, '2' .. id) == 0 then return {'replayed
 if marks_v1 then redis.call('ZADD', spent, 'NX', stamp, 'm' .. v1_id) end
 `;
 
+/** Looks each mark up once in a script, which nothing else runs beside. */
+const REMEMBER_MARKS = `
+local marks, read_mark, write_mark = {}, mark, set_mark
+local function mark(name)
+  if marks[name] == nil then marks[name] = read_mark(name) or false end
+  return marks[name]
+end
+local function set_mark(name, seconds)
+  marks[name] = seconds
+  write_mark(name, seconds)
+end
+`;
+
 /** ARGV[7], [8], [9], and so on by threes, are a version 2 proof each, of a verifier that keeps no answers. */
-const SPEND_MANY = `${OPEN}
+const SPEND_MANY = `${OPEN}${REMEMBER_MARKS}
 local function spend(stamp, id, v1_id)
 ${judge(2)}${FORGET_SOMETIMES}${SPEND_V2}${UNRECORDED}return {'spent', fence_text}
 end
