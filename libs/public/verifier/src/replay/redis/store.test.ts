@@ -677,19 +677,18 @@ function fakeWorld(kind: (typeof CLIENTS)[number], options: Partial<RedisReplayS
   });
   onTestFinished(() => store.close());
   store.attach(POLICY);
+  const attempt = (policy: ReplayPolicy = POLICY): Promise<unknown> =>
+    store.spend({
+      policy,
+      timestamp: 2,
+      nowMs: 2000,
+      nonce: 'AAECAwQFBgcICQoLDA0ODw',
+      signingInput: new Uint8Array(),
+      v1Id: () => '00'.repeat(32),
+    });
   /** 'spent', or the code of the error. */
-  const spend = (policy: ReplayPolicy = POLICY): Promise<unknown> =>
-    store
-      .spend({
-        policy,
-        timestamp: 2,
-        nowMs: 2000,
-        nonce: 'AAECAwQFBgcICQoLDA0ODw',
-        signingInput: new Uint8Array(),
-        v1Id: () => '00'.repeat(32),
-      })
-      .catch((error) => error.code);
-  return { client, store, spend, says, sent, given };
+  const spend = (policy?: ReplayPolicy): Promise<unknown> => attempt(policy).catch((error) => error.code);
+  return { client, store, attempt, spend, says, sent, given };
 }
 
 describe.each(CLIENTS)('over %s, the store', (kind) => {
@@ -800,6 +799,12 @@ test('a server found unsafe is not asked to spend until a check finds it safe', 
   says['touch'] = safe;
   await store.touch();
   expect(await spend()).toBe('spent');
+});
+
+test('a fence without a time to wait asks for a second', async () => {
+  const { attempt, says } = fakeWorld('ioredis');
+  says['spendV2'] = ['before_fence', '1.000000'];
+  await expect(attempt()).rejects.toMatchObject({ code: 'proof_before_fence', retryAfterSeconds: 1 });
 });
 
 test('each check, and no spend, asks for the eviction policy', async () => {
