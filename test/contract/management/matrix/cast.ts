@@ -176,7 +176,6 @@ async function furnish(
     intern,
     ...ofKey,
   });
-  if (cast.principals.some(({ name }) => name.startsWith('disabled key'))) return;
   const disabled = await createApiKey(store, api);
   await disableApiKey(store, disabled);
   const nobody = { kind: 'nobody', workspaces: [] } as const;

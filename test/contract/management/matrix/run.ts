@@ -15,18 +15,13 @@ export interface Cell {
 /** Fewer than one address may have in flight. */
 const LANES = 8;
 
-/**
- * Every principal tries every operation on every resource whose expected status is wanted. Who may not use an operation
- * is refused before the resource is looked for: one resource of each kind is enough, a kind being what the management key
- * of an organization is answered about it.
- */
+/** Every principal tries every operation on every resource whose expected status is wanted. */
 export async function runMatrix(
   world: ManagementWorld,
   cast: Cast,
   trials: readonly Trial[],
   isWanted: (status: number) => boolean = () => true,
 ): Promise<readonly Cell[]> {
-  const managing = cast.principals.find(({ kind }) => kind === 'management') as Principal;
   const cells = await inLanes(cast.principals.length, LANES, async (index) => {
     const principal = cast.principals[index] as Principal;
     const cells: Cell[] = [];
@@ -35,11 +30,11 @@ export async function runMatrix(
       const expected = trial.expect(principal);
       // 0: it would change what later cells expect.
       if (expected.status === 0 || !isWanted(expected.status)) continue;
-      if (expected.status === 401 || expected.status === 403) {
-        const kind = expected.status === 401 ? '' : trial.expect(managing).status;
-        const tried = `${operationOf(trial)} ${kind}`;
-        if (refused.has(tried)) continue;
-        refused.add(tried);
+      if (expected.status === 401) {
+        // Decided before the resource is looked for: one resource is enough.
+        const operation = operationOf(trial);
+        if (refused.has(operation)) continue;
+        refused.add(operation);
       }
       const { status, json, text } = await world.call({ ...trial.call, bearer: principal.bearer });
       const ids =
