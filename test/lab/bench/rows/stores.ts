@@ -159,7 +159,7 @@ async function turnsInRedis(bench: Bench): Promise<Finding[]> {
     naive: cost(naive),
   });
   return (['unbound', 'bound'] as const).map((session) => ({
-    title: `CPU of Redis, a proof of an ${session} session`.replace('an bound', 'a bound'),
+    title: `CPU of Redis, a proof (${session} session)`,
     unit: 'µs for each',
     ours: { name: 'turns and claims', rounds: measured[session] },
     theirs: { name: 'INCR, INCR, SET NX', rounds: measured.naive },

@@ -25,8 +25,8 @@ export interface MigrateOptions {
 
 /**
  * Brings the database to this version: creates missing group roles, runs missing migrations, grants each role its
- * privileges, revokes PUBLIC's privileges, ends silent connections. All of that is one transaction under one advisory lock, so it is atomic and
- * concurrent runs wait for each other. Run it as the owner of the database, which must be allowed to create roles or
+ * privileges, revokes PUBLIC's privileges, and has the server end silent connections. All of that is one transaction
+ * under one advisory lock, so it is atomic and concurrent runs wait for each other. Run it as the owner of the database, which must be allowed to create roles or
  * have created them before; never as a service's role.
  *
  * @throws MigrationError `database_not_ours` if the database has tables and none of them is ours

@@ -36,8 +36,8 @@ export interface RedisReplayStoreOptions extends SharedReplayStoreOptions {
 
 /**
  * Remembers spent proofs in Redis, for any number of processes. A spend is one script, alone or with those of the same turn of the
- * event loop, which refuses unless the server is a primary with enough replicas in sync, its clock agrees, and nothing was lost since the last spend: after a restart, a failover or
- * a flush, every proof issued up to then is refused (`proof_before_fence`). A spend without an answer counts as spent and is never
+ * event loop, which refuses unless the server is a primary with enough replicas in sync, its clock agrees, and nothing was lost
+ * since the last spend: after a restart, a failover or a flush, every proof issued up to then is refused (`proof_before_fence`). A spend without an answer counts as spent and is never
  * sent again. The README lists what is not covered.
  * The client is one of ioredis 5 or 6 (single, Sentinel, Cluster), one of node-redis 5 (`createClient`), or your own `RedisClient`.
  * @throws {TypeError} for invalid options, and for a client that queues or repeats commands.
@@ -109,7 +109,7 @@ export function redisReplayStore(
     return answers;
   }
 
-  /** What one turn of the event loop spends without more than its nonce goes as one script, which checks the server once. */
+  /** Spends of one turn of the event loop that need no other key go as one script, which checks the server once. */
   const spendTogether = together(
     TOGETHER_MAX,
     async (policy: ReplayPolicy, spends: readonly PlainSpend[]) => {
